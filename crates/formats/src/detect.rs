@@ -1,0 +1,114 @@
+//! Which format a file has, told by its first bytes; what is not supported is named and refused.
+
+use crate::error::{FormatError, Place, Problem};
+
+/// A supported format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// XGBoost JSON.
+    XgBoostJson,
+    /// XGBoost UBJSON.
+    XgBoostUbj,
+    /// LightGBM text.
+    LightGbm,
+    /// scikit-learn in a skops archive.
+    Skops,
+    /// ONNX protobuf.
+    Onnx,
+}
+
+/// How much of a JSON file is searched for words that tell whose it is.
+const JSON_HEAD: usize = 4096;
+
+/// Tells the format of a file from its content.
+pub(crate) fn detect(bytes: &[u8]) -> Result<Format, FormatError> {
+    let refuse = |what: &str, advice| {
+        Err(FormatError::new(Place::File, Problem::Unsupported { what: what.to_owned(), advice }))
+    };
+    let text = bytes.trim_ascii_start();
+    match bytes {
+        [] => refuse("an empty file", "give a model file"),
+        [b'P', b'K', 3 | 5, ..] => Ok(Format::Skops),
+        [b'{', b'L' | b'l' | b'i' | b'U' | b'I' | b'#' | b'$', ..] => Ok(Format::XgBoostUbj),
+        [b'C', b'B', b'M', b'1', ..] => {
+            refuse("CatBoost's binary format", "CatBoost models cannot be read yet")
+        }
+        [0x80, 2..=5, ..] => refuse(
+            "a Python pickle",
+            "a pickle is a program that loading runs: save the model with skops.io.dump, as ONNX, \
+             or use the Python package on the fitted object",
+        ),
+        [0x1f, 0x8b, ..] => refuse("a gzip file", "unpack it first"),
+        [b'b', b'i', b'n', b'f', ..] | [b'b', b's', b'6', b'4', ..] => {
+            refuse("XGBoost's old binary format", "load it in XGBoost and save it with a .json or .ubj name")
+        }
+        _ if text.starts_with(b"{") => detect_json(text),
+        _ if is_lightgbm(text) => Ok(Format::LightGbm),
+        // An ONNX model starts with its IR version: field 1, a small varint.
+        [0x08, 1..=0x7f, ..] => Ok(Format::Onnx),
+        _ => refuse(
+            "a file of this kind",
+            "supported are XGBoost .json and .ubj, LightGBM .txt, scikit-learn .skops and .onnx files",
+        ),
+    }
+}
+
+fn is_lightgbm(text: &[u8]) -> bool {
+    text.starts_with(b"tree\n") || text.starts_with(b"tree\r\n")
+}
+
+fn detect_json(text: &[u8]) -> Result<Format, FormatError> {
+    let head = &text[..text.len().min(JSON_HEAD)];
+    let tail = &text[text.len().saturating_sub(JSON_HEAD)..];
+    let has =
+        |word: &str| [head, tail].iter().any(|part| part.windows(word.len()).any(|w| w == word.as_bytes()));
+    let refuse = |what: &str, advice| {
+        Err(FormatError::new(Place::File, Problem::Unsupported { what: what.to_owned(), advice }))
+    };
+    if has("\"oblivious_trees\"") || has("\"features_info\"") || has("\"scale_and_bias\"") {
+        return refuse("CatBoost's JSON format", "CatBoost models cannot be read yet");
+    }
+    if has("\"tree_info\"") && has("\"max_feature_idx\"") {
+        return refuse(
+            "the JSON of LightGBM's dump_model",
+            "LightGBM itself cannot load it: save the model with save_model (text)",
+        );
+    }
+    Ok(Format::XgBoostJson)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_is_told_apart() {
+        let cases: [(&[u8], Format); 6] = [
+            (b"{\"learner\":{}}", Format::XgBoostJson),
+            (b"  {\"learner\":{}}", Format::XgBoostJson),
+            (b"{L\0\0\0\0\0\0\0\x07learner", Format::XgBoostUbj),
+            (b"tree\nversion=v4\n", Format::LightGbm),
+            (b"PK\x03\x04", Format::Skops),
+            (b"\x08\x0a\x12\x08skl2onnx", Format::Onnx),
+        ];
+        for (bytes, format) in cases {
+            assert_eq!(detect(bytes).unwrap(), format, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_supported_is_named() {
+        let cases: [(&[u8], &str); 6] = [
+            (b"", "empty file"),
+            (b"\x80\x04\x95", "pickle"),
+            (b"CBM1", "CatBoost's binary"),
+            (b"{\"features_info\":{}, \"oblivious_trees\":[]}", "CatBoost's JSON"),
+            (b"{\"name\":\"tree\",\"max_feature_idx\":3,\"tree_info\":[]}", "dump_model"),
+            (b"hello", "file of this kind"),
+        ];
+        for (bytes, words) in cases {
+            let message = detect(bytes).unwrap_err().to_string();
+            assert!(message.contains(words), "{message}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What pruning changes in a model file: trees go, leaves change, intercepts move.
+
+use secateur_model::{Ensemble, Tree, TreeId};
+
+use crate::error::EditError;
+
+/// A new content for a model file.
+///
+/// The edited model's sums (before averaging) are those of the listed trees plus the intercepts, each
+/// number rounded to the file's type. A model that averages divides by its new number of trees, so its
+/// scores keep their proportions, not their scale. What is written is meant to be read back and judged as
+/// it is: an edit promises no more than its rounding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    /// The trees that stay, in the order of the file.
+    pub trees: Vec<TreeEdit>,
+    /// New intercepts, one for each sum; `None` keeps those of the file.
+    pub intercepts: Option<Vec<f64>>,
+}
+
+/// What becomes of one tree that stays.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TreeEdit {
+    /// As it is, with its weight.
+    Keep(TreeId),
+    /// Every leaf times weight and factor, rounded once; the weight becomes 1 where the format has one.
+    Scale {
+        /// The tree.
+        tree: TreeId,
+        /// The new weight over the old one.
+        factor: f64,
+    },
+    /// Another tree in its place, with the same output; its own weight is folded into its leaves.
+    Replace {
+        /// The tree whose place it takes.
+        tree: TreeId,
+        /// The new tree.
+        with: Tree,
+    },
+}
+
+impl TreeEdit {
+    /// The tree of the original that this is about.
+    pub fn source(&self) -> TreeId {
+        match self {
+            Self::Keep(tree) | Self::Scale { tree, .. } | Self::Replace { tree, .. } => *tree,
+        }
+    }
+
+    /// The new leaf values with every factor folded in, rounded to the file's number type; `None` for a
+    /// tree that stays as it is.
+    pub(crate) fn folded_leaves(&self, original: &Ensemble) -> Result<Option<Vec<f64>>, EditError> {
+        let number = original.accumulation().number;
+        let (tree, values, factor) = match self {
+            Self::Keep(_) => return Ok(None),
+            Self::Scale { tree, factor } => {
+                let source = original.tree(*tree);
+                (*tree, source.leaf_values(), exact_product(*factor, source.weight()))
+            }
+            Self::Replace { tree, with } => (*tree, with.leaf_values(), exact_product(with.weight(), 1.0)),
+        };
+        let fold = |&value: &f64| {
+            let product = factor.as_ref().and_then(|factor| {
+                let value = secateur_model::Exact::from_f64(value)?;
+                Some(number.round_exact(&(factor * &value)))
+            });
+            match product {
+                Some(folded) if folded.is_finite() => Ok(folded),
+                other => Err(EditError::LeafValue { tree, value: other.unwrap_or(f64::NAN) }),
+            }
+        };
+        values.iter().map(fold).collect::<Result<_, _>>().map(Some)
+    }
+}
+
+fn exact_product(a: f64, b: f64) -> Option<secateur_model::Exact> {
+    Some(&secateur_model::Exact::from_f64(a)? * &secateur_model::Exact::from_f64(b)?)
+}
+
+impl Edit {
+    /// Every tree as it is: the start of an edit.
+    pub fn unchanged(original: &Ensemble) -> Self {
+        let trees = (0..original.trees().len()).map(|index| TreeEdit::Keep(TreeId::new(index))).collect();
+        Self { trees, intercepts: None }
+    }
+
+    /// Checks what holds for every format: trees exist, in order, once each, with their own outputs, and
+    /// there is an intercept for each sum.
+    pub(crate) fn check(&self, original: &Ensemble) -> Result<(), EditError> {
+        let mut next = 0;
+        for edit in &self.trees {
+            let tree = edit.source();
+            if tree.index() >= original.trees().len() {
+                return Err(EditError::NoSuchTree { tree, trees: original.trees().len() });
+            }
+            if tree.index() < next {
+                return Err(EditError::TreeOrder { tree });
+            }
+            next = tree.index() + 1;
+            if let TreeEdit::Replace { with, .. } = edit
+                && with.output() != original.tree(tree).output()
+            {
+                return Err(EditError::TreeOutput { tree });
+            }
+        }
+        if let Some(intercepts) = &self.intercepts {
+            let expected = original.group_count();
+            if intercepts.len() != expected {
+                return Err(EditError::InterceptCount { expected, found: intercepts.len() });
+            }
+            if let Some(&value) = intercepts.iter().find(|value| !value.is_finite()) {
+                return Err(EditError::InterceptValue { value });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! Model files of XGBoost, LightGBM, scikit-learn and ONNX: read, written back, and edited.
+//!
+//! Each family has a module that states the library's comparison, missing-value and float rules, keeps
+//! the file's document (unknown fields included), and turns it into a
+//! [`secateur_model::Ensemble`]. A file that is read and written unchanged predicts the same bits; an
+//! edit touches only what it must and stays in the dialect of the file.
+//!
+//! Files are untrusted: whatever they hold, reading ends with a model or a [`FormatError`] that names the
+//! place, in memory proportional to the file.
+
+mod detect;
+mod edit;
+mod error;
+pub mod lightgbm;
+pub mod onnx;
+pub mod sklearn;
+pub mod xgboost;
+
+use std::io;
+use std::path::Path;
+
+use secateur_model::Ensemble;
+
+pub use detect::Format;
+pub use edit::{Edit, TreeEdit};
+pub use error::{EditError, FormatError, Place, Problem};
+
+/// What every family's document can do.
+pub(crate) trait Document: Sized {
+    /// Reads a whole file.
+    fn parse(bytes: &[u8]) -> Result<Self, FormatError>;
+    /// The model.
+    fn ensemble(&self) -> &Ensemble;
+    /// Framework, version and encoding in a few words: `XGBoost 3.4.1, UBJSON`.
+    fn dialect(&self) -> String;
+    /// What a user should know about how this file is executed, a sentence each.
+    fn notes(&self) -> Vec<String>;
+    /// The file's bytes.
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()>;
+    /// The document with other trees and intercepts, in the same dialect. `edit` has been checked.
+    fn edit(&self, edit: &Edit) -> Result<Self, EditError>;
+}
+
+/// A model file of any supported format.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ModelFile {
+    /// XGBoost JSON or UBJSON.
+    XgBoost(Box<xgboost::File>),
+    /// LightGBM text.
+    LightGbm(Box<lightgbm::File>),
+    /// A scikit-learn classifier.
+    Sklearn(Box<sklearn::File>),
+    /// ONNX.
+    Onnx(Box<onnx::File>),
+}
+
+macro_rules! each {
+    ($file:expr, $document:ident => $result:expr) => {
+        match $file {
+            ModelFile::XgBoost($document) => $result,
+            ModelFile::LightGbm($document) => $result,
+            ModelFile::Sklearn($document) => $result,
+            ModelFile::Onnx($document) => $result,
+        }
+    };
+}
+
+impl ModelFile {
+    /// Reads a model file; its format is told by its content.
+    pub fn read(path: &Path) -> Result<Self, ReadError> {
+        let bytes = std::fs::read(path).map_err(ReadError::Io)?;
+        Ok(Self::parse(&bytes)?)
+    }
+
+    /// Reads a model from the bytes of its file.
+    pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        Ok(match detect::detect(bytes)? {
+            Format::XgBoostJson | Format::XgBoostUbj => Self::XgBoost(Box::new(Document::parse(bytes)?)),
+            Format::LightGbm => Self::LightGbm(Box::new(Document::parse(bytes)?)),
+            Format::Skops => Self::Sklearn(Box::new(Document::parse(bytes)?)),
+            Format::Onnx => Self::Onnx(Box::new(Document::parse(bytes)?)),
+        })
+    }
+
+    /// The model.
+    pub fn ensemble(&self) -> &Ensemble {
+        each!(self, document => document.ensemble())
+    }
+
+    /// Framework, version and encoding in a few words.
+    pub fn dialect(&self) -> String {
+        each!(self, document => document.dialect())
+    }
+
+    /// What a user should know about how this file is executed, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        each!(self, document => document.notes())
+    }
+
+    /// Writes the file.
+    pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        each!(self, document => document.write(out))
+    }
+
+    /// The file's bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.write(&mut bytes).expect("writing to memory does not fail");
+        bytes
+    }
+
+    /// The same file with other trees and intercepts.
+    pub fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
+        edit.check(self.ensemble())?;
+        Ok(match self {
+            Self::XgBoost(document) => Self::XgBoost(Box::new(document.edit(edit)?)),
+            Self::LightGbm(document) => Self::LightGbm(Box::new(document.edit(edit)?)),
+            Self::Sklearn(document) => Self::Sklearn(Box::new(document.edit(edit)?)),
+            Self::Onnx(document) => Self::Onnx(Box::new(document.edit(edit)?)),
+        })
+    }
+}
+
+/// Why a path gave no model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file could not be read at all.
+    #[error("{0}")]
+    Io(#[source] io::Error),
+    /// The file was read and is not a model that is supported.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+}

@@ -1,0 +1,134 @@
+//! From scores to a class, by each library's own rule.
+
+use crate::ids::{ClassId, GroupId};
+
+/// The rule that turns a row's scores (after averaging) into a class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Decision {
+    /// Two classes, one score: class 1 iff `score > threshold` (`>=` unless `strict`).
+    ///
+    /// Libraries that decide on a rounded probability (`p > 0.5`) have a threshold just above zero: the
+    /// largest score whose probability still rounds to one half.
+    Threshold {
+        /// The sum that decides.
+        group: GroupId,
+        /// What it is compared with.
+        threshold: f64,
+        /// `>` rather than `>=`.
+        strict: bool,
+    },
+    /// The first class of the highest score.
+    Argmax,
+    /// The first class of the highest probability of a softmax; scores a few units apart in the last
+    /// place may get equal probabilities, and then the lower class wins.
+    ArgmaxSoftmax(Softmax),
+    /// The first class of the highest `1 / (1 + exp(-scale * score))`, each rounded to f64: scores from
+    /// about 37 on all give 1, and then the lowest class wins (LightGBM's one-against-all).
+    ArgmaxSigmoid {
+        /// The file's `sigmoid` parameter.
+        scale: f64,
+    },
+}
+
+/// Which library's softmax.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Softmax {
+    /// XGBoost: the largest is subtracted and `exp` taken in f32, the f64 sum rounded to f32, divided in f32.
+    XgBoost,
+    /// LightGBM: the same steps, all in f64.
+    LightGbm,
+}
+
+impl Decision {
+    /// The class for these scores, which are exactly what the library's arithmetic gives.
+    pub fn class(&self, scores: &[f64]) -> ClassId {
+        match *self {
+            Self::Threshold { group, threshold, strict } => {
+                let score = scores[group.index()];
+                ClassId(u32::from(score > threshold || !strict && score == threshold))
+            }
+            Self::Argmax => first_argmax(scores.iter().copied()),
+            Self::ArgmaxSoftmax(Softmax::XgBoost) => first_argmax(softmax_f32(scores).map(f64::from)),
+            Self::ArgmaxSoftmax(Softmax::LightGbm) => first_argmax(softmax_f64(scores)),
+            Self::ArgmaxSigmoid { scale } => {
+                first_argmax(scores.iter().map(|score| 1.0 / (1.0 + (-scale * score).exp())))
+            }
+        }
+    }
+
+    /// A gap between two scores above which the higher one certainly wins, whatever the probabilities'
+    /// rounding does; `None` where no gap is enough (saturating sigmoids).
+    ///
+    /// Softmax: the lower score's exponential is `exp(-gap)` against 1. With a gap above 1.5 * 2^-23 (f32)
+    /// or 1.5 * 2^-52 (f64) its rounded value is below 1 by more than one unit in the last place below 1,
+    /// even with an `exp` that errs by one unit, and division by a common denominator of at least 1 keeps
+    /// two values that far apart from meeting. The bound is doubled for an `exp` that errs by two.
+    pub fn certain_gap(&self) -> Option<f64> {
+        match self {
+            Self::Threshold { .. } | Self::Argmax => Some(0.0),
+            Self::ArgmaxSoftmax(Softmax::XgBoost) => Some(1.5 * f64::from(f32::EPSILON) * 2.0),
+            Self::ArgmaxSoftmax(Softmax::LightGbm) => Some(1.5 * f64::EPSILON * 2.0),
+            Self::ArgmaxSigmoid { .. } => None,
+        }
+    }
+}
+
+fn first_argmax(values: impl Iterator<Item = f64>) -> ClassId {
+    let mut best = (ClassId(0), f64::NEG_INFINITY);
+    for (index, value) in values.enumerate() {
+        if value > best.1 {
+            best = (ClassId::new(index), value);
+        }
+    }
+    best.0
+}
+
+fn softmax_f32(scores: &[f64]) -> impl Iterator<Item = f32> {
+    let largest = scores.iter().map(|&s| s as f32).fold(f32::NEG_INFINITY, f32::max);
+    let exps: Vec<f32> = scores.iter().map(|&s| (s as f32 - largest).exp()).collect();
+    let total = exps.iter().map(|&e| f64::from(e)).sum::<f64>() as f32;
+    exps.into_iter().map(move |e| e / total)
+}
+
+fn softmax_f64(scores: &[f64]) -> impl Iterator<Item = f64> {
+    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let exps: Vec<f64> = scores.iter().map(|&s| (s - largest).exp()).collect();
+    let total: f64 = exps.iter().sum();
+    exps.into_iter().map(move |e| e / total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_know_their_side() {
+        let rule = |strict| Decision::Threshold { group: GroupId(0), threshold: 0.5, strict };
+        assert_eq!(rule(true).class(&[0.5]), ClassId(0));
+        assert_eq!(rule(false).class(&[0.5]), ClassId(1));
+        assert_eq!(rule(true).class(&[0.5f64.next_up()]), ClassId(1));
+        assert_eq!(rule(false).class(&[0.5f64.next_down()]), ClassId(0));
+    }
+
+    #[test]
+    fn ties_go_to_the_lower_class() {
+        assert_eq!(Decision::Argmax.class(&[1.0, 2.0, 2.0]), ClassId(1));
+        assert_eq!(Decision::ArgmaxSigmoid { scale: 1.0 }.class(&[38.0, 50.0]), ClassId(0));
+        assert_eq!(Decision::ArgmaxSigmoid { scale: 1.0 }.class(&[30.0, 31.0]), ClassId(1));
+    }
+
+    #[test]
+    fn softmax_collapses_the_last_bits_but_not_the_certain_gap() {
+        let rule = Decision::ArgmaxSoftmax(Softmax::XgBoost);
+        let gap = rule.certain_gap().unwrap();
+        let mut collapsed = 0;
+        for step in 0..2000 {
+            let high = f64::from(0.01f32 + step as f32 * 1e-4);
+            let near = f64::from((high as f32).next_down());
+            collapsed += u32::from(rule.class(&[near, high]) == ClassId(0));
+            let far = f64::from(((high - gap) as f32).next_down());
+            assert_eq!(rule.class(&[far, high]), ClassId(1), "{far} against {high}");
+        }
+        assert!(collapsed > 0, "no pair of neighbours collapsed: the rule is not the library's");
+    }
+}

@@ -1,0 +1,265 @@
+//! A whole model: features, trees, intercepts, how they are added up, and the decision.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::decision::Decision;
+use crate::exact::Exact;
+use crate::feature::{Categories, Feature, FeatureKind, InputDomain, NumberType};
+use crate::ids::{FeatureId, GroupId, LeafId, TreeId};
+use crate::tree::{Output, Split, Test, Tree};
+
+/// The input columns. Names are made up (`f0`, `f1`, ...) where the file has none, so that a declared
+/// number of columns costs no memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Features {
+    pub(crate) count: u32,
+    pub(crate) names: Vec<String>,
+    pub(crate) categories: BTreeMap<FeatureId, Categories>,
+}
+
+impl Features {
+    /// So many numeric columns without names.
+    pub fn unnamed(count: u32) -> Self {
+        Self { count, names: Vec::new(), categories: BTreeMap::new() }
+    }
+
+    /// Numeric columns with these names.
+    pub fn named(names: Vec<String>) -> Self {
+        Self { count: names.len() as u32, names, categories: BTreeMap::new() }
+    }
+
+    /// Makes a column categorical.
+    pub fn set_categories(&mut self, feature: FeatureId, categories: Categories) {
+        self.categories.insert(feature, categories);
+    }
+
+    /// The number of columns.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Did the file name its columns?
+    pub fn has_names(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// A column's name.
+    pub fn name(&self, feature: FeatureId) -> Cow<'_, str> {
+        match self.names.get(feature.index()) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(format!("f{feature}")),
+        }
+    }
+
+    /// The categories of a column, `None` for a numeric one.
+    pub fn categories(&self, feature: FeatureId) -> Option<&Categories> {
+        self.categories.get(&feature)
+    }
+
+    /// A column with all that is known of it.
+    pub fn feature(&self, feature: FeatureId) -> Feature {
+        let kind = match self.categories(feature) {
+            Some(categories) => FeatureKind::Categorical(categories.clone()),
+            None => FeatureKind::Numeric,
+        };
+        Feature { name: self.name(feature).into_owned(), kind }
+    }
+}
+
+/// The names of the classes, in the order of [`ClassId`](crate::ClassId).
+#[derive(Clone, Debug, PartialEq)]
+pub enum ClassLabels {
+    /// The file has no labels: classes are 0, 1, ...
+    Unnamed(u32),
+    /// Whole numbers.
+    Integers(Vec<i64>),
+    /// Other numbers.
+    Floats(Vec<f64>),
+    /// Truth values.
+    Booleans(Vec<bool>),
+    /// Text.
+    Strings(Vec<String>),
+}
+
+impl ClassLabels {
+    /// The number of classes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Unnamed(count) => *count as usize,
+            Self::Integers(labels) => labels.len(),
+            Self::Floats(labels) => labels.len(),
+            Self::Booleans(labels) => labels.len(),
+            Self::Strings(labels) => labels.len(),
+        }
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The text of a class, as Python would print the label.
+    pub fn text(&self, class: crate::ClassId) -> Cow<'_, str> {
+        let index = class.index();
+        match self {
+            Self::Unnamed(_) => Cow::Owned(index.to_string()),
+            Self::Integers(labels) => Cow::Owned(labels[index].to_string()),
+            Self::Floats(labels) => Cow::Owned(format!("{:?}", labels[index])),
+            Self::Booleans(labels) => Cow::Borrowed(if labels[index] { "True" } else { "False" }),
+            Self::Strings(labels) => Cow::Borrowed(&labels[index]),
+        }
+    }
+}
+
+/// How tree values become a row's scores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accumulation {
+    /// The type of the running sums: every product and every sum is rounded to it.
+    pub number: NumberType,
+    /// Whether sums start from the intercept, or from zero with the intercept added at the end.
+    pub intercept: InterceptPosition,
+    /// Whether the library always adds in the order of the file.
+    pub order: Order,
+    /// The division after the last addition.
+    pub average: Option<Average>,
+}
+
+/// Where the intercept enters a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterceptPosition {
+    /// Before the first tree.
+    First,
+    /// After the last tree.
+    Last,
+}
+
+/// The order in which trees are added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Always that of the file.
+    File,
+    /// Depends on threads or batches: claims must hold for every order. Predictions here use that of
+    /// the file, which is the library's with one thread.
+    Any,
+}
+
+/// A division of the sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Average {
+    /// Sums are divided by this positive number.
+    pub divisor: f64,
+    /// The library's raw scores are the quotients; otherwise only the decision uses them.
+    pub in_raw_scores: bool,
+}
+
+/// A model as its library executes it. Only [`EnsembleBuilder`](crate::EnsembleBuilder) makes one, so
+/// whoever holds one may rely on its indices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ensemble {
+    pub(crate) features: Features,
+    pub(crate) domain: InputDomain,
+    pub(crate) classes: ClassLabels,
+    pub(crate) intercepts: Vec<f64>,
+    pub(crate) trees: Vec<Tree>,
+    pub(crate) accumulation: Accumulation,
+    pub(crate) decision: Decision,
+}
+
+impl Ensemble {
+    /// The input columns.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// The values the library accepts.
+    pub fn domain(&self) -> &InputDomain {
+        &self.domain
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> &ClassLabels {
+        &self.classes
+    }
+
+    /// The number of sums.
+    pub fn group_count(&self) -> usize {
+        self.intercepts.len()
+    }
+
+    /// The intercept of each sum.
+    pub fn intercepts(&self) -> &[f64] {
+        &self.intercepts
+    }
+
+    /// The trees in the order of the file.
+    pub fn trees(&self) -> &[Tree] {
+        &self.trees
+    }
+
+    /// One tree.
+    pub fn tree(&self, tree: TreeId) -> &Tree {
+        &self.trees[tree.index()]
+    }
+
+    /// How values are added up.
+    pub fn accumulation(&self) -> &Accumulation {
+        &self.accumulation
+    }
+
+    /// How scores become a class.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// Where a split sends a value that the domain has read.
+    pub fn goes_left(&self, split: Split<'_>, value: f64) -> bool {
+        if value.is_nan() {
+            return split.missing_left;
+        }
+        match split.test {
+            Test::Less { threshold } => value < threshold,
+            Test::LessOrEqual { threshold } => value <= threshold,
+            Test::LessOrEqualButZero { zero_left, .. } if value == 0.0 => zero_left,
+            Test::LessOrEqualButZero { threshold, .. } => value <= threshold,
+            Test::Equal { value: other } => value == other,
+            Test::Member { set, members_left } => {
+                let categories = &self.features.categories[&split.feature];
+                match categories.code(value) {
+                    Some(code) => (set.binary_search(&code).is_ok()) == members_left,
+                    None if categories.unseen_is_missing => split.missing_left,
+                    None => !members_left,
+                }
+            }
+        }
+    }
+
+    /// The leaf each tree sends a row to. The row is as long as there are features, its values as the
+    /// domain reads them.
+    pub fn leaves<'a>(&'a self, row: &'a [f64]) -> impl Iterator<Item = LeafId> + 'a {
+        self.trees
+            .iter()
+            .map(move |tree| tree.walk(|split| self.goes_left(split, row[split.feature.index()])))
+    }
+
+    /// The sums of a row in exact arithmetic: intercept plus weight times leaf, nothing rounded, and not
+    /// yet divided (see [`Accumulation::average`]).
+    pub fn exact_sums(&self, leaves: impl IntoIterator<Item = LeafId>) -> Vec<Exact> {
+        let finite = |value| Exact::from_f64(value).expect("the builder admits finite values only");
+        let mut sums: Vec<Exact> = self.intercepts.iter().map(|&value| finite(value)).collect();
+        for (tree, leaf) in self.trees.iter().zip(leaves) {
+            let weight = finite(tree.weight());
+            let mut add = |group: usize, value: f64| sums[group] += &(&weight * &finite(value));
+            match tree.output() {
+                Output::Group(GroupId(group)) => add(group as usize, tree.leaf(leaf)[0]),
+                Output::All => tree.leaf(leaf).iter().enumerate().for_each(|(group, &v)| add(group, v)),
+            }
+        }
+        sums
+    }
+}

@@ -1,0 +1,269 @@
+//! Input columns: which values a library accepts, and how it reads each before the first comparison.
+
+use crate::exact::Exact;
+
+/// The float type of inputs or of sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NumberType {
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary64.
+    F64,
+}
+
+impl NumberType {
+    /// `value` rounded to this type (nearest, ties to even), widened back.
+    pub fn round(self, value: f64) -> f64 {
+        match self {
+            Self::F32 => f64::from(value as f32),
+            Self::F64 => value,
+        }
+    }
+
+    /// An exact number rounded once to this type (nearest, ties to even), widened back.
+    pub fn round_exact(self, value: &Exact) -> f64 {
+        match self {
+            Self::F64 => value.to_f64(),
+            Self::F32 => {
+                // Rounding to f64 first would round twice. An f64 that is truncated toward the value and
+                // marked odd where anything was cut off rounds to f32 as the value itself does.
+                let (down, up) = (value.to_f64_down(), value.to_f64_up());
+                let odd = if down == up || down.to_bits() & 1 == 1 { down } else { up };
+                f64::from(odd as f32)
+            }
+        }
+    }
+
+    /// The next value of this type above `value`, which must be of this type.
+    pub fn next_up(self, value: f64) -> f64 {
+        match self {
+            Self::F32 => f64::from((value as f32).next_up()),
+            Self::F64 => value.next_up(),
+        }
+    }
+
+    /// The next value of this type below `value`, which must be of this type.
+    pub fn next_down(self, value: f64) -> f64 {
+        -self.next_up(-value)
+    }
+
+    /// The largest value of this type, infinities included, that is at most `value`.
+    pub fn floor(self, value: f64) -> f64 {
+        let near = self.round(value);
+        if near > value { self.next_down(near) } else { near }
+    }
+
+    /// The largest finite value.
+    pub fn max(self) -> f64 {
+        match self {
+            Self::F32 => f64::from(f32::MAX),
+            Self::F64 => f64::MAX,
+        }
+    }
+
+    /// The unit roundoff: half the gap between 1 and the next value.
+    pub fn unit_roundoff(self) -> f64 {
+        match self {
+            Self::F32 => f64::from(f32::EPSILON) / 2.0,
+            Self::F64 => f64::EPSILON / 2.0,
+        }
+    }
+
+    /// The smallest positive value.
+    pub fn smallest_positive(self) -> f64 {
+        match self {
+            Self::F32 => f64::from(f32::from_bits(1)),
+            Self::F64 => f64::from_bits(1),
+        }
+    }
+}
+
+/// The values a library accepts in every column, and what it does to them first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InputDomain {
+    /// The type inputs are rounded to before any comparison.
+    pub number: NumberType,
+    /// NaN is accepted and means "missing".
+    pub missing: bool,
+    /// Infinities are accepted. Where they are not, neither are values that round to one.
+    pub infinities: bool,
+    /// Values of at most this magnitude are read as zero (LightGBM's dense input).
+    pub zero_window: Option<f64>,
+}
+
+impl InputDomain {
+    /// The largest accepted value.
+    pub fn max(&self) -> f64 {
+        if self.infinities { f64::INFINITY } else { self.number.max() }
+    }
+
+    /// The value as the library's comparisons see it, or `None` where the library refuses it.
+    pub fn read(&self, value: f64) -> Option<f64> {
+        if value.is_nan() {
+            return self.missing.then_some(value);
+        }
+        let value = self.number.round(value);
+        if value.is_infinite() && !self.infinities {
+            return None;
+        }
+        match self.zero_window {
+            Some(window) if value.abs() <= window => Some(0.0),
+            _ => Some(value),
+        }
+    }
+}
+
+/// One input column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Feature {
+    /// The column's name; readers make one up (`f0`, `f1`, ...) where the file has none.
+    pub name: String,
+    /// Number or category.
+    pub kind: FeatureKind,
+}
+
+impl Feature {
+    /// A numeric column.
+    pub fn numeric(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: FeatureKind::Numeric }
+    }
+
+    /// A categorical column.
+    pub fn categorical(name: impl Into<String>, categories: Categories) -> Self {
+        Self { name: name.into(), kind: FeatureKind::Categorical(categories) }
+    }
+}
+
+/// How splits look at a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FeatureKind {
+    /// Compared with thresholds.
+    Numeric,
+    /// Looked up in sets of category codes.
+    Categorical(Categories),
+}
+
+/// How a column's value becomes a category code.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Categories {
+    /// From number to code.
+    pub rule: CategoryRule,
+    /// A value that is no category is treated as missing; otherwise it is in no set.
+    pub unseen_is_missing: bool,
+    /// The text of code 0, 1, ... where the file has a dictionary; tables may use it in place of codes.
+    pub labels: Option<Vec<String>>,
+}
+
+/// The step from number to category code.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CategoryRule {
+    /// XGBoost: negative numbers and those from 2^24 on are no category, others lose their fraction.
+    TruncateNonNegative,
+    /// LightGBM: truncated toward zero first (so -0.5 is code 0), then negative codes and magnitudes from
+    /// 2^31 on are no category.
+    Truncate,
+    /// scikit-learn's HistGradientBoosting: the position of the equal value in this list.
+    Listed(Vec<f64>),
+}
+
+impl Categories {
+    /// The code of a value that is not NaN, `None` for what is no category.
+    pub fn code(&self, value: f64) -> Option<u32> {
+        match &self.rule {
+            CategoryRule::TruncateNonNegative => (0.0..16_777_216.0).contains(&value).then_some(value as u32),
+            CategoryRule::Truncate => {
+                let whole = value.trunc();
+                (whole >= 0.0 && value.abs() < 2_147_483_648.0).then_some(whole as u32)
+            }
+            CategoryRule::Listed(values) => {
+                values.iter().position(|&listed| listed == value).map(|code| code as u32)
+            }
+        }
+    }
+
+    /// A number that reads back as this code, `None` where the rule has no such code.
+    pub fn value(&self, code: u32) -> Option<f64> {
+        let value = match &self.rule {
+            CategoryRule::Listed(values) => *values.get(code as usize)?,
+            _ => f64::from(code),
+        };
+        (self.code(value) == Some(code)).then_some(value)
+    }
+
+    /// A number that is no category, for splits to treat as unseen; `None` where such values count as
+    /// missing.
+    pub fn unseen_value(&self) -> Option<f64> {
+        (!self.unseen_is_missing).then_some(-1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floor_is_the_largest_f32_at_most_the_value() {
+        let t = 0.1f64; // the nearest f32 lies above it
+        let floor = NumberType::F32.floor(t);
+        assert!(floor < t && NumberType::F32.next_up(floor) > t);
+        assert_eq!(NumberType::F32.floor(1e300), f64::from(f32::MAX));
+        assert_eq!(NumberType::F32.floor(f64::INFINITY), f64::INFINITY);
+        assert_eq!(NumberType::F32.floor(-1e300), f64::NEG_INFINITY);
+        assert_eq!(NumberType::F64.floor(0.1), 0.1);
+    }
+
+    #[test]
+    fn an_exact_number_is_rounded_once() {
+        // Just above the middle of two f32 neighbours, by less than an f64 can show.
+        let middle = 1.0 + f64::from(f32::EPSILON) / 2.0;
+        let above = &Exact::from_f64(middle).unwrap() + &Exact::from_f64(1e-30).unwrap();
+        assert_eq!(NumberType::F32.round(middle), 1.0);
+        assert_eq!(NumberType::F32.round_exact(&above), f64::from(1.0f32.next_up()));
+        let below = &Exact::from_f64(-middle).unwrap() - &Exact::from_f64(1e-30).unwrap();
+        assert_eq!(NumberType::F32.round_exact(&below), -f64::from(1.0f32.next_up()));
+        assert_eq!(NumberType::F32.round_exact(&Exact::from_f64(1e300).unwrap()), f64::INFINITY);
+    }
+
+    #[test]
+    fn reading_rounds_and_refuses() {
+        let sklearn =
+            InputDomain { number: NumberType::F32, missing: false, infinities: false, zero_window: None };
+        assert_eq!(sklearn.read(0.1), Some(f64::from(0.1f32)));
+        assert_eq!(sklearn.read(f64::NAN), None);
+        assert_eq!(sklearn.read(1e39), None);
+        assert_eq!(sklearn.read(-1e39), None);
+        let window = f64::from(1e-35f32);
+        let lightgbm = InputDomain {
+            number: NumberType::F64,
+            missing: true,
+            infinities: true,
+            zero_window: Some(window),
+        };
+        assert_eq!(lightgbm.read(-window), Some(0.0));
+        assert_eq!(lightgbm.read(window.next_up()), Some(window.next_up()));
+        assert!(lightgbm.read(f64::NAN).unwrap().is_nan());
+        assert_eq!(lightgbm.read(f64::INFINITY), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn category_codes_follow_each_library() {
+        let make = |rule| Categories { rule, unseen_is_missing: false, labels: None };
+        let xgboost = make(CategoryRule::TruncateNonNegative);
+        assert_eq!(xgboost.code(-0.5), None);
+        assert_eq!(xgboost.code(-0.0), Some(0));
+        assert_eq!(xgboost.code(2.9), Some(2));
+        assert_eq!(xgboost.code(16_777_216.0), None);
+        assert_eq!(xgboost.code(f64::INFINITY), None);
+        let lightgbm = make(CategoryRule::Truncate);
+        assert_eq!(lightgbm.code(-0.5), Some(0));
+        assert_eq!(lightgbm.code(-1.0), None);
+        assert_eq!(lightgbm.code(16_777_216.0), Some(16_777_216));
+        assert_eq!(lightgbm.code(2_147_483_648.0), None);
+        assert_eq!(lightgbm.code(f64::NEG_INFINITY), None);
+        let listed = make(CategoryRule::Listed(vec![3.0, 7.5]));
+        assert_eq!(listed.code(7.5), Some(1));
+        assert_eq!(listed.code(7.0), None);
+        assert_eq!(listed.value(0), Some(3.0));
+        assert_eq!(listed.value(2), None);
+    }
+}

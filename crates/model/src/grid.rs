@@ -1,0 +1,410 @@
+//! The input space as a finite grid of cells.
+//!
+//! A split looks at one feature and is constant between neighbouring thresholds, so for each feature
+//! finitely many cells tell all inputs apart that any split tells apart:
+//! - numeric: intervals `(b, b']` between boundaries. A boundary is the largest input that a split still
+//!   sends to its lower side, so it is an input itself and no cell is empty, even where two thresholds
+//!   have no float between them, where a threshold is not of the input type, or where the library reads a
+//!   whole window as zero;
+//! - categorical: categories that no split tells apart share a cell; so do all values that are in no set;
+//! - missing values, where they are accepted, are the last cell.
+//!
+//! Every cell has a witness: an input value of the domain that lies in it.
+//!
+//! Invariants: boundaries ascend strictly and the last is below the largest input; only features that
+//! some split uses have an axis; `cell_of(witness(cell)) == cell`.
+
+use std::collections::BTreeMap;
+
+use thiserror::Error;
+
+use crate::ensemble::Ensemble;
+use crate::feature::{Categories, CategoryRule, InputDomain, NumberType};
+use crate::ids::{CellId, FeatureId};
+use crate::tree::{Split, Test};
+
+/// Why models have no common grid.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its fields are")]
+pub enum GridError {
+    #[error("the models have {first} and {second} features")]
+    FeatureCount { first: usize, second: usize },
+    #[error("feature {feature} is a number in one model and a category in the other")]
+    FeatureKind { feature: FeatureId },
+    #[error("the models read categories of feature {feature} by different rules")]
+    CategoryRule { feature: FeatureId },
+}
+
+/// The cells of every feature that some split uses.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    domain: InputDomain,
+    feature_count: usize,
+    axes: Vec<Axis>,
+    by_feature: BTreeMap<FeatureId, usize>,
+}
+
+/// The cells of one feature.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    feature: FeatureId,
+    kind: Kind,
+    missing: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Cell i holds the values in `(bounds[i-1], bounds[i]]`; the last has no upper boundary.
+    Numeric { bounds: Vec<f64> },
+    Categorical {
+        categories: Categories,
+        /// The cell of each category that some set names; others are in cell `rest`.
+        cells: BTreeMap<u32, u32>,
+        count: u32,
+        rest: Option<u32>,
+        witnesses: Vec<f64>,
+    },
+}
+
+/// A set of cells of one axis.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CellSet {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl CellSet {
+    fn from_fn(len: usize, mut contains: impl FnMut(CellId) -> bool) -> Self {
+        let mut words = vec![0; len.div_ceil(64)];
+        for cell in 0..len {
+            if contains(CellId::new(cell)) {
+                words[cell / 64] |= 1 << (cell % 64);
+            }
+        }
+        Self { words, len }
+    }
+
+    /// How many cells the axis has, in the set or not.
+    pub fn axis_len(&self) -> usize {
+        self.len
+    }
+
+    /// Is this cell in the set?
+    pub fn contains(&self, cell: CellId) -> bool {
+        self.words[cell.index() / 64] >> (cell.index() % 64) & 1 == 1
+    }
+
+    /// How many cells are in the set.
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The cells in the set, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = CellId> + '_ {
+        (0..self.len).map(CellId::new).filter(|&cell| self.contains(cell))
+    }
+}
+
+impl Grid {
+    /// The common grid of one or more models with the same columns, over the inputs that all accept.
+    pub fn new(ensembles: &[&Ensemble]) -> Result<Self, GridError> {
+        let first = ensembles[0];
+        let mut domain = *first.domain();
+        for other in &ensembles[1..] {
+            if other.features().len() != first.features().len() {
+                return Err(GridError::FeatureCount {
+                    first: first.features().len(),
+                    second: other.features().len(),
+                });
+            }
+            if other.domain().number == NumberType::F32 {
+                domain.number = NumberType::F32;
+            }
+            domain.missing &= other.domain().missing;
+            domain.infinities &= other.domain().infinities;
+            if domain.zero_window != other.domain().zero_window {
+                // Then the window is one model's way of reading, not a property of the inputs.
+                domain.zero_window = None;
+            }
+        }
+        let mut makers: BTreeMap<FeatureId, AxisMaker> = BTreeMap::new();
+        for ensemble in ensembles {
+            for split in ensemble.trees().iter().flat_map(|tree| tree.splits()) {
+                makers.entry(split.feature).or_default().add(ensemble, &domain, split)?;
+            }
+        }
+        let axes: Vec<Axis> =
+            makers.into_iter().map(|(feature, maker)| maker.finish(feature, &domain)).collect();
+        let by_feature = axes.iter().enumerate().map(|(index, axis)| (axis.feature, index)).collect();
+        Ok(Self { domain, feature_count: first.features().len(), axes, by_feature })
+    }
+
+    /// The inputs that all the models accept.
+    pub fn domain(&self) -> &InputDomain {
+        &self.domain
+    }
+
+    /// One axis for each feature that some split uses, in the order of the features.
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// The position of a feature's axis, `None` where no split uses it.
+    pub fn axis_of(&self, feature: FeatureId) -> Option<usize> {
+        self.by_feature.get(&feature).copied()
+    }
+
+    /// The decimal logarithm of the number of cells of the whole space.
+    pub fn log10_cells(&self) -> f64 {
+        self.axes.iter().map(|axis| (axis.len() as f64).log10()).sum()
+    }
+
+    /// The number of distinct boundaries that splits draw: thresholds, and categories told apart.
+    pub fn boundary_count(&self) -> usize {
+        self.axes.iter().map(|axis| axis.len() - 1 - usize::from(axis.missing)).sum()
+    }
+
+    /// A full input row in the given cells (one for each axis); unused features are zero.
+    pub fn witness(&self, cells: &[CellId]) -> Vec<f64> {
+        let mut row = vec![0.0; self.feature_count];
+        for (axis, &cell) in self.axes.iter().zip(cells) {
+            row[axis.feature.index()] = axis.witness(cell, &self.domain);
+        }
+        row
+    }
+
+    /// The cells of an input row, or `None` where it is outside the domain.
+    pub fn cells_of(&self, row: &[f64]) -> Option<Vec<CellId>> {
+        self.axes.iter().map(|axis| axis.cell_of(self.domain.read(row[axis.feature.index()])?)).collect()
+    }
+}
+
+impl Axis {
+    /// The feature.
+    pub fn feature(&self) -> FeatureId {
+        self.feature
+    }
+
+    /// How many cells there are.
+    pub fn len(&self) -> usize {
+        let values = match &self.kind {
+            Kind::Numeric { bounds } => bounds.len() + 1,
+            Kind::Categorical { count, .. } => *count as usize,
+        };
+        values + usize::from(self.missing)
+    }
+
+    /// There is always at least one cell.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Are the cells in the order of the values (but for the missing one)?
+    pub fn is_numeric(&self) -> bool {
+        matches!(self.kind, Kind::Numeric { .. })
+    }
+
+    /// The cell of missing values.
+    pub fn missing_cell(&self) -> Option<CellId> {
+        self.missing.then(|| CellId::new(self.len() - 1))
+    }
+
+    /// The boundaries of a numeric axis: cell i holds the values in `(bounds[i-1], bounds[i]]`.
+    pub fn bounds(&self) -> Option<&[f64]> {
+        match &self.kind {
+            Kind::Numeric { bounds } => Some(bounds),
+            Kind::Categorical { .. } => None,
+        }
+    }
+
+    /// The cell of a value as the domain reads it; `None` for a missing value where none are accepted.
+    pub fn cell_of(&self, value: f64) -> Option<CellId> {
+        if value.is_nan() {
+            return self.missing_cell();
+        }
+        match &self.kind {
+            Kind::Numeric { bounds } => Some(CellId::new(bounds.partition_point(|&bound| bound < value))),
+            Kind::Categorical { categories, cells, rest, .. } => match categories.code(value) {
+                None if categories.unseen_is_missing => self.missing_cell(),
+                code => code.and_then(|code| cells.get(&code).copied()).or(*rest).map(CellId),
+            },
+        }
+    }
+
+    /// A value of the domain that lies in a cell; one that is short to write, where there is a choice.
+    pub fn witness(&self, cell: CellId, domain: &InputDomain) -> f64 {
+        if self.missing_cell() == Some(cell) {
+            return f64::NAN;
+        }
+        match &self.kind {
+            Kind::Numeric { bounds } => {
+                let low = cell.index().checked_sub(1).map(|below| bounds[below]);
+                short_value(low, bounds.get(cell.index()).copied(), domain)
+            }
+            Kind::Categorical { witnesses, .. } => witnesses[cell.index()],
+        }
+    }
+
+    /// The cells whose values a split of `ensemble` sends left.
+    pub fn left_cells(&self, ensemble: &Ensemble, split: Split<'_>, domain: &InputDomain) -> CellSet {
+        let last = |index: usize| match &self.kind {
+            // The upper end decides for the whole cell.
+            Kind::Numeric { bounds } => bounds.get(index).copied().unwrap_or(domain.max()),
+            Kind::Categorical { witnesses, .. } => witnesses[index],
+        };
+        CellSet::from_fn(self.len(), |cell| {
+            if self.missing_cell() == Some(cell) {
+                return split.missing_left;
+            }
+            let read = ensemble.domain().read(last(cell.index()));
+            ensemble.goes_left(split, read.expect("a cell's values are in every model's domain"))
+        })
+    }
+}
+
+/// Collects what the splits on one feature tell apart.
+#[derive(Default)]
+struct AxisMaker {
+    bounds: Vec<f64>,
+    categories: Option<Categories>,
+    numeric: bool,
+    sets: Vec<Vec<u32>>,
+}
+
+impl AxisMaker {
+    fn add(&mut self, ensemble: &Ensemble, domain: &InputDomain, split: Split<'_>) -> Result<(), GridError> {
+        let feature = split.feature;
+        let mut bound = |strict, threshold| self.bounds.extend(boundary(ensemble, domain, strict, threshold));
+        match split.test {
+            Test::Less { threshold } => bound(true, threshold),
+            Test::LessOrEqual { threshold } => bound(false, threshold),
+            Test::LessOrEqualButZero { threshold, .. } => {
+                bound(false, threshold);
+                bound(true, 0.0);
+                bound(false, 0.0);
+            }
+            Test::Equal { value } => {
+                bound(true, value);
+                bound(false, value);
+            }
+            Test::Member { set, .. } => {
+                let own = ensemble.features().categories(feature).expect("checked by the builder");
+                match &self.categories {
+                    Some(other) if other.rule != own.rule => {
+                        return Err(GridError::CategoryRule { feature });
+                    }
+                    Some(_) => {}
+                    None => self.categories = Some(own.clone()),
+                }
+                self.sets.push(set.to_vec());
+            }
+        }
+        self.numeric |= !matches!(split.test, Test::Member { .. });
+        if self.numeric && self.categories.is_some() {
+            return Err(GridError::FeatureKind { feature });
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, feature: FeatureId, domain: &InputDomain) -> Axis {
+        let missing = domain.missing;
+        let Some(categories) = self.categories else {
+            self.bounds.sort_by(f64::total_cmp);
+            self.bounds.dedup();
+            return Axis { feature, kind: Kind::Numeric { bounds: self.bounds }, missing };
+        };
+        self.sets.sort();
+        self.sets.dedup();
+        // The sets that each code is in; codes with the same ones share a cell.
+        let mut memberships: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (index, set) in self.sets.iter().enumerate() {
+            for &code in set {
+                memberships.entry(code).or_default().push(index as u32);
+            }
+        }
+        // A code that no value reads as is in no cell.
+        memberships.retain(|&code, _| categories.value(code).is_some());
+        let outsider = outsider(&categories, &memberships);
+        let mut cell_of_membership: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
+        let mut witnesses = Vec::new();
+        let mut cells = BTreeMap::new();
+        for (code, membership) in memberships {
+            let cell = *cell_of_membership.entry(membership).or_insert_with(|| {
+                witnesses.push(categories.value(code).expect("kept only codes with a value"));
+                witnesses.len() as u32 - 1
+            });
+            cells.insert(code, cell);
+        }
+        let rest = outsider.map(|value| {
+            witnesses.push(value);
+            witnesses.len() as u32 - 1
+        });
+        let count = witnesses.len() as u32;
+        Axis { feature, kind: Kind::Categorical { categories, cells, count, rest, witnesses }, missing }
+    }
+}
+
+/// A value that is in no set, a real category where there is one.
+fn outsider(categories: &Categories, members: &BTreeMap<u32, Vec<u32>>) -> Option<f64> {
+    let known = match &categories.rule {
+        CategoryRule::Listed(values) => values.len(),
+        _ => categories.labels.as_ref().map_or(0, Vec::len),
+    };
+    (0..known as u32)
+        .find(|code| !members.contains_key(code))
+        .and_then(|code| categories.value(code))
+        .or(categories.unseen_value())
+}
+
+/// The largest input that a comparison with `threshold` sends to the lower side, `None` where that is no
+/// input or every input.
+fn boundary(ensemble: &Ensemble, domain: &InputDomain, strict: bool, threshold: f64) -> Option<f64> {
+    let mut bound = domain.number.floor(threshold);
+    if strict && bound == threshold {
+        if bound == f64::NEG_INFINITY {
+            return None;
+        }
+        bound = domain.number.next_down(bound);
+    }
+    if let Some(window) = ensemble.domain().zero_window
+        && bound.abs() <= window
+    {
+        // The model sees zero for the whole window: either all of it is on the lower side or none.
+        bound = if bound >= 0.0 { domain.number.floor(window) } else { below(-window, domain.number) };
+    }
+    // The two zeros are one input.
+    let bound = bound + 0.0;
+    let smallest = -domain.max();
+    (bound >= smallest && bound < domain.max()).then_some(bound)
+}
+
+/// The largest value of this type below `value`.
+fn below(value: f64, number: NumberType) -> f64 {
+    let floor = number.floor(value);
+    if floor == value { number.next_down(floor) } else { floor }
+}
+
+/// A value in `(low, high]` of the domain with few digits.
+fn short_value(low: Option<f64>, high: Option<f64>, domain: &InputDomain) -> f64 {
+    let inside = |value: f64| {
+        low.is_none_or(|low| value > low)
+            && high.is_none_or(|high| value <= high)
+            && domain.read(value).is_some()
+    };
+    if inside(0.0) {
+        return 0.0;
+    }
+    let middle = match (low, high) {
+        (Some(low), Some(high)) if low.is_finite() => low / 2.0 + high / 2.0,
+        (Some(low), None) if low.is_finite() => low + 1.0,
+        (_, Some(high)) if high.is_finite() => high - 1.0,
+        _ => 0.0,
+    };
+    (0..17)
+        .filter_map(|digits| format!("{middle:.digits$e}").parse::<f64>().ok())
+        .map(|value| domain.number.round(value))
+        .find(|&value| inside(value))
+        .or(high)
+        .unwrap_or_else(|| domain.max())
+}

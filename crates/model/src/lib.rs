@@ -1,0 +1,31 @@
+//! What a tree ensemble is and what it predicts, exactly.
+//!
+//! An [`Ensemble`] is a trained classifier as its own library executes it: which inputs it accepts, how
+//! it compares, in which float type and order it adds, and how scores become a class. [`Predictor`] gives
+//! the library's own bits; [`Exact`] the same sums without rounding; [`Rounding`] bounds the distance
+//! between the two. [`Grid`] cuts the input space into finitely many cells on which nothing changes.
+//!
+//! Ensembles are made only by [`EnsembleBuilder`], which checks every index and number, so no other code
+//! has to.
+
+mod band;
+mod builder;
+mod decision;
+mod ensemble;
+mod exact;
+mod feature;
+mod grid;
+mod ids;
+mod predict;
+mod tree;
+
+pub use band::Rounding;
+pub use builder::{BuildError, EnsembleBuilder, MAX_FEATURES};
+pub use decision::{Decision, Softmax};
+pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, InterceptPosition, Order};
+pub use exact::Exact;
+pub use feature::{Categories, CategoryRule, Feature, FeatureKind, InputDomain, NumberType};
+pub use grid::{Axis, CellSet, Grid, GridError};
+pub use ids::{CellId, ClassId, FeatureId, GroupId, LeafId, NodeId, TreeId};
+pub use predict::{PredictError, Predictor};
+pub use tree::{Node, Output, Split, Test, Tree, TreeBuilder};

@@ -1,0 +1,300 @@
+//! One tree: splits, leaves, and the walk from the root to a leaf.
+
+use crate::ids::{FeatureId, GroupId, LeafId, NodeId};
+
+/// The question a split asks of its feature's value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Test<'a> {
+    /// Left iff value < threshold.
+    Less {
+        /// What the value is compared with.
+        threshold: f64,
+    },
+    /// Left iff value <= threshold.
+    LessOrEqual {
+        /// What the value is compared with.
+        threshold: f64,
+    },
+    /// As `LessOrEqual`, but zero (as the input domain reads it) goes to a side of its own: LightGBM's
+    /// `zero_as_missing`.
+    LessOrEqualButZero {
+        /// What every other value is compared with.
+        threshold: f64,
+        /// Where zero goes.
+        zero_left: bool,
+    },
+    /// Left iff value == this value (ONNX `BRANCH_EQ`).
+    Equal {
+        /// What the value is compared with.
+        value: f64,
+    },
+    /// Left iff being a member of the set equals `members_left`. What is no category is no member.
+    Member {
+        /// Category codes, ascending.
+        set: &'a [u32],
+        /// The members go left and all others right, or the other way round.
+        members_left: bool,
+    },
+}
+
+/// A test on one feature, and where missing values go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Split<'a> {
+    /// The column.
+    pub feature: FeatureId,
+    /// The question.
+    pub test: Test<'a>,
+    /// A missing value goes left.
+    pub missing_left: bool,
+}
+
+/// A node of a tree.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Node<'a> {
+    /// An inner node.
+    Split {
+        /// Its test.
+        split: Split<'a>,
+        /// Where the test sends a value that passes.
+        left: NodeId,
+        /// Where it sends the others.
+        right: NodeId,
+    },
+    /// A leaf.
+    Leaf(LeafId),
+    /// A slot in the file that no path reaches.
+    Unused,
+}
+
+/// What a tree's leaves hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// One number, added to one sum.
+    Group(GroupId),
+    /// One number for each sum.
+    All,
+}
+
+/// A tree. Node ids are those of the file it was read from; the root is node 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    nodes: Vec<Packed>,
+    /// Leaf values, `width` for each leaf.
+    values: Vec<f64>,
+    width: u32,
+    sets: Vec<Box<[u32]>>,
+    output: Output,
+    weight: f64,
+}
+
+impl Tree {
+    /// How many node slots there are, unused ones included.
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// How many leaves there are.
+    pub fn leaf_count(&self) -> usize {
+        self.values.len() / self.width as usize
+    }
+
+    /// What the leaves hold.
+    pub fn output(&self) -> Output {
+        self.output
+    }
+
+    /// The factor on every leaf value: AdaBoost's and dart's tree weights, gradient boosting's learning
+    /// rate, 1 elsewhere. The library rounds the product before it adds.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// The stored values of a leaf, before the weight: one, or one for each group.
+    pub fn leaf(&self, leaf: LeafId) -> &[f64] {
+        let width = self.width as usize;
+        &self.values[leaf.index() * width..][..width]
+    }
+
+    /// The stored values of all leaves, one after the other.
+    pub fn leaf_values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// A node.
+    pub fn node(&self, node: NodeId) -> Node<'_> {
+        self.unpack(&self.nodes[node.index()])
+    }
+
+    /// Every node in the order of the file.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, Node<'_>)> {
+        self.nodes.iter().enumerate().map(|(index, packed)| (NodeId::new(index), self.unpack(packed)))
+    }
+
+    /// Every split in the order of the file.
+    pub fn splits(&self) -> impl Iterator<Item = Split<'_>> {
+        self.nodes.iter().filter_map(|packed| match self.unpack(packed) {
+            Node::Split { split, .. } => Some(split),
+            _ => None,
+        })
+    }
+
+    /// The leaf that a path reaches when `left` answers each split.
+    pub fn walk(&self, mut left: impl FnMut(Split<'_>) -> bool) -> LeafId {
+        let mut at = NodeId(0);
+        loop {
+            match self.node(at) {
+                Node::Split { split, left: yes, right: no } => at = if left(split) { yes } else { no },
+                Node::Leaf(leaf) => return leaf,
+                Node::Unused => unreachable!("the builder lets no path reach an unused slot"),
+            }
+        }
+    }
+
+    /// The same tree with other leaf values.
+    pub fn with_leaf_values(&self, values: Vec<f64>) -> Option<Self> {
+        (values.len() == self.values.len()).then(|| Self { values, ..self.clone() })
+    }
+
+    fn unpack(&self, packed: &Packed) -> Node<'_> {
+        let number = f64::from_bits(packed.payload);
+        let test = match packed.kind {
+            Kind::Leaf => return Node::Leaf(LeafId(packed.left)),
+            Kind::Unused => return Node::Unused,
+            Kind::Less => Test::Less { threshold: number },
+            Kind::LessOrEqual => Test::LessOrEqual { threshold: number },
+            Kind::ButZero => {
+                Test::LessOrEqualButZero { threshold: number, zero_left: packed.flags & SIDE != 0 }
+            }
+            Kind::Equal => Test::Equal { value: number },
+            Kind::Member => Test::Member {
+                set: &self.sets[packed.payload as usize],
+                members_left: packed.flags & SIDE != 0,
+            },
+        };
+        Node::Split {
+            split: Split {
+                feature: FeatureId(packed.feature),
+                test,
+                missing_left: packed.flags & MISSING_LEFT != 0,
+            },
+            left: NodeId(packed.left),
+            right: NodeId(packed.right),
+        }
+    }
+}
+
+/// A tree under construction: nodes are pushed in the order of their ids. Nothing is checked here; the
+/// ensemble's builder checks the finished tree.
+#[derive(Clone, Debug, Default)]
+pub struct TreeBuilder {
+    nodes: Vec<Packed>,
+    values: Vec<f64>,
+    sets: Vec<Box<[u32]>>,
+    /// The values of the first leaf; every leaf must have as many.
+    width: Option<usize>,
+    uneven_leaf: Option<NodeId>,
+}
+
+impl TreeBuilder {
+    /// An empty tree.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty tree with room for so many nodes.
+    pub fn with_capacity(nodes: usize) -> Self {
+        Self {
+            nodes: Vec::with_capacity(nodes),
+            values: Vec::with_capacity(nodes / 2 + 1),
+            ..Self::default()
+        }
+    }
+
+    /// Appends a split whose children have, or will get, the ids `left` and `right`.
+    pub fn split(&mut self, split: Split<'_>, left: NodeId, right: NodeId) -> &mut Self {
+        let mut flags = if split.missing_left { MISSING_LEFT } else { 0 };
+        let (kind, payload, side) = match split.test {
+            Test::Less { threshold } => (Kind::Less, threshold.to_bits(), false),
+            Test::LessOrEqual { threshold } => (Kind::LessOrEqual, threshold.to_bits(), false),
+            Test::LessOrEqualButZero { threshold, zero_left } => {
+                (Kind::ButZero, threshold.to_bits(), zero_left)
+            }
+            Test::Equal { value } => (Kind::Equal, value.to_bits(), false),
+            Test::Member { set, members_left } => {
+                self.sets.push(set.into());
+                (Kind::Member, self.sets.len() as u64 - 1, members_left)
+            }
+        };
+        if side {
+            flags |= SIDE;
+        }
+        self.push(Packed { payload, feature: split.feature.0, left: left.0, right: right.0, kind, flags })
+    }
+
+    /// Appends a leaf.
+    pub fn leaf(&mut self, values: &[f64]) -> &mut Self {
+        if *self.width.get_or_insert(values.len()) != values.len() {
+            self.uneven_leaf.get_or_insert(NodeId::new(self.nodes.len()));
+        }
+        let index = self.values.len() / self.width.unwrap_or(1).max(1);
+        self.values.extend_from_slice(values);
+        self.push(Packed { payload: 0, feature: 0, left: index as u32, right: 0, kind: Kind::Leaf, flags: 0 })
+    }
+
+    /// Appends a slot that no path may reach.
+    pub fn unused(&mut self) -> &mut Self {
+        self.push(Packed { payload: 0, feature: 0, left: 0, right: 0, kind: Kind::Unused, flags: 0 })
+    }
+
+    pub(crate) fn uneven_leaf(&self) -> Option<NodeId> {
+        self.uneven_leaf
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        self.width.unwrap_or(0)
+    }
+
+    pub(crate) fn finish(self, output: Output, weight: f64) -> Tree {
+        Tree {
+            nodes: self.nodes,
+            values: self.values,
+            width: self.width.unwrap_or(1).max(1) as u32,
+            sets: self.sets,
+            output,
+            weight,
+        }
+    }
+
+    fn push(&mut self, packed: Packed) -> &mut Self {
+        self.nodes.push(packed);
+        self
+    }
+}
+
+const MISSING_LEFT: u8 = 1;
+/// `zero_left` or `members_left`, by the kind.
+const SIDE: u8 = 2;
+
+/// 24 bytes: files of 100 MB hold millions of nodes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Packed {
+    /// A threshold's bits, or the position of a category set.
+    payload: u64,
+    feature: u32,
+    /// Left child, or the leaf's number.
+    left: u32,
+    right: u32,
+    kind: Kind,
+    flags: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Less,
+    LessOrEqual,
+    ButZero,
+    Equal,
+    Member,
+    Leaf,
+    Unused,
+}
