@@ -1,0 +1,36 @@
+# The project's commands. `make demo` and `make test` set up everything they need.
+# A venv in .venv holds the Python side; cargo alone builds the command line.
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test test-rust test-python lint bench clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+demo: ## the main job on an embedded model, start to finish
+	cargo run --release --locked --quiet --bin secateur -- demo --dir target/demo
+
+test: lint test-rust test-python ## all checks and tests, Rust and Python
+
+test-rust: ## the Rust tests
+	cargo test --workspace --locked
+
+test-python: $(STAMP) ## the Python tests, against the real libraries
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	$(VENV)/bin/python -m pytest
+
+lint: ## formatting, clippy and documentation, warnings as errors
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+$(STAMP): requirements-test.txt
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	touch $@
+
+clean: ## remove everything that was built
+	rm -rf target $(VENV)

@@ -1,0 +1,45 @@
+//! One Python exception for each kind of failure, all under `SecateurError`.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+use secateur_formats::{EditError, FormatError, ReadError};
+use secateur_model::PredictError;
+
+create_exception!(secateur, SecateurError, PyException, "The base of all errors of this package.");
+create_exception!(
+    secateur,
+    ModelError,
+    SecateurError,
+    "The model cannot be read: malformed, or of a kind that is not supported."
+);
+create_exception!(secateur, InputError, SecateurError, "The model's library would refuse these input rows.");
+create_exception!(secateur, EditingError, SecateurError, "The model's format cannot hold this change.");
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("SecateurError", py.get_type::<SecateurError>())?;
+    module.add("ModelError", py.get_type::<ModelError>())?;
+    module.add("InputError", py.get_type::<InputError>())?;
+    module.add("EditingError", py.get_type::<EditingError>())
+}
+
+pub(crate) fn from_format(error: FormatError) -> PyErr {
+    ModelError::new_err(error.to_string())
+}
+
+pub(crate) fn from_read(error: ReadError, path: &std::path::Path) -> PyErr {
+    match error {
+        ReadError::Io(error) => error.into(),
+        other => ModelError::new_err(format!("{}: {other}", path.display())),
+    }
+}
+
+pub(crate) fn from_predict(error: PredictError) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+pub(crate) fn from_edit(error: EditError) -> PyErr {
+    EditingError::new_err(error.to_string())
+}

@@ -1,0 +1,13 @@
+//! The extension module `secateur._secateur`: conversion between Python and the Rust crates, nothing else.
+
+mod error;
+mod model;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _secateur(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<model::Model>()?;
+    error::register(module)
+}

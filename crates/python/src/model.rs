@@ -1,0 +1,176 @@
+//! `Model`: a model file of any supported format.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use secateur_formats::{Edit, ModelFile, TreeEdit};
+use secateur_model::{ClassLabels, FeatureId, NumberType, Predictor, Test, TreeId};
+
+use crate::error;
+
+/// A model as its own library executes it.
+#[pyclass(frozen, module = "secateur")]
+pub(crate) struct Model {
+    pub(crate) file: ModelFile,
+}
+
+#[pymethods]
+impl Model {
+    /// Reads a model file.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let file = py.detach(|| ModelFile::read(&path)).map_err(|e| error::from_read(e, &path))?;
+        Ok(Self { file })
+    }
+
+    /// Reads a model from the bytes of its file.
+    #[staticmethod]
+    fn parse(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let file = py.detach(|| ModelFile::parse(data)).map_err(error::from_format)?;
+        Ok(Self { file })
+    }
+
+    /// The bytes of the model's file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.file.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    /// The raw scores of each row, exactly as the library's.
+    fn raw_scores<'py>(
+        &self,
+        py: Python<'py>,
+        rows: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (count, values) = row_major(&rows);
+        let groups = self.file.ensemble().group_count();
+        let scores = py.detach(|| Predictor::new(self.file.ensemble()).raw_scores(&values));
+        scores.map_err(error::from_predict)?.into_pyarray(py).reshape([count, groups])
+    }
+
+    /// The position of each row's class in `classes`.
+    fn class_indices<'py>(
+        &self,
+        py: Python<'py>,
+        rows: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let (_, values) = row_major(&rows);
+        let classes = py.detach(|| Predictor::new(self.file.ensemble()).classes(&values));
+        let classes = classes.map_err(error::from_predict)?;
+        Ok(classes.into_iter().map(|class| i64::from(class.0)).collect::<Vec<_>>().into_pyarray(py))
+    }
+
+    /// The model with only some trees, `(position, factor)` each (a factor of `None` leaves the tree as
+    /// it is), and with other intercepts.
+    #[pyo3(signature = (trees, intercepts=None))]
+    fn edit(&self, trees: Vec<(u32, Option<f64>)>, intercepts: Option<Vec<f64>>) -> PyResult<Self> {
+        let trees = trees
+            .into_iter()
+            .map(|(tree, factor)| match factor {
+                None => TreeEdit::Keep(TreeId(tree)),
+                Some(factor) => TreeEdit::Scale { tree: TreeId(tree), factor },
+            })
+            .collect();
+        let file = self.file.edit(&Edit { trees, intercepts }).map_err(error::from_edit)?;
+        Ok(Self { file })
+    }
+
+    /// Framework, version and encoding in a few words.
+    #[getter]
+    fn dialect(&self) -> String {
+        self.file.dialect()
+    }
+
+    /// What to know about how this file is executed.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.file.notes()
+    }
+
+    /// The number of trees.
+    #[getter]
+    fn tree_count(&self) -> usize {
+        self.file.ensemble().trees().len()
+    }
+
+    /// The number of leaves of all trees.
+    #[getter]
+    fn leaf_count(&self) -> usize {
+        self.file.ensemble().trees().iter().map(|tree| tree.leaf_count()).sum()
+    }
+
+    /// The names of the input columns.
+    #[getter]
+    fn feature_names(&self) -> Vec<String> {
+        let features = self.file.ensemble().features();
+        (0..features.len()).map(|index| features.name(FeatureId::new(index)).into_owned()).collect()
+    }
+
+    /// The class labels.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.file.ensemble().classes() {
+            ClassLabels::Unnamed(count) => (0..*count).collect::<Vec<_>>().into_pyobject(py),
+            ClassLabels::Integers(labels) => labels.into_pyobject(py),
+            ClassLabels::Floats(labels) => labels.into_pyobject(py),
+            ClassLabels::Booleans(labels) => labels.into_pyobject(py),
+            ClassLabels::Strings(labels) => labels.into_pyobject(py),
+        }
+    }
+
+    /// The intercept of each raw score.
+    #[getter]
+    fn intercepts(&self) -> Vec<f64> {
+        self.file.ensemble().intercepts().to_vec()
+    }
+
+    /// Which inputs the library accepts: `number`, `missing`, `infinities`, `zero_window`.
+    #[getter]
+    fn domain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let domain = self.file.ensemble().domain();
+        let dict = PyDict::new(py);
+        dict.set_item("number", if domain.number == NumberType::F32 { "f32" } else { "f64" })?;
+        dict.set_item("missing", domain.missing)?;
+        dict.set_item("infinities", domain.infinities)?;
+        dict.set_item("zero_window", domain.zero_window)?;
+        Ok(dict)
+    }
+
+    /// For each feature that some split uses: the numbers it is compared with, or the category codes that
+    /// sets name, ascending; and whether it is categorical.
+    fn split_values(&self) -> BTreeMap<u32, (bool, Vec<f64>)> {
+        let mut all: BTreeMap<u32, (bool, Vec<f64>)> = BTreeMap::new();
+        for split in self.file.ensemble().trees().iter().flat_map(|tree| tree.splits()) {
+            let (categorical, values) = all.entry(split.feature.0).or_default();
+            match split.test {
+                Test::Less { threshold: value }
+                | Test::LessOrEqual { threshold: value }
+                | Test::LessOrEqualButZero { threshold: value, .. }
+                | Test::Equal { value } => values.push(value),
+                Test::Member { set, .. } => {
+                    *categorical = true;
+                    values.extend(set.iter().map(|&code| f64::from(code)));
+                }
+            }
+        }
+        for (_, values) in all.values_mut() {
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+        }
+        all
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<secateur.Model {}: {} trees>", self.file.dialect(), self.tree_count())
+    }
+}
+
+/// The number of rows, and their values one row after the other.
+fn row_major(rows: &PyReadonlyArray2<'_, f64>) -> (usize, Vec<f64>) {
+    let array = rows.as_array();
+    (array.nrows(), array.iter().copied().collect())
+}
