@@ -1,0 +1,186 @@
+//! Properties of random ensembles of every kind: the fast predictor against a plain walk, the grid
+//! against sampled inputs, the rounding bound against every cell.
+
+use fastrand::Rng;
+use secateur_model::{ClassId, Ensemble, Exact, Grid, InterceptPosition, Order, Output, Predictor};
+use secateur_testkit::{Shape, all_cells, ensemble, every_row, small_float};
+
+const CASES: u64 = 1500;
+
+fn cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
+    (0..CASES).map(|seed| {
+        let mut rng = Rng::with_seed(seed);
+        let shape = Shape::random(&mut rng);
+        let model = ensemble(&mut rng, &shape);
+        (seed, rng, model)
+    })
+}
+
+/// The library's arithmetic, written down as plainly as possible.
+fn plain_scores(model: &Ensemble, row: &[f64]) -> (Vec<f64>, ClassId) {
+    let how = model.accumulation();
+    let first = how.intercept == InterceptPosition::First;
+    let mut sums: Vec<f64> = model.intercepts().iter().map(|&v| if first { v } else { 0.0 }).collect();
+    let row: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+    for (tree, leaf) in model.trees().iter().zip(model.leaves(&row)) {
+        for (offset, &value) in tree.leaf(leaf).iter().enumerate() {
+            let group = match tree.output() {
+                Output::Group(group) => group.index(),
+                Output::All => offset,
+            };
+            sums[group] = how.number.round(sums[group] + how.number.round(tree.weight() * value));
+        }
+    }
+    if !first {
+        for (sum, intercept) in sums.iter_mut().zip(model.intercepts()) {
+            *sum = how.number.round(*sum + intercept);
+        }
+    }
+    let divided: Vec<f64> = match how.average {
+        Some(average) => sums.iter().map(|s| how.number.round(s / average.divisor)).collect(),
+        None => sums.clone(),
+    };
+    let class = model.decision().class(&divided);
+    let in_raw = how.average.is_some_and(|average| average.in_raw_scores);
+    (if in_raw { divided } else { sums }, class)
+}
+
+/// A random input that the model accepts.
+fn random_row(rng: &mut Rng, model: &Ensemble) -> Vec<f64> {
+    let value = |rng: &mut Rng| loop {
+        let value = match rng.u32(0..6) {
+            0 => f64::NAN,
+            1 => f64::from(rng.i32(-2..9)) * 0.5,
+            2 => *rng.choice(&[f64::INFINITY, f64::NEG_INFINITY]).unwrap(),
+            _ => small_float(rng),
+        };
+        if model.domain().read(value).is_some() {
+            return value;
+        }
+    };
+    (0..model.features().len()).map(|_| value(rng)).collect()
+}
+
+#[test]
+fn the_fast_predictor_gives_the_bits_of_a_plain_walk() {
+    for (seed, mut rng, model) in cases() {
+        let predictor = Predictor::new(&model);
+        let rows: Vec<Vec<f64>> = (0..70).map(|_| random_row(&mut rng, &model)).collect();
+        let flat: Vec<f64> = rows.concat();
+        let scores = predictor.raw_scores(&flat).unwrap();
+        let classes = predictor.classes(&flat).unwrap();
+        for (index, row) in rows.iter().enumerate() {
+            let (plain, class) = plain_scores(&model, row);
+            let ours = &scores[index * plain.len()..][..plain.len()];
+            let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            assert_eq!(bits(ours), bits(&plain), "seed {seed}, row {row:?}");
+            assert_eq!(classes[index], class, "seed {seed}, row {row:?}");
+        }
+    }
+}
+
+#[test]
+fn inputs_of_one_cell_reach_the_same_leaves() {
+    for (seed, mut rng, model) in cases() {
+        let grid = Grid::new(&[&model]).unwrap();
+        for _ in 0..60 {
+            let row = random_row(&mut rng, &model);
+            let cells = grid.cells_of(&row).unwrap();
+            let witness = grid.witness(&cells);
+            let read = |row: &[f64]| row.iter().map(|&v| model.domain().read(v).unwrap()).collect::<Vec<_>>();
+            assert_eq!(
+                model.leaves(&read(&row)).collect::<Vec<_>>(),
+                model.leaves(&read(&witness)).collect::<Vec<_>>(),
+                "seed {seed}: {row:?} and {witness:?} are in the same cell"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_cell_has_a_witness_that_lies_in_it() {
+    for (seed, _, model) in cases() {
+        let grid = Grid::new(&[&model]).unwrap();
+        for cells in all_cells(&grid).take(3000) {
+            let row = grid.witness(&cells);
+            assert_eq!(grid.cells_of(&row), Some(cells), "seed {seed}, row {row:?}");
+        }
+    }
+}
+
+#[test]
+fn the_left_cells_of_a_split_are_those_whose_witness_goes_left() {
+    for (seed, _, model) in cases() {
+        let grid = Grid::new(&[&model]).unwrap();
+        for split in model.trees().iter().flat_map(|tree| tree.splits()) {
+            let axis = &grid.axes()[grid.axis_of(split.feature).unwrap()];
+            let left = axis.left_cells(&model, split, grid.domain());
+            for cell in (0..axis.len()).map(secateur_model::CellId::new) {
+                let value = model.domain().read(axis.witness(cell, grid.domain())).unwrap();
+                assert_eq!(
+                    left.contains(cell),
+                    model.goes_left(split, value),
+                    "seed {seed}, {split:?}, {value}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_cell_is_further_from_the_exact_score_than_the_rounding_bound() {
+    let mut tight = 0;
+    for (seed, mut rng, model) in cases() {
+        let rounding = model.rounding().unwrap();
+        let grid = Grid::new(&[&model]).unwrap();
+        let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+        for row in every_row(&grid).take(2000) {
+            let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+            let exact = model.exact_sums(model.leaves(&read));
+            let orders = if model.accumulation().order == Order::Any { 3 } else { 1 };
+            for _ in 0..orders {
+                let rounded = decided_scores(&mut rng, &model, &read);
+                for (group, (sum, score)) in exact.iter().zip(&rounded).enumerate() {
+                    // |score - sum/divisor| * divisor
+                    let scaled = &Exact::from_f64(*score).unwrap() * &Exact::from_f64(divisor).unwrap();
+                    let error = (&scaled - sum).abs();
+                    let bound = &Exact::from_f64(rounding.scores[group]).unwrap()
+                        * &Exact::from_f64(divisor).unwrap();
+                    assert!(error <= bound, "seed {seed}, group {group}: {error:?} above {bound:?}");
+                    let half = &bound * &Exact::from_f64(0.1).unwrap();
+                    tight += u32::from(!error.is_zero() && error > half);
+                }
+            }
+        }
+    }
+    assert!(tight > 100, "the bound is never nearly met ({tight} times): it is too loose to mean anything");
+}
+
+/// The scores that the decision sees, with the trees added in a random order where order is free.
+fn decided_scores(rng: &mut Rng, model: &Ensemble, row: &[f64]) -> Vec<f64> {
+    let how = model.accumulation();
+    let leaves: Vec<_> = model.leaves(row).collect();
+    let mut order: Vec<usize> = (0..leaves.len()).collect();
+    if how.order == Order::Any {
+        rng.shuffle(&mut order);
+    }
+    (0..model.group_count())
+        .map(|group| {
+            let first = how.intercept == InterceptPosition::First;
+            let mut sum = if first { model.intercepts()[group] } else { 0.0 };
+            for &index in &order {
+                let tree = &model.trees()[index];
+                let value = match tree.output() {
+                    Output::Group(own) if own.index() == group => tree.leaf(leaves[index])[0],
+                    Output::Group(_) => continue,
+                    Output::All => tree.leaf(leaves[index])[group],
+                };
+                sum = how.number.round(sum + how.number.round(tree.weight() * value));
+            }
+            if !first {
+                sum = how.number.round(sum + model.intercepts()[group]);
+            }
+            how.average.map_or(sum, |average| how.number.round(sum / average.divisor))
+        })
+        .collect()
+}
