@@ -1,0 +1,428 @@
+//! Depth-first branch and bound over boxes of cells.
+//!
+//! A box is a range of cells on each axis. It is closed when the upper bound of some lens falls below its
+//! bound; narrowed when one lens shows that a solution can lie only in part of an axis; else split in two
+//! where that lowers the bound of the tightest row most on both sides (strong branching over all splits).
+//! When at most two axes are still open, the cells are looked at one by one.
+//!
+//! Boxes are visited in the order of their paths, also by several threads: of all solutions the one first
+//! in that order is the answer, so it does not depend on the number of threads.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use secateur_model::CellId;
+
+use crate::lens::{Lens, View};
+use crate::stop::{Budget, StopReason};
+use crate::system::System;
+
+/// How the search over boxes ended.
+pub(crate) enum Searched {
+    /// These cells satisfy the system; there may be more.
+    Found(Vec<Vec<CellId>>),
+    /// No cell does.
+    Nothing,
+    /// The budget ended first.
+    Stopped(StopReason),
+}
+
+/// Boxes that one thread visits alone before others may help.
+const ALONE: u64 = 2_000;
+/// Boxes between two looks at the clock and at other threads.
+const BATCH: u64 = 256;
+/// Cells of the smaller of two open axes up to which they are looked at one by one.
+const NARROW: u32 = 16;
+
+/// A search over all boxes of a system.
+pub(crate) struct Search<'a> {
+    system: &'a System<'a>,
+    lenses: &'a [Lens],
+    /// The first lenses are the single rows; branching looks at those only.
+    rows: usize,
+    sizes: Vec<u32>,
+    /// Is a solution of the rows a solution indeed?
+    accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
+    wanted: usize,
+    nodes: AtomicU64,
+}
+
+/// A box and what each lens sees of it.
+#[derive(Clone)]
+struct Region {
+    ranges: Vec<(u32, u32)>,
+    views: Vec<View>,
+    /// The way here: false for the child that was visited first.
+    path: Vec<bool>,
+}
+
+/// What a thread writes on, so that nothing is allocated for each box.
+struct Scratch {
+    left: Vec<i64>,
+    right: Vec<i64>,
+    spare: Vec<Region>,
+    found: Vec<(Vec<bool>, Vec<CellId>)>,
+}
+
+enum Step {
+    Closed,
+    Split { axis: usize, cell: u32 },
+}
+
+impl<'a> Search<'a> {
+    pub(crate) fn new(
+        system: &'a System<'a>,
+        lenses: &'a [Lens],
+        accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
+        wanted: usize,
+    ) -> Self {
+        let sizes = system.atlas().axis_sizes();
+        let rows = system.row_count();
+        Self { system, lenses, rows, sizes, accept, wanted, nodes: AtomicU64::new(0) }
+    }
+
+    /// The boxes visited so far.
+    pub(crate) fn nodes(&self) -> u64 {
+        self.nodes.load(Ordering::Relaxed)
+    }
+
+    /// Searches the whole space.
+    pub(crate) fn run(&self, budget: &Budget, threads: usize) -> Searched {
+        let root = Region {
+            ranges: self.sizes.iter().map(|&size| (0, size)).collect(),
+            views: self.lenses.iter().map(Lens::root).collect(),
+            path: Vec::new(),
+        };
+        let mut scratch = self.scratch();
+        let mut stack = vec![root];
+        let alone = if threads > 1 { ALONE } else { u64::MAX };
+        if let Err(reason) = self.dive(&mut stack, &mut scratch, budget, alone, &|_| false) {
+            return Searched::Stopped(reason);
+        }
+        if stack.is_empty() || scratch.found.len() >= self.wanted {
+            return finish(scratch.found, self.wanted);
+        }
+        self.run_parallel(stack, scratch.found, budget, threads)
+    }
+
+    /// Several threads take boxes from a common queue, in the order of their paths, and give back what
+    /// they do not finish in a while.
+    fn run_parallel(
+        &self,
+        stack: Vec<Region>,
+        found: Vec<(Vec<bool>, Vec<CellId>)>,
+        budget: &Budget,
+        threads: usize,
+    ) -> Searched {
+        struct Shared {
+            queue: VecDeque<Region>,
+            working: usize,
+            found: Vec<(Vec<bool>, Vec<CellId>)>,
+            stopped: Option<StopReason>,
+        }
+        // The top of the stack comes first in order.
+        let queue: VecDeque<Region> = stack.into_iter().rev().collect();
+        let shared = Mutex::new(Shared { queue, working: 0, found, stopped: None });
+        let wake = std::sync::Condvar::new();
+        let lock = || shared.lock().expect("no thread panics while it holds the lock");
+        // Enough solutions come before this path: it need not be searched.
+        let beyond = |found: &[(Vec<bool>, Vec<CellId>)], path: &[bool]| {
+            found.iter().filter(|(other, _)| other.as_slice() <= path).count() >= self.wanted
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    let mut scratch = self.scratch();
+                    loop {
+                        let mut guard = lock();
+                        let region = loop {
+                            if guard.stopped.is_some() {
+                                return;
+                            }
+                            match guard.queue.pop_front() {
+                                Some(region) if beyond(&guard.found, &region.path) => {}
+                                Some(region) => break region,
+                                None if guard.working == 0 => {
+                                    wake.notify_all();
+                                    return;
+                                }
+                                None => {
+                                    guard =
+                                        wake.wait(guard).expect("no thread panics while it holds the lock")
+                                }
+                            }
+                        };
+                        guard.working += 1;
+                        drop(guard);
+                        let mut stack = vec![region];
+                        let skip = |path: &[bool]| beyond(&lock().found, path);
+                        let ended = self.dive(&mut stack, &mut scratch, budget, ALONE, &skip);
+                        let mut guard = lock();
+                        guard.working -= 1;
+                        guard.found.append(&mut scratch.found);
+                        guard.found.sort();
+                        if let Err(reason) = ended {
+                            guard.stopped.get_or_insert(reason);
+                        }
+                        // Back to the front, the first in order first.
+                        for region in stack {
+                            guard.queue.push_front(region);
+                        }
+                        drop(guard);
+                        wake.notify_all();
+                    }
+                });
+            }
+        });
+        let shared = shared.into_inner().expect("no thread panics while it holds the lock");
+        match shared.stopped {
+            Some(reason) if shared.found.is_empty() => Searched::Stopped(reason),
+            _ => finish(shared.found, self.wanted),
+        }
+    }
+
+    fn scratch(&self) -> Scratch {
+        let longest = self.sizes.iter().copied().max().unwrap_or(1) as usize + 1;
+        Scratch { left: vec![0; longest], right: vec![0; longest], spare: Vec::new(), found: Vec::new() }
+    }
+
+    /// Works on a stack of boxes until it is empty, `limit` boxes are visited, or enough is found.
+    fn dive(
+        &self,
+        stack: &mut Vec<Region>,
+        scratch: &mut Scratch,
+        budget: &Budget,
+        limit: u64,
+        skip: &dyn Fn(&[bool]) -> bool,
+    ) -> Result<(), StopReason> {
+        let mut visited = 0;
+        while let Some(mut region) = stack.pop() {
+            if visited % BATCH == 0 {
+                if visited >= limit {
+                    stack.push(region);
+                    return Ok(());
+                }
+                let total = self.nodes.fetch_add(BATCH.min(limit), Ordering::Relaxed);
+                if let Some(reason) = budget.spent(total) {
+                    stack.push(region);
+                    return Err(reason);
+                }
+                if visited > 0 && skip(&region.path) {
+                    scratch.spare.push(region);
+                    continue;
+                }
+            }
+            visited += 1;
+            match self.visit(&mut region, scratch) {
+                Step::Closed => scratch.spare.push(region),
+                Step::Split { axis, cell } => {
+                    let mut second = scratch.copy_of(&region);
+                    let (low, high) = region.ranges[axis];
+                    self.narrow(&mut region, axis, low, cell + 1);
+                    self.narrow(&mut second, axis, cell + 1, high);
+                    // The side with more room first: solutions, where there are any, come sooner.
+                    if self.room(&second) > self.room(&region) {
+                        std::mem::swap(&mut region, &mut second);
+                    }
+                    region.path.push(false);
+                    second.path.push(true);
+                    stack.push(second);
+                    stack.push(region);
+                }
+            }
+            if scratch.found.len() >= self.wanted {
+                break;
+            }
+        }
+        // The batch was counted whole when it began.
+        let unused = (BATCH - visited % BATCH) % BATCH;
+        self.nodes.fetch_sub(unused.min(self.nodes()), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Closes or narrows a box; if neither settles it, says where to split.
+    fn visit(&self, region: &mut Region, scratch: &mut Scratch) -> Step {
+        loop {
+            if self.closed(region) {
+                return Step::Closed;
+            }
+            let lens = self.tightest(region);
+            let mut narrowed = false;
+            let mut best: Option<(i64, usize, u32)> = None;
+            let slack = region.views[lens].upper - self.lenses[lens].bound;
+            let (mut open, mut widest) = (0, 0);
+            for axis in 0..self.sizes.len() {
+                let (low, high) = region.ranges[axis];
+                if high - low < 2 {
+                    continue;
+                }
+                open += 1;
+                widest = widest.max(high - low);
+                let (left, right) = (&mut scratch.left, &mut scratch.right);
+                self.lenses[lens].profile(&region.views[lens], axis, low, high, left, right);
+                // Left losses fall with the cell, right losses rise.
+                let mut new_low = low;
+                while new_low < high - 1 && left[new_low as usize] > slack {
+                    new_low += 1;
+                }
+                let mut new_high = high;
+                while new_high - 1 > new_low && right[new_high as usize - 2] > slack {
+                    new_high -= 1;
+                }
+                if (new_low, new_high) != (low, high) {
+                    self.narrow(region, axis, new_low, new_high);
+                    narrowed = true;
+                    if self.closed(region) {
+                        return Step::Closed;
+                    }
+                    break;
+                }
+                for cell in low..high - 1 {
+                    let (a, b) = (left[cell as usize], right[cell as usize]);
+                    let score = a.min(b) * 10 + a.max(b);
+                    if best.is_none_or(|(top, ..)| score > top) {
+                        best = Some((score, axis, cell));
+                    }
+                }
+            }
+            if narrowed {
+                continue;
+            }
+            if open <= 1 || open == 2 && self.smaller_open(region) <= NARROW {
+                self.look_at_each(region, scratch);
+                return Step::Closed;
+            }
+            let (_, axis, cell) = match best {
+                Some(best) if best.0 > 0 => best,
+                _ => self.middle_of_widest(region),
+            };
+            return Step::Split { axis, cell };
+        }
+    }
+
+    fn closed(&self, region: &Region) -> bool {
+        self.lenses.iter().zip(&region.views).any(|(lens, view)| !lens.alive(view))
+    }
+
+    /// The row whose bound is nearest to closing the box, relative to its range.
+    fn tightest(&self, region: &Region) -> usize {
+        let room = |row: usize| {
+            let lens = &self.lenses[row];
+            (region.views[row].upper - lens.bound) as f64 / lens.range.max(1) as f64
+        };
+        (0..self.rows).min_by(|&a, &b| room(a).total_cmp(&room(b))).expect("a system has rows")
+    }
+
+    /// The smallest relative room of all rows: how far the box is from being closed.
+    fn room(&self, region: &Region) -> i64 {
+        let row = self.tightest(region);
+        let lens = &self.lenses[row];
+        ((region.views[row].upper - lens.bound) as f64 / lens.range.max(1) as f64 * 1e9) as i64
+    }
+
+    fn narrow(&self, region: &mut Region, axis: usize, low: u32, high: u32) {
+        region.ranges[axis] = (low, high);
+        for (lens, view) in self.lenses.iter().zip(&mut region.views) {
+            lens.restrict(view, axis, low, high);
+        }
+    }
+
+    fn smaller_open(&self, region: &Region) -> u32 {
+        region.ranges.iter().map(|(low, high)| high - low).filter(|&size| size > 1).min().unwrap_or(1)
+    }
+
+    fn middle_of_widest(&self, region: &Region) -> (i64, usize, u32) {
+        let axis = (0..self.sizes.len())
+            .max_by_key(|&axis| region.ranges[axis].1 - region.ranges[axis].0)
+            .expect("some axis is open");
+        let (low, high) = region.ranges[axis];
+        (0, axis, low + (high - low) / 2 - 1)
+    }
+
+    /// Looks at each cell of a box with at most two open axes.
+    fn look_at_each(&self, region: &Region, scratch: &mut Scratch) {
+        let mut open: Vec<usize> =
+            (0..self.sizes.len()).filter(|&axis| region.ranges[axis].1 - region.ranges[axis].0 > 1).collect();
+        open.sort_by_key(|&axis| region.ranges[axis].1 - region.ranges[axis].0);
+        match open[..] {
+            [] => self.look_along(region, None, scratch),
+            [axis] => self.look_along(region, Some(axis), scratch),
+            [outer, inner] => {
+                let (low, high) = region.ranges[outer];
+                for cell in low..high {
+                    let mut slice = scratch.copy_of(region);
+                    self.narrow(&mut slice, outer, cell, cell + 1);
+                    if !self.closed(&slice) {
+                        self.look_along(&slice, Some(inner), scratch);
+                    }
+                    scratch.spare.push(slice);
+                    if scratch.found.len() >= self.wanted {
+                        return;
+                    }
+                }
+            }
+            _ => unreachable!("called with at most two open axes"),
+        }
+    }
+
+    /// Looks at each cell of a box with at most one open axis. There every piece's leaf is known from
+    /// the cell, so upper bounds are values.
+    fn look_along(&self, region: &Region, axis: Option<usize>, scratch: &mut Scratch) {
+        let mut cells: Vec<CellId> = region.ranges.iter().map(|range| CellId(range.0)).collect();
+        let Some(axis) = axis else {
+            self.look_at(cells, region, scratch);
+            return;
+        };
+        let (low, high) = region.ranges[axis];
+        let mut alive = vec![true; (high - low) as usize];
+        for (lens, view) in self.lenses.iter().zip(&region.views) {
+            lens.cell_losses(view, axis, low, high, &mut scratch.left);
+            for (cell, alive) in (low..high).zip(&mut alive) {
+                *alive &= view.upper - scratch.left[cell as usize] >= lens.bound;
+            }
+        }
+        for (cell, _) in (low..high).zip(alive).filter(|(_, alive)| *alive) {
+            cells[axis] = CellId(cell);
+            self.look_at(cells.clone(), region, scratch);
+            if scratch.found.len() >= self.wanted {
+                return;
+            }
+        }
+    }
+
+    /// The last word on one cell: exact, and by the caller's own check.
+    fn look_at(&self, cells: Vec<CellId>, region: &Region, scratch: &mut Scratch) {
+        let exact = self.lenses[..self.rows].iter().all(|lens| lens.exact);
+        if (exact || self.system.holds(&cells)) && (self.accept)(&cells) {
+            scratch.found.push((region.path.clone(), cells));
+        }
+    }
+}
+
+impl Scratch {
+    fn copy_of(&mut self, region: &Region) -> Region {
+        match self.spare.pop() {
+            Some(mut copy) => {
+                copy.ranges.copy_from_slice(&region.ranges);
+                for (copy, view) in copy.views.iter_mut().zip(&region.views) {
+                    copy.copy_from(view);
+                }
+                copy.path.clear();
+                copy.path.extend_from_slice(&region.path);
+                copy
+            }
+            None => region.clone(),
+        }
+    }
+}
+
+fn finish(mut found: Vec<(Vec<bool>, Vec<CellId>)>, wanted: usize) -> Searched {
+    found.sort();
+    found.truncate(wanted);
+    if found.is_empty() {
+        Searched::Nothing
+    } else {
+        Searched::Found(found.into_iter().map(|(_, cells)| cells).collect())
+    }
+}

@@ -1,0 +1,378 @@
+//! Upper bounds of one combination of rows, fast and exact.
+//!
+//! For multipliers `lambda >= 0` every solution satisfies
+//! `sum over pieces of lambda.value >= lambda.bound`; so a box where the sum of each piece's largest
+//! reachable `lambda.value` stays below `lambda.bound` holds no solution. Values are integers, brought to
+//! 64 bits by dividing with a power of two and rounding **up** (the bound is rounded up too, which keeps
+//! the implication), so there is no floating point and no slack; where nothing was cut off the lens is
+//! `exact`.
+//!
+//! Leaves of a piece are sorted by value: the largest reachable one is the highest set bit of the mask of
+//! reachable leaves.
+
+use num_bigint::BigInt;
+use num_traits::{Signed, ToPrimitive, Zero};
+
+use crate::system::System;
+
+/// Values are cut to this many bits, so that sums of all pieces stay far from overflow.
+const VALUE_BITS: u64 = 61;
+
+/// One combination of rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Lens {
+    /// The multiplier of each row.
+    pub(crate) multipliers: Vec<u64>,
+    /// A box is alive while its upper bound reaches this.
+    pub(crate) bound: i64,
+    /// Nothing was rounded.
+    pub(crate) exact: bool,
+    /// The sum of the ranges of all pieces: the scale of this lens.
+    pub(crate) range: i64,
+    /// What pieces add whose leaves are all equal.
+    constant: i64,
+    pieces: Vec<LensPiece>,
+    /// Leaf values of all pieces, each piece ascending.
+    values: Vec<i64>,
+    /// For each axis the pieces that it matters to.
+    by_axis: Vec<Vec<LensAxis>>,
+    /// Masks of all runs, bits in the order of the values.
+    masks: Vec<u64>,
+    starts: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct LensPiece {
+    /// Where its values begin.
+    values: u32,
+    leaves: u32,
+    /// Where its mask stands in a view.
+    place: u32,
+    words: u32,
+}
+
+#[derive(Clone, Debug)]
+struct LensAxis {
+    piece: u32,
+    /// Where its runs begin in `starts`, and how many there are.
+    first_run: u32,
+    runs: u32,
+    /// Where its masks begin.
+    masks: u32,
+}
+
+/// What a lens sees of a box.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    masks: Vec<u64>,
+    maxima: Vec<i64>,
+    pub(crate) upper: i64,
+}
+
+impl View {
+    pub(crate) fn copy_from(&mut self, other: &View) {
+        self.masks.copy_from_slice(&other.masks);
+        self.maxima.copy_from_slice(&other.maxima);
+        self.upper = other.upper;
+    }
+}
+
+impl Lens {
+    pub(crate) fn new(system: &System<'_>, multipliers: &[u64]) -> Self {
+        let atlas = system.atlas();
+        let rows = system.row_count();
+        let combine = |values: &[BigInt]| -> BigInt {
+            values.iter().zip(multipliers).filter(|(_, m)| **m != 0).map(|(value, &m)| value * m).sum()
+        };
+        let combined: Vec<Vec<BigInt>> = (0..atlas.pieces().len())
+            .map(|piece| system.piece_values(piece).chunks(rows).map(combine).collect())
+            .collect();
+        let bound = combine(system.bounds());
+        let total: BigInt = combined.iter().filter_map(|values| values.iter().map(|v| v.abs()).max()).sum();
+        let bits = total.bits().max(bound.bits());
+        let shift = bits.saturating_sub(VALUE_BITS);
+        let up = |value: &BigInt| -> i64 {
+            let cut: BigInt = -(-value >> shift);
+            cut.to_i64().expect("at most 62 bits are left")
+        };
+        let exact =
+            shift == 0
+                || combined.iter().flatten().chain([&bound]).all(|value| {
+                    value.is_zero() || value.trailing_zeros().is_some_and(|zeros| zeros >= shift)
+                });
+        let mut lens = Self {
+            multipliers: multipliers.to_vec(),
+            bound: up(&bound),
+            exact,
+            range: 0,
+            constant: 0,
+            pieces: Vec::new(),
+            values: Vec::new(),
+            by_axis: vec![Vec::new(); atlas.grid().axes().len()],
+            masks: Vec::new(),
+            starts: Vec::new(),
+        };
+        let mut place = 0;
+        for (piece, values) in atlas.pieces().iter().zip(&combined) {
+            let values: Vec<i64> = values.iter().map(up).collect();
+            let (low, high) = (values.iter().min(), values.iter().max());
+            let (Some(&low), Some(&high)) = (low, high) else { continue };
+            if low == high {
+                lens.constant += low;
+                continue;
+            }
+            lens.range += high - low;
+            let mut order: Vec<u32> = (0..values.len() as u32).collect();
+            order.sort_by_key(|&leaf| (values[leaf as usize], leaf));
+            let words = values.len().div_ceil(64);
+            let index = lens.pieces.len() as u32;
+            lens.pieces.push(LensPiece {
+                values: lens.values.len() as u32,
+                leaves: values.len() as u32,
+                place,
+                words: words as u32,
+            });
+            place += words as u32;
+            lens.values.extend(order.iter().map(|&leaf| values[leaf as usize]));
+            for axis in &piece.axes {
+                lens.by_axis[axis.axis].push(LensAxis {
+                    piece: index,
+                    first_run: lens.starts.len() as u32,
+                    runs: axis.starts.len() as u32,
+                    masks: lens.masks.len() as u32,
+                });
+                lens.starts.extend(&axis.starts);
+                for run in axis.masks.chunks(axis.words) {
+                    let first = lens.masks.len();
+                    lens.masks.resize(first + words, 0);
+                    for (rank, &leaf) in order.iter().enumerate() {
+                        let bit = run[leaf as usize / 64] >> (leaf % 64) & 1;
+                        lens.masks[first + rank / 64] |= bit << (rank % 64);
+                    }
+                }
+            }
+        }
+        lens
+    }
+
+    /// The view of the whole space.
+    pub(crate) fn root(&self) -> View {
+        let mut masks = Vec::new();
+        let mut maxima = Vec::new();
+        for piece in &self.pieces {
+            let mut left = piece.leaves as usize;
+            for _ in 0..piece.words {
+                masks.push(if left >= 64 { u64::MAX } else { (1 << left) - 1 });
+                left = left.saturating_sub(64);
+            }
+            maxima.push(self.values[(piece.values + piece.leaves - 1) as usize]);
+        }
+        let upper = self.constant + maxima.iter().sum::<i64>();
+        View { masks, maxima, upper }
+    }
+
+    /// Is a solution still possible in the box of this view?
+    pub(crate) fn alive(&self, view: &View) -> bool {
+        view.upper >= self.bound
+    }
+
+    /// Narrows the view to cells `low..high` of an axis.
+    pub(crate) fn restrict(&self, view: &mut View, axis: usize, low: u32, high: u32) {
+        for entry in &self.by_axis[axis] {
+            let piece = &self.pieces[entry.piece as usize];
+            let starts = self.runs(entry);
+            let (from, to) = run_range(starts, low, high);
+            if from == 0 && to == starts.len() {
+                continue;
+            }
+            let words = piece.words as usize;
+            let masks = &self.masks[entry.masks as usize..];
+            let mine = &mut view.masks[piece.place as usize..][..words];
+            let mut changed = false;
+            for (word, mine) in mine.iter_mut().enumerate() {
+                let mut allowed = 0;
+                for run in from..to {
+                    allowed |= masks[run * words + word];
+                }
+                changed |= *mine & !allowed != 0;
+                *mine &= allowed;
+            }
+            if changed {
+                let maximum = self.top(piece, mine, None);
+                let slot = &mut view.maxima[entry.piece as usize];
+                view.upper += maximum - *slot;
+                *slot = maximum;
+            }
+        }
+    }
+
+    /// For each cell `c` in `low..high`: how much the upper bound falls when the axis is narrowed to
+    /// `low..=c` (`left[c]`) and to `c+1..high` (`right[c]`). Entries outside `low..high-1` are not
+    /// written; both slices are as long as the axis.
+    pub(crate) fn profile(
+        &self,
+        view: &View,
+        axis: usize,
+        low: u32,
+        high: u32,
+        left: &mut [i64],
+        right: &mut [i64],
+    ) {
+        let (first, end) = (low as usize, high as usize);
+        left[first..end].fill(0);
+        right[first..end].fill(0);
+        // Differences first, sums at the end.
+        for entry in &self.by_axis[axis] {
+            let starts = self.runs(entry);
+            let (from, to) = run_range(starts, low, high);
+            if to - from < 2 {
+                continue;
+            }
+            let piece = &self.pieces[entry.piece as usize];
+            let words = piece.words as usize;
+            let masks = &self.masks[entry.masks as usize..];
+            let mine = &view.masks[piece.place as usize..][..words];
+            let maximum = view.maxima[entry.piece as usize];
+            if words == 1 {
+                let values = &self.values[piece.values as usize..][..piece.leaves as usize];
+                let mine = mine[0];
+                let loss_of = |allowed: u64| maximum - values[63 - (mine & allowed).leading_zeros() as usize];
+                let mut allowed = 0;
+                for run in from..to - 1 {
+                    allowed |= masks[run];
+                    let loss = loss_of(allowed);
+                    if loss == 0 {
+                        break;
+                    }
+                    left[(starts[run] as usize).max(first)] += loss;
+                    left[starts[run + 1] as usize] -= loss;
+                }
+                allowed = 0;
+                for run in (from + 1..to).rev() {
+                    allowed |= masks[run];
+                    let loss = loss_of(allowed);
+                    if loss == 0 {
+                        break;
+                    }
+                    right[starts[run] as usize - 1] += loss;
+                    right[run_end(starts, run, end) - 1] -= loss;
+                }
+            } else {
+                self.profile_wide(piece, mine, masks, starts, (from, to), maximum, (first, end), left, right);
+            }
+        }
+        let mut sum = 0;
+        for slot in &mut left[first..end] {
+            sum += *slot;
+            *slot = sum;
+        }
+        sum = 0;
+        for slot in &mut right[first..end] {
+            sum += *slot;
+            *slot = sum;
+        }
+    }
+
+    /// [`profile`](Self::profile) of one piece with more than 64 leaves.
+    #[expect(clippy::too_many_arguments, reason = "the innards of `profile`, split off for wide masks only")]
+    fn profile_wide(
+        &self,
+        piece: &LensPiece,
+        mine: &[u64],
+        masks: &[u64],
+        starts: &[u32],
+        (from, to): (usize, usize),
+        maximum: i64,
+        (first, end): (usize, usize),
+        left: &mut [i64],
+        right: &mut [i64],
+    ) {
+        let words = mine.len();
+        let mut allowed = vec![0; words];
+        let widen = |allowed: &mut Vec<u64>, run: usize| {
+            for (word, slot) in allowed.iter_mut().enumerate() {
+                *slot |= masks[run * words + word];
+            }
+            maximum - self.top(piece, mine, Some(allowed))
+        };
+        for run in from..to - 1 {
+            let loss = widen(&mut allowed, run);
+            left[(starts[run] as usize).max(first)] += loss;
+            left[starts[run + 1] as usize] -= loss;
+        }
+        allowed.fill(0);
+        for run in (from + 1..to).rev() {
+            let loss = widen(&mut allowed, run);
+            right[starts[run] as usize - 1] += loss;
+            right[run_end(starts, run, end) - 1] -= loss;
+        }
+    }
+
+    /// The value of the highest leaf in a mask, or in its intersection with another.
+    fn top(&self, piece: &LensPiece, mask: &[u64], with: Option<&[u64]>) -> i64 {
+        for word in (0..mask.len()).rev() {
+            let bits = mask[word] & with.map_or(u64::MAX, |with| with[word]);
+            if bits != 0 {
+                let rank = word * 64 + 63 - bits.leading_zeros() as usize;
+                return self.values[piece.values as usize + rank];
+            }
+        }
+        unreachable!("the leaves of a piece cover every box")
+    }
+
+    /// For each cell of `low..high`, the change of the upper bound when the axis is narrowed to it alone.
+    pub(crate) fn cell_losses(&self, view: &View, axis: usize, low: u32, high: u32, losses: &mut [i64]) {
+        let (first, end) = (low as usize, high as usize);
+        losses[first..end].fill(0);
+        for entry in &self.by_axis[axis] {
+            let starts = self.runs(entry);
+            let (from, to) = run_range(starts, low, high);
+            if to - from < 2 {
+                continue;
+            }
+            let piece = &self.pieces[entry.piece as usize];
+            let words = piece.words as usize;
+            let mine = &view.masks[piece.place as usize..][..words];
+            let maximum = view.maxima[entry.piece as usize];
+            for run in from..to {
+                let allowed = &self.masks[entry.masks as usize + run * words..][..words];
+                let loss = maximum - self.top(piece, mine, Some(allowed));
+                let begin = (starts[run] as usize).max(first);
+                let stop = run_end(starts, run, end);
+                if loss != 0 {
+                    losses[begin] += loss;
+                    if stop < end {
+                        losses[stop] -= loss;
+                    }
+                }
+            }
+        }
+        let mut sum = 0;
+        for slot in &mut losses[first..end] {
+            sum += *slot;
+            *slot = sum;
+        }
+    }
+
+    fn runs(&self, entry: &LensAxis) -> &[u32] {
+        &self.starts[entry.first_run as usize..][..entry.runs as usize]
+    }
+}
+
+/// The cell behind the last one of a run, but not beyond `end`.
+fn run_end(starts: &[u32], run: usize, end: usize) -> usize {
+    starts.get(run + 1).map_or(end, |&start| (start as usize).min(end))
+}
+
+/// The runs that cells `low..high` touch. Few runs: a scan is faster than a search.
+fn run_range(starts: &[u32], low: u32, high: u32) -> (usize, usize) {
+    let mut from = 0;
+    while from + 1 < starts.len() && starts[from + 1] <= low {
+        from += 1;
+    }
+    let mut to = from + 1;
+    while to < starts.len() && starts[to] < high {
+        to += 1;
+    }
+    (from, to)
+}

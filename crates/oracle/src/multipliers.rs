@@ -1,0 +1,139 @@
+//! Multipliers that make the root bound small.
+//!
+//! `phi(lambda) = sum over pieces of max over leaves of lambda.value - lambda.bound` is convex and
+//! homogeneous; a lambda with `phi < 0` proves the system empty at once. That happens when one model is a
+//! multiple of the other, so ratios read off the pieces are tried first; then a few subgradient steps in
+//! floating point. What is found here is only a hint: the lens computes its bound exactly.
+
+use num_traits::ToPrimitive;
+
+use crate::lens::Lens;
+use crate::system::System;
+
+/// Multipliers are rounded to this many bits.
+const BITS: i32 = 40;
+
+/// The values of all pieces in floating point, each row divided by its range.
+struct Normalised {
+    rows: usize,
+    pieces: Vec<Vec<f64>>,
+    bounds: Vec<f64>,
+}
+
+impl Normalised {
+    fn phi(&self, lambda: &[f64]) -> f64 {
+        let dot = |values: &[f64]| values.iter().zip(lambda).map(|(v, l)| v * l).sum::<f64>();
+        let top = |piece: &Vec<f64>| piece.chunks(self.rows).map(dot).fold(f64::NEG_INFINITY, f64::max);
+        self.pieces.iter().map(top).sum::<f64>() - dot(&self.bounds)
+    }
+
+    /// The direction in which phi rises at lambda.
+    fn gradient(&self, lambda: &[f64]) -> Vec<f64> {
+        let mut gradient: Vec<f64> = self.bounds.iter().map(|b| -b).collect();
+        for piece in &self.pieces {
+            let dot = |values: &[f64]| values.iter().zip(lambda).map(|(v, l)| v * l).sum::<f64>();
+            let top = piece.chunks(self.rows).max_by(|a, b| dot(a).total_cmp(&dot(b)));
+            for (slot, value) in gradient.iter_mut().zip(top.into_iter().flatten()) {
+                *slot += value;
+            }
+        }
+        gradient
+    }
+}
+
+/// The most promising multipliers, `None` where single rows are all there is.
+pub(crate) fn best(system: &System<'_>, rows: &[Lens]) -> Option<Vec<u64>> {
+    let count = system.row_count();
+    if count < 2 {
+        return None;
+    }
+    let to_f64 = |value: &num_bigint::BigInt| value.to_f64().unwrap_or(f64::MAX);
+    let pieces: Vec<Vec<f64>> = (0..system.atlas().pieces().len())
+        .map(|piece| system.piece_values(piece).iter().map(to_f64).collect())
+        .collect();
+    let bounds: Vec<f64> = system.bounds().iter().map(to_f64).collect();
+    // Ratios of the last row to each other one, read off the piece with the widest last row: exact where
+    // one model is a multiple of the other.
+    for row in 0..count - 1 {
+        if let Some((a, b)) = ratio(&pieces, count, row) {
+            let mut lambda = vec![0; count];
+            lambda[row] = a;
+            lambda[count - 1] = b;
+            let lens = Lens::new(system, &lambda);
+            if !lens.alive(&lens.root()) {
+                return Some(lambda);
+            }
+        }
+    }
+    let scales: Vec<f64> = (0..count).map(|row| range(&pieces, count, row).max(f64::MIN_POSITIVE)).collect();
+    let normalised = Normalised {
+        rows: count,
+        pieces: pieces
+            .into_iter()
+            .map(|piece| {
+                piece.chunks(count).flat_map(|leaf| leaf.iter().zip(&scales).map(|(v, s)| v / s)).collect()
+            })
+            .collect(),
+        bounds: bounds.iter().zip(&scales).map(|(b, s)| b / s).collect(),
+    };
+    let mut lambda = vec![1.0 / count as f64; count];
+    let mut top = (normalised.phi(&lambda), lambda.clone());
+    for step in 0..200 {
+        let gradient = normalised.gradient(&lambda);
+        let length = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+        if length == 0.0 {
+            break;
+        }
+        let size = 0.5 / (1.0 + step as f64);
+        lambda.iter_mut().zip(&gradient).for_each(|(l, g)| *l = (*l - size * g / length).max(0.0));
+        let total: f64 = lambda.iter().sum();
+        if total == 0.0 {
+            break;
+        }
+        lambda.iter_mut().for_each(|l| *l /= total);
+        let phi = normalised.phi(&lambda);
+        if phi < top.0 {
+            top = (phi, lambda.clone());
+        }
+    }
+    let _ = rows;
+    // Back to the rows' own scales, as integers.
+    let raw: Vec<f64> = top.1.iter().zip(&scales).map(|(l, s)| l / s).collect();
+    let largest = raw.iter().copied().fold(0.0, f64::max);
+    let integers: Vec<u64> =
+        raw.iter().map(|r| (r / largest * f64::powi(2.0, BITS)).round() as u64).collect();
+    (integers.iter().filter(|&&i| i > 0).count() > 1).then_some(integers)
+}
+
+/// The sum of the ranges of one row over all pieces.
+fn range(pieces: &[Vec<f64>], rows: usize, row: usize) -> f64 {
+    pieces.iter().map(|piece| spread(piece, rows, row)).sum()
+}
+
+fn spread(piece: &[f64], rows: usize, row: usize) -> f64 {
+    let values = piece.iter().skip(row).step_by(rows);
+    let (low, high) =
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
+    high - low
+}
+
+/// Integers in the ratio of the last row's spread to that of `row`, by the piece where it is widest.
+fn ratio(pieces: &[Vec<f64>], rows: usize, row: usize) -> Option<(u64, u64)> {
+    let widest =
+        pieces.iter().max_by(|a, b| spread(a, rows, rows - 1).total_cmp(&spread(b, rows, rows - 1)))?;
+    let (own, last) = (spread(widest, rows, row), spread(widest, rows, rows - 1));
+    if !(own > 0.0 && last > 0.0) {
+        return None;
+    }
+    // lambda_row * own == lambda_last * last, the larger multiplier with all bits of an f64.
+    let quotient = last / own;
+    let shift = 52 - quotient.log2().floor() as i32;
+    if !(0..=62).contains(&shift) {
+        return None;
+    }
+    let (mut a, mut b) = ((quotient * f64::powi(2.0, shift)) as u64, 1u64 << shift);
+    let common = a.trailing_zeros().min(b.trailing_zeros());
+    a >>= common;
+    b >>= common;
+    (a > 0).then_some((a, b))
+}

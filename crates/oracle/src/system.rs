@@ -1,0 +1,99 @@
+//! A system of additive tree inequalities: is there a cell where every row reaches its bound?
+//!
+//! Row k asks `sum over pieces of value[k] >= bound[k]`. Rows are integer combinations of the sums of an
+//! [`Atlas`]; since all numbers are integers at one scale, a strict row is the same row with a bound one
+//! higher, and nothing is ever rounded.
+
+use num_bigint::BigInt;
+use num_traits::Zero;
+use secateur_model::{CellId, Exact};
+
+use crate::atlas::Atlas;
+
+/// One inequality over the sums of an atlas: `sum of coefficient * sum  >=  bound`, or `>` where strict.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Which sums, and how often each.
+    pub terms: Vec<(usize, i64)>,
+    /// What the combination must reach.
+    pub bound: Exact,
+    /// It must be exceeded, not only reached.
+    pub strict: bool,
+}
+
+/// Rows over the pieces of an atlas.
+#[derive(Clone, Debug)]
+pub struct System<'a> {
+    atlas: &'a Atlas,
+    rows: usize,
+    /// For each piece: for each leaf one integer for each row.
+    values: Vec<Vec<BigInt>>,
+    /// What the sum over all pieces must reach.
+    bounds: Vec<BigInt>,
+}
+
+impl<'a> System<'a> {
+    /// The system of these rows.
+    pub fn new(atlas: &'a Atlas, rows: &[Row]) -> Self {
+        let sums = atlas.sums();
+        let combine = |row: &Row, values: &[BigInt]| -> BigInt {
+            row.terms.iter().map(|&(sum, factor)| &values[sum] * factor).sum()
+        };
+        let values = atlas
+            .pieces()
+            .iter()
+            .map(|piece| {
+                piece.values.chunks(sums).flat_map(|leaf| rows.iter().map(|row| combine(row, leaf))).collect()
+            })
+            .collect();
+        let bounds = rows
+            .iter()
+            .map(|row| {
+                let bound = integer_bound(&row.bound, atlas.exponent(), row.strict);
+                bound - combine(row, atlas.constants())
+            })
+            .collect();
+        Self { atlas, rows: rows.len(), values, bounds }
+    }
+
+    /// The atlas that the rows are over.
+    pub fn atlas(&self) -> &'a Atlas {
+        self.atlas
+    }
+
+    /// The number of rows.
+    pub fn row_count(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn bounds(&self) -> &[BigInt] {
+        &self.bounds
+    }
+
+    /// The values of one piece, for each leaf one for each row.
+    pub(crate) fn piece_values(&self, piece: usize) -> &[BigInt] {
+        &self.values[piece]
+    }
+
+    /// Does this cell satisfy every row? Exact.
+    pub fn holds(&self, cells: &[CellId]) -> bool {
+        let mut sums = vec![BigInt::zero(); self.rows];
+        for (piece, values) in self.atlas.pieces().iter().zip(&self.values) {
+            let leaf = piece.leaf_of(cells);
+            for (sum, value) in sums.iter_mut().zip(&values[leaf * self.rows..]) {
+                *sum += value;
+            }
+        }
+        sums.iter().zip(&self.bounds).all(|(sum, bound)| sum >= bound)
+    }
+}
+
+/// The smallest integer `n` such that `n * 2^exponent >= bound` (`> bound` where strict).
+fn integer_bound(bound: &Exact, exponent: i64, strict: bool) -> BigInt {
+    if let Some(integer) = bound.scaled(exponent) {
+        return if strict { integer + 1 } else { integer };
+    }
+    // Finer than the scale: round up. A shift of a negative BigInt rounds toward minus infinity.
+    let shift = (exponent - bound.exponent()) as u64;
+    (bound.mantissa() >> shift) + 1
+}

@@ -1,0 +1,93 @@
+//! The oracle against brute force over all cells, on random systems with ties on purpose.
+
+use fastrand::Rng;
+use secateur_model::{Ensemble, Exact, Grid};
+use secateur_oracle::{Answer, Atlas, Budget, Options, Row, System, solve};
+use secateur_testkit::{Shape, all_cells, ensemble, mutate};
+
+const CASES: u64 = 1500;
+const MOST_CELLS: f64 = 4.0;
+
+/// Two models of the same shape: unrelated, or nearly the same.
+fn pair(rng: &mut Rng) -> (Ensemble, Ensemble) {
+    loop {
+        let shape = Shape::random(rng);
+        let first = ensemble(rng, &shape);
+        let second = if rng.bool() { mutate(rng, &first) } else { ensemble(rng, &shape) };
+        if Grid::new(&[&first, &second]).unwrap().log10_cells() < MOST_CELLS {
+            return (first, second);
+        }
+    }
+}
+
+fn exact_sums(models: [&Ensemble; 2], row: &[f64]) -> Vec<Exact> {
+    models
+        .iter()
+        .flat_map(|model| {
+            let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+            model.exact_sums(model.leaves(&read))
+        })
+        .collect()
+}
+
+fn reaches(row: &Row, sums: &[Exact]) -> bool {
+    let total: Exact = row.terms.iter().map(|&(sum, factor)| &sums[sum] * &Exact::from(factor)).sum();
+    total > row.bound || !row.strict && total == row.bound
+}
+
+#[test]
+fn every_answer_is_that_of_brute_force() {
+    let (mut proofs, mut witnesses, mut searched) = (0, 0, 0);
+    for seed in 0..CASES {
+        let mut rng = Rng::with_seed(seed);
+        let (first, second) = pair(&mut rng);
+        let atlas = Atlas::new(&[&first, &second]).unwrap();
+        let table: Vec<(Vec<f64>, Vec<Exact>)> = all_cells(atlas.grid())
+            .map(|cells| {
+                let row = atlas.grid().witness(&cells);
+                let sums = exact_sums([&first, &second], &row);
+                (row, sums)
+            })
+            .collect();
+        let count = table[0].1.len();
+        for _ in 0..4 {
+            // Bounds are values of the rows somewhere, so that ties decide.
+            let rows: Vec<Row> = (0..rng.usize(1..=4))
+                .map(|_| {
+                    let terms: Vec<(usize, i64)> =
+                        (0..count).map(|sum| (sum, rng.i64(-1..=1))).filter(|t| t.1 != 0).collect();
+                    let at = &rng.choice(&table).unwrap().1;
+                    let bound = terms.iter().map(|&(sum, factor)| &at[sum] * &Exact::from(factor)).sum();
+                    Row { terms, bound, strict: rng.bool() }
+                })
+                .collect();
+            let expected = table.iter().any(|(_, sums)| rows.iter().all(|row| reaches(row, sums)));
+            let system = System::new(&atlas, &rows);
+            let options =
+                Options { budget: Budget::unlimited(), threads: 1 + (seed as usize & 1), wanted: 3 };
+            let solved = solve(&system, &options, &|_| true);
+            match solved.answer {
+                Answer::Proof => {
+                    assert!(!expected, "seed {seed}: proved, but brute force finds a cell");
+                    proofs += 1;
+                }
+                Answer::Witnesses(found) => {
+                    for cells in found {
+                        let sums = exact_sums([&first, &second], &atlas.grid().witness(&cells));
+                        assert!(
+                            rows.iter().all(|row| reaches(row, &sums)),
+                            "seed {seed}: {cells:?} is no witness"
+                        );
+                    }
+                    witnesses += 1;
+                }
+                Answer::Undecided(reason) => panic!("seed {seed}: undecided ({reason:?}) without a budget"),
+            }
+            searched += u64::from(solved.nodes > 0);
+        }
+    }
+    assert!(
+        proofs > 500 && witnesses > 500 && searched > 500,
+        "{proofs} {witnesses} {searched}: a one-sided test"
+    );
+}
