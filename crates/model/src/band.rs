@@ -6,6 +6,7 @@
 //! largest leaves of the trees so far. Where it is not, any bracketing of n terms errs by at most
 //! `(n-1)u / (1-(n-1)u)` times the sum of magnitudes. Everything below is rounded outward.
 
+use crate::decision::Decision;
 use crate::ensemble::{Ensemble, InterceptPosition, Order};
 use crate::exact::Exact;
 use crate::feature::NumberType;
@@ -38,12 +39,32 @@ impl Ensemble {
     /// scores after averaging. `None` where no margin is enough.
     pub fn certain_margin(&self) -> Option<f64> {
         let rounding = self.rounding()?;
-        let gap = self.decision.certain_gap()?;
+        let gap = match self.decision {
+            Decision::ArgmaxSigmoid { scale } => {
+                sigmoid_gap(scale, self.largest_score()?, rounding.largest())?
+            }
+            _ => self.decision.certain_gap(),
+        };
         let slack = match self.decision {
-            crate::Decision::Threshold { group, .. } => rounding.scores[group.index()],
+            Decision::Threshold { group, .. } => rounding.scores[group.index()],
             _ => up(rounding.largest() * 2.0),
         };
-        Some(if gap == 0.0 { slack } else { up(slack + gap) })
+        Some(add_up(slack, gap))
+    }
+
+    /// No exact score (after averaging) is larger in magnitude.
+    fn largest_score(&self) -> Option<f64> {
+        let number = self.accumulation.number;
+        let divisor = self.accumulation.average.map_or(1.0, |average| average.divisor);
+        let of_group = |group: usize| {
+            let terms = self.trees.iter().filter_map(|tree| Term::of_tree(tree, group, number));
+            let total = terms.fold(self.intercepts[group].abs(), |total, term| {
+                add_up(total, add_up(term.magnitude(), term.product_error))
+            });
+            up(total / divisor)
+        };
+        let largest = (0..self.group_count()).map(of_group).fold(0.0, f64::max);
+        largest.is_finite().then_some(largest)
     }
 
     fn group_rounding(&self, group: usize) -> Option<f64> {
@@ -69,6 +90,21 @@ impl Ensemble {
         let rounding = add_up(up(quotient * number.unit_roundoff()), number.smallest_positive());
         Some(add_up(up(error / average.divisor), rounding))
     }
+}
+
+/// The gap between two scores above which the higher one has the higher sigmoid in f64, where no score
+/// is beyond `largest` in magnitude; `None` where the sigmoid saturates.
+///
+/// With `z = scale * score` the computed `1 / (1 + exp(-z))` is the true one up to a factor `1 + eta`,
+/// `|eta| <= u (|z| + 5)` (one rounding of z, an `exp` good to one unit in the last place, one sum, one
+/// division). The logarithm of the true one has slope `1 / (1 + e^z)`, so a gap of `2 |eta| (1 + e^z)` in z
+/// is enough; three instead of two covers the second order and the float arithmetic here.
+fn sigmoid_gap(scale: f64, largest: f64, rounding: f64) -> Option<f64> {
+    let z = up(up(largest + rounding) * scale);
+    if z > 36.0 {
+        return None;
+    }
+    Some(3.0 * (f64::EPSILON / 2.0) * (z + 5.0) * (1.0 + z.exp()) / scale)
 }
 
 /// What one tree can add to one group, as the library rounds it.

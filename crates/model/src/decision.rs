@@ -57,18 +57,17 @@ impl Decision {
     }
 
     /// A gap between two scores above which the higher one certainly wins, whatever the probabilities'
-    /// rounding does; `None` where no gap is enough (saturating sigmoids).
+    /// rounding does. For sigmoids it depends on the range of the scores and is not told here.
     ///
-    /// Softmax: the lower score's exponential is `exp(-gap)` against 1. With a gap above 1.5 * 2^-23 (f32)
-    /// or 1.5 * 2^-52 (f64) its rounded value is below 1 by more than one unit in the last place below 1,
-    /// even with an `exp` that errs by one unit, and division by a common denominator of at least 1 keeps
-    /// two values that far apart from meeting. The bound is doubled for an `exp` that errs by two.
-    pub fn certain_gap(&self) -> Option<f64> {
+    /// Softmax divides `exp(-gap)` and `exp(0) = 1` by the same denominator. Two quotients round to
+    /// different floats if they differ by more than one spacing, relatively 2^-23 in f32 (2^-52 in f64).
+    /// An `exp` that errs by one unit in the last place below 1 costs another 2^-24 (2^-53), so 1.5 * 2^-23
+    /// (1.5 * 2^-52) is enough; it is doubled here for an `exp` of half that quality.
+    pub(crate) fn certain_gap(&self) -> f64 {
         match self {
-            Self::Threshold { .. } | Self::Argmax => Some(0.0),
-            Self::ArgmaxSoftmax(Softmax::XgBoost) => Some(1.5 * f64::from(f32::EPSILON) * 2.0),
-            Self::ArgmaxSoftmax(Softmax::LightGbm) => Some(1.5 * f64::EPSILON * 2.0),
-            Self::ArgmaxSigmoid { .. } => None,
+            Self::Threshold { .. } | Self::Argmax | Self::ArgmaxSigmoid { .. } => 0.0,
+            Self::ArgmaxSoftmax(Softmax::XgBoost) => 3.0 * f64::from(f32::EPSILON),
+            Self::ArgmaxSoftmax(Softmax::LightGbm) => 3.0 * f64::EPSILON,
         }
     }
 }
@@ -120,7 +119,7 @@ mod tests {
     #[test]
     fn softmax_collapses_the_last_bits_but_not_the_certain_gap() {
         let rule = Decision::ArgmaxSoftmax(Softmax::XgBoost);
-        let gap = rule.certain_gap().unwrap();
+        let gap = rule.certain_gap();
         let mut collapsed = 0;
         for step in 0..2000 {
             let high = f64::from(0.01f32 + step as f32 * 1e-4);

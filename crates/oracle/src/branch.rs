@@ -280,7 +280,7 @@ impl<'a> Search<'a> {
                 }
                 for cell in low..high - 1 {
                     let (a, b) = (left[cell as usize], right[cell as usize]);
-                    let score = a.min(b) * 10 + a.max(b);
+                    let score = a.min(b) + (a.max(b) >> 3);
                     if best.is_none_or(|(top, ..)| score > top) {
                         best = Some((score, axis, cell));
                     }

@@ -1,11 +1,13 @@
 //! Systems of additive tree inequalities: a witness, or a proof that there is none.
 //!
 //! An [`Atlas`] lays the trees of one or two models over their common grid of cells; a [`System`] asks
-//! for a cell where several sums reach their bounds; [`solve`] answers. Nothing here is decided by a
-//! tolerance: all numbers are integers at a common scale.
+//! for a cell where several sums reach their bounds; [`solve`] answers. A [`Comparison`] asks whether two
+//! models decide alike. Nothing here is decided by a tolerance: all numbers are integers at a common
+//! scale.
 
 mod atlas;
 mod branch;
+mod compare;
 mod lens;
 mod multipliers;
 mod solve;
@@ -13,6 +15,9 @@ mod stop;
 mod system;
 
 pub use atlas::{Atlas, Piece};
+pub use compare::{
+    Band, CompareError, Compared, Comparison, Counterexample, Undecided, Verdict, exact_class,
+};
 pub use solve::{Answer, Options, Solved, solve};
 pub use stop::{Budget, Cancel, StopReason};
 pub use system::{Row, System};

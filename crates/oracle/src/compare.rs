@@ -1,0 +1,348 @@
+//! Do two models decide alike on every input? The claim, and the systems that would refute it.
+//!
+//! A model's lead of class y over class c is an affine function of its exact sums: the distance to the
+//! threshold, or the difference of two scores. The library decides y for certain where every lead of y
+//! exceeds the slack of its rounding; in exact arithmetic, where every lead is positive, or zero and y
+//! wins ties.
+//!
+//! The claim with a band is about inputs where A's winner leads by more than the band (and the band is
+//! at least A's own slack): there the library loading B decides as the library loading A. It fails only
+//! if for some pair of classes (y, c) there is an input where
+//! - A leads with y over every other class by more than the band, and
+//! - B's lead of y over c is within B's slack.
+//!
+//! Each pair is one system. An input that solves it is looked at with the libraries' own arithmetic: if
+//! the two decide alike after all, it is no counterexample, and where a library's order of addition is
+//! free it stays open.
+//!
+//! With band zero the claim is about exact arithmetic on both sides, ties included.
+
+use std::sync::Mutex;
+
+use secateur_model::{CellId, ClassId, Decision, Ensemble, Exact, GridError, Order, Predictor};
+use thiserror::Error;
+
+use crate::atlas::Atlas;
+use crate::solve::{Answer, Options, solve};
+use crate::stop::StopReason;
+use crate::system::{Row, System};
+
+/// How near to A's decision boundary the claim reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Band {
+    /// The smallest band for which A's own decision is certain.
+    Auto,
+    /// Exact arithmetic, ties by the library's rule.
+    Exact,
+    /// At least this lead.
+    Score(f64),
+}
+
+/// Why two models cannot be compared.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its fields are")]
+pub enum CompareError {
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    #[error("the models have {first} and {second} classes")]
+    ClassCount { first: usize, second: usize },
+    #[error("the models have different classes: {first} is not a class of the second")]
+    ClassLabels { first: String },
+    #[error("no band makes this model's decisions certain: its sums may overflow; use band 0")]
+    NoCertainMargin,
+    #[error(
+        "a band of {band} is below the rounding of the first model ({smallest}); use auto, 0, or a larger one"
+    )]
+    BandTooSmall { band: f64, smallest: f64 },
+}
+
+/// Two models, laid out for comparison.
+pub struct Comparison<'a> {
+    first: &'a Ensemble,
+    second: &'a Ensemble,
+    atlas: Atlas,
+    /// The second model's class for each class of the first.
+    classes: Vec<ClassId>,
+    /// `None` for exact arithmetic.
+    band: Option<f64>,
+    slack: f64,
+}
+
+/// An input on which the models differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counterexample {
+    /// The row.
+    pub row: Vec<f64>,
+    /// The class of each model, as its library decides (in exact arithmetic where the band is zero).
+    pub classes: [ClassId; 2],
+    /// The raw scores of each model.
+    pub scores: [Vec<f64>; 2],
+    /// The libraries themselves decide differently; with band zero they may not.
+    pub in_libraries: bool,
+}
+
+/// What is known after a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Proved: the claim holds.
+    Identical,
+    /// Refuted.
+    Different(Box<Counterexample>),
+    /// Neither.
+    Undecided(Undecided),
+}
+
+/// Why a comparison has no answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Undecided {
+    /// The budget ended.
+    Stopped(StopReason),
+    /// On this input the second model's decision depends on the order in which its library adds.
+    OrderOfAddition(Vec<f64>),
+}
+
+/// A verdict and what it cost.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// What is known.
+    pub verdict: Verdict,
+    /// Boxes visited.
+    pub nodes: u64,
+}
+
+impl<'a> Comparison<'a> {
+    /// Lays two models out.
+    pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
+        let classes = match_classes(first, second)?;
+        let atlas = Atlas::new(&[first, second])?;
+        let (band, slack) = match band {
+            Band::Exact => (None, 0.0),
+            Band::Auto | Band::Score(_) => {
+                let smallest = first.certain_margin().ok_or(CompareError::NoCertainMargin)?;
+                let slack = second.certain_margin().ok_or(CompareError::NoCertainMargin)?;
+                match band {
+                    Band::Score(band) if !(band >= smallest) => {
+                        return Err(CompareError::BandTooSmall { band, smallest });
+                    }
+                    Band::Score(band) => (Some(band), slack),
+                    _ => (Some(smallest), slack),
+                }
+            }
+        };
+        Ok(Self { first, second, atlas, classes, band, slack })
+    }
+
+    /// The band of the claim, as a score; zero for exact arithmetic.
+    pub fn band(&self) -> f64 {
+        self.band.unwrap_or(0.0)
+    }
+
+    /// The two models over their common grid.
+    pub fn atlas(&self) -> &Atlas {
+        &self.atlas
+    }
+
+    /// The second model's class that has the label of a class of the first.
+    pub fn class_in_second(&self, class: ClassId) -> ClassId {
+        self.classes[class.index()]
+    }
+
+    /// The system of one pair of classes: A says `winner`, and B does not put it above `other`.
+    pub fn system(&self, winner: ClassId, other: ClassId) -> System<'_> {
+        let count = self.classes.len() as u32;
+        let mut rows: Vec<Row> = (0..count)
+            .map(ClassId)
+            .filter(|&class| class != winner)
+            .map(|class| self.first_leads(winner, class))
+            .collect();
+        rows.push(self.second_fails(self.classes[winner.index()], self.classes[other.index()]));
+        System::new(&self.atlas, &rows)
+    }
+
+    /// Proves or refutes the claim.
+    pub fn run(&self, options: &Options) -> Compared {
+        let count = self.classes.len() as u32;
+        let mut nodes = 0;
+        let open = Mutex::new(None);
+        let judge = Judge {
+            comparison: self,
+            first: Predictor::new(self.first),
+            second: Predictor::new(self.second),
+        };
+        let mut stopped = None;
+        for winner in (0..count).map(ClassId) {
+            for other in (0..count).map(ClassId).filter(|&other| other != winner) {
+                let system = self.system(winner, other);
+                let accept = |cells: &[CellId]| judge.differs(cells, &open);
+                let solved = solve(&system, options, &accept);
+                nodes += solved.nodes;
+                match solved.answer {
+                    Answer::Proof => {}
+                    Answer::Witnesses(found) => {
+                        let counterexample = judge.counterexample(&found[0], winner);
+                        let verdict = Verdict::Different(Box::new(counterexample));
+                        return Compared { verdict, nodes };
+                    }
+                    Answer::Undecided(reason) => stopped = stopped.or(Some(reason)),
+                }
+                if stopped.is_some() {
+                    break;
+                }
+            }
+        }
+        let open = open.into_inner().expect("no thread panics while it holds the lock");
+        let verdict = match (stopped, open) {
+            (Some(reason), _) => Verdict::Undecided(Undecided::Stopped(reason)),
+            (None, Some(row)) => Verdict::Undecided(Undecided::OrderOfAddition(row)),
+            (None, None) => Verdict::Identical,
+        };
+        Compared { verdict, nodes }
+    }
+
+    /// A's lead exceeds the band (in exact arithmetic: the winner wins).
+    fn first_leads(&self, winner: ClassId, other: ClassId) -> Row {
+        let lead = Lead::of(self.first, winner, other);
+        let (bound, strict) = match self.band {
+            Some(band) => (&exact(band) * &lead.divisor, true),
+            None => (Exact::zero(), !lead.wins_ties),
+        };
+        let terms = lead.terms.iter().map(|&(group, factor)| (self.atlas.sum_of(0, group), factor)).collect();
+        Row { terms, bound: &bound - &lead.constant, strict }
+    }
+
+    /// B's lead is within its slack (in exact arithmetic: the winner does not win).
+    fn second_fails(&self, winner: ClassId, other: ClassId) -> Row {
+        let lead = Lead::of(self.second, winner, other);
+        // lead <= slack  as  -lead >= -slack.
+        let (slack, strict) = match self.band {
+            Some(_) => (&exact(self.slack) * &lead.divisor, false),
+            None => (Exact::zero(), lead.wins_ties),
+        };
+        let terms =
+            lead.terms.iter().map(|&(group, factor)| (self.atlas.sum_of(1, group), -factor)).collect();
+        Row { terms, bound: &lead.constant - &slack, strict }
+    }
+}
+
+/// How far one class is ahead of another, times the divisor: a combination of sums plus a constant.
+struct Lead {
+    terms: Vec<(usize, i64)>,
+    constant: Exact,
+    divisor: Exact,
+    wins_ties: bool,
+}
+
+impl Lead {
+    fn of(model: &Ensemble, winner: ClassId, other: ClassId) -> Self {
+        let divisor = exact(model.accumulation().average.map_or(1.0, |average| average.divisor));
+        match *model.decision() {
+            Decision::Threshold { group, threshold, strict } => {
+                let sign = if winner == ClassId(1) { 1 } else { -1 };
+                let constant = &(&exact(threshold) * &divisor) * &Exact::from(-sign);
+                let wins_ties = (winner == ClassId(1)) != strict;
+                Self { terms: vec![(group.index(), sign)], constant, divisor, wins_ties }
+            }
+            Decision::Argmax | Decision::ArgmaxSoftmax(_) | Decision::ArgmaxSigmoid { .. } => Self {
+                terms: vec![(winner.index(), 1), (other.index(), -1)],
+                constant: Exact::zero(),
+                divisor,
+                wins_ties: winner < other,
+            },
+        }
+    }
+}
+
+/// The libraries' own arithmetic as the last word.
+struct Judge<'a> {
+    comparison: &'a Comparison<'a>,
+    first: Predictor<'a>,
+    second: Predictor<'a>,
+}
+
+impl Judge<'_> {
+    /// Is a solution of a system a counterexample? One where only the order of addition could make a
+    /// difference is noted in `open`.
+    fn differs(&self, cells: &[CellId], open: &Mutex<Option<Vec<f64>>>) -> bool {
+        if self.comparison.band.is_none() {
+            return true;
+        }
+        let row = self.comparison.atlas.grid().witness(cells);
+        let [first, second] = self.library_classes(&row);
+        if self.comparison.classes[first.index()] != second {
+            return true;
+        }
+        if self.comparison.second.accumulation().order == Order::Any {
+            open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
+        }
+        false
+    }
+
+    fn library_classes(&self, row: &[f64]) -> [ClassId; 2] {
+        let class = |predictor: &Predictor<'_>| {
+            predictor.classes(row).expect("a witness is in the domain of both models")[0]
+        };
+        [class(&self.first), class(&self.second)]
+    }
+
+    fn counterexample(&self, cells: &[CellId], winner: ClassId) -> Counterexample {
+        let row = self.comparison.atlas.grid().witness(cells);
+        let library = self.library_classes(&row);
+        let in_libraries = self.comparison.classes[library[0].index()] != library[1];
+        let scores = [&self.first, &self.second]
+            .map(|predictor| predictor.raw_scores(&row).expect("a witness is in the domain of both models"));
+        let classes = match self.comparison.band {
+            Some(_) => library,
+            None => [winner, exact_class(self.comparison.second, &row)],
+        };
+        Counterexample { row, classes, scores, in_libraries }
+    }
+}
+
+/// The class of a row in exact arithmetic, ties by the library's rule.
+pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
+    let read: Vec<f64> = row
+        .iter()
+        .map(|&value| model.domain().read(value).expect("the row is in the model's domain"))
+        .collect();
+    let sums = model.exact_sums(model.leaves(&read));
+    let beats = |winner: ClassId, other: ClassId| {
+        let lead = Lead::of(model, winner, other);
+        let total: Exact =
+            lead.terms.iter().map(|&(group, factor)| &sums[group] * &Exact::from(factor)).sum();
+        match (&total + &lead.constant).signum() {
+            0 => lead.wins_ties,
+            sign => sign > 0,
+        }
+    };
+    let classes = || (0..model.classes().len() as u32).map(ClassId);
+    classes()
+        .find(|&winner| classes().all(|other| other == winner || beats(winner, other)))
+        .expect("leads order the classes")
+}
+
+/// The class of the second model for each class of the first: by label where both have labels, else by
+/// position.
+fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, CompareError> {
+    use secateur_model::ClassLabels;
+    let (ours, theirs) = (first.classes(), second.classes());
+    if ours.len() != theirs.len() {
+        return Err(CompareError::ClassCount { first: ours.len(), second: theirs.len() });
+    }
+    let ids = || (0..ours.len()).map(ClassId::new);
+    if matches!(ours, ClassLabels::Unnamed(_)) || matches!(theirs, ClassLabels::Unnamed(_)) {
+        return Ok(ids().collect());
+    }
+    ids()
+        .map(|class| {
+            let label = ours.text(class);
+            ids()
+                .find(|&other| theirs.text(other) == label)
+                .ok_or_else(|| CompareError::ClassLabels { first: label.into_owned() })
+        })
+        .collect()
+}
+
+fn exact(value: f64) -> Exact {
+    Exact::from_f64(value).expect("models, bands and thresholds are finite")
+}
