@@ -1,22 +1,66 @@
-//! LightGBM.
+//! LightGBM's text models.
+//!
+//! What LightGBM 4 does with such a file, and what the model built here therefore says:
+//!
+//! - Inputs are f64; NaN and infinities are accepted. Dense (and CSC) input is read with everything of
+//!   magnitude up to `f64(1e-35f32)` as zero; CSR input is not, which shows at `x = -f64(1e-35f32)`, where
+//!   trained thresholds lie. The model is that of dense input.
+//! - Numeric splits send `x <= threshold` left. By the split's missing type, NaN is read as zero (`None`),
+//!   NaN and zero take the default side (`Zero`), or NaN does (`NaN`). Categorical splits send the
+//!   categories of a bit set left, everything else (NaN, unseen, negative) right.
+//! - Scores are f64 sums in the order of the file; tree `j` belongs to class `j mod K` by position.
+//!   Random forests divide by the number of rounds in the file, for the decision only.
+//! - The class is that of the rounded probabilities, see [`header::Objective`].
+//!
+//! The file's bytes are kept: an unchanged file is written as it was read, and an edit copies every line
+//! that it does not have to change.
+
+mod categories;
+mod edit;
+mod header;
+mod layout;
+mod tree;
 
 use std::io;
+use std::sync::Arc;
 
-use secateur_model::Ensemble;
+use secateur_model::{
+    Accumulation, Average, Ensemble, EnsembleBuilder, GroupId, InputDomain, InterceptPosition, NumberType,
+    Order, Output,
+};
 
 use crate::error::{EditError, FormatError, Place, Problem};
 use crate::{Document, Edit};
+use header::{Header, Objective};
+use layout::Layout;
 
 /// A LightGBM model file.
 #[derive(Clone, Debug)]
 pub struct File {
+    text: Arc<str>,
+    layout: Layout,
     ensemble: Ensemble,
+    version: String,
+    notes: Vec<String>,
 }
 
+/// LightGBM's `kZeroThreshold`, a float literal widened to double.
+const ZERO_WINDOW: f32 = 1e-35;
+
 impl Document for File {
-    fn parse(_bytes: &[u8]) -> Result<Self, FormatError> {
-        let what = "LightGBM".to_owned();
-        Err(FormatError::new(Place::File, Problem::Unsupported { what, advice: "it comes next" }))
+    fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let found = "other bytes".to_owned();
+            let place = Place::Byte(error.valid_up_to() as u64);
+            FormatError::new(place, Problem::Syntax { expected: "UTF-8 text", found })
+        })?;
+        let layout = Layout::of(text)?;
+        let header = Header::parse(&text[..layout.header_end()])?;
+        layout.check_sizes(header.tree_sizes)?;
+        let (ensemble, labels_dropped) = read_model(text, &layout, &header)?;
+        let notes = notes(&header, labels_dropped);
+        let version = header.version.unwrap_or("without a version").to_owned();
+        Ok(Self { text: text.into(), layout, ensemble, version, notes })
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -24,18 +68,91 @@ impl Document for File {
     }
 
     fn dialect(&self) -> String {
-        String::new()
+        format!("LightGBM text, {}", self.version)
     }
 
     fn notes(&self) -> Vec<String> {
-        Vec::new()
+        self.notes.clone()
     }
 
-    fn write(&self, _out: &mut dyn io::Write) -> io::Result<()> {
-        Ok(())
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(self.text.as_bytes())
     }
 
-    fn edit(&self, _edit: &Edit) -> Result<Self, EditError> {
-        Ok(self.clone())
+    fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
+        let text = edit::edited_text(&self.text, &self.layout, &self.ensemble, edit)?;
+        // Reading back makes sure that the model held here is the one in the bytes.
+        Self::parse(text.as_bytes()).map_err(|error| EditError::ReadBack { reason: error.to_string() })
     }
+}
+
+/// The model, and whether its pandas categories could not be told apart.
+fn read_model(text: &str, layout: &Layout, header: &Header) -> Result<(Ensemble, bool), FormatError> {
+    let groups = header.groups;
+    let count = layout.trees().len();
+    if count == 0 {
+        let what = "a model without trees".to_owned();
+        let advice = "train it for one round at least";
+        return Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
+    }
+    if !count.is_multiple_of(groups) {
+        let found = format!("{count} trees");
+        let expected = "a whole number of rounds of num_tree_per_iteration trees";
+        return Err(FormatError::new(Place::File, Problem::Value { found, expected }));
+    }
+    let mut columns = categories::Columns::new(&header.feature_infos);
+    let mut trees = Vec::with_capacity(count);
+    for index in 0..count {
+        trees.push(tree::read(text, layout, index, &mut columns)?);
+    }
+    let (features, labels_dropped) = columns.features(&header.feature_names, &text[layout.footer_start()..]);
+    let domain = InputDomain {
+        number: NumberType::F64,
+        missing: true,
+        infinities: true,
+        zero_window: Some(f64::from(ZERO_WINDOW)),
+    };
+    let rounds = (count / groups) as f64;
+    let accumulation = Accumulation {
+        number: NumberType::F64,
+        intercept: InterceptPosition::First,
+        order: Order::File,
+        average: header.average.then_some(Average { divisor: rounds, in_raw_scores: false }),
+    };
+    let classes = header.objective.classes(groups);
+    let decision = header.objective.decision();
+    let mut builder =
+        EnsembleBuilder::new(features, domain, classes, vec![0.0; groups], accumulation, decision)?;
+    for (index, tree) in trees.into_iter().enumerate() {
+        builder.tree(tree, Output::Group(GroupId::new(index % groups)), 1.0)?;
+    }
+    Ok((builder.build(), labels_dropped))
+}
+
+fn notes(header: &Header, labels_dropped: bool) -> Vec<String> {
+    let mut notes = vec![
+        "values of magnitude up to 1e-35 count as zero, as in LightGBM's dense and CSC input; CSR input \
+         compares them as they are, so a row may be decided otherwise there"
+            .to_owned(),
+    ];
+    if header.average {
+        notes.push(
+            "a random forest: raw scores are sums over the trees, the class is decided on their average"
+                .to_owned(),
+        );
+    }
+    if header.objective == Objective::CrossEntropy {
+        notes.push(
+            "the objective cross_entropy gives a probability: class 1 is where it is above one half, as \
+             LGBMClassifier decides"
+                .to_owned(),
+        );
+    }
+    if labels_dropped {
+        notes.push(
+            "the file lists pandas categories but not of which columns: give categorical columns as codes"
+                .to_owned(),
+        );
+    }
+    notes
 }
