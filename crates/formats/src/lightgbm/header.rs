@@ -107,14 +107,6 @@ impl<'a> Header<'a> {
         let mut fields = Fields { lines: BTreeMap::new() };
         for (index, line) in text.split_terminator('\n').enumerate() {
             let place = || Place::Line(index as u64 + 1);
-            if line.ends_with('\r') {
-                let expected =
-                    "a line feed alone at the end of a line (LightGBM crashes on Windows line ends)";
-                return Err(FormatError::new(
-                    place(),
-                    Problem::Syntax { expected, found: "\\r\\n".to_owned() },
-                ));
-            }
             if line.is_empty() && index > 0 {
                 continue;
             }

@@ -30,6 +30,11 @@ impl Layout {
         while at < text.len() {
             let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
             let line = &text[at..end];
+            if line.ends_with('\r') {
+                let expected =
+                    "a line feed alone at the end of a line (LightGBM crashes on Windows line ends)";
+                return Err(syntax(text, at, expected, line));
+            }
             if line.starts_with("Tree=") {
                 if in_block {
                     return Err(syntax(text, at, "an empty line between two trees", line));
