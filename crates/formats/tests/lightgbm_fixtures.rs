@@ -116,7 +116,7 @@ fn whole_rounds_go_and_the_others_are_renumbered() {
     for fixture in fixtures() {
         let ensemble = fixture.file.ensemble();
         let groups = ensemble.group_count();
-        let stays = |tree: TreeId| tree.index() / groups % 2 == 0;
+        let stays = |tree: TreeId| (tree.index() / groups).is_multiple_of(2);
         let trees = (0..ensemble.trees().len()).map(TreeId::new).filter(|&tree| stays(tree));
         let edit = Edit { trees: trees.map(TreeEdit::Keep).collect(), intercepts: None };
         let file = edited(&fixture, &edit);
@@ -135,7 +135,7 @@ fn a_tree_that_leaves_its_round_is_replaced_by_a_leaf_of_zero() {
     for fixture in fixtures() {
         let ensemble = fixture.file.ensemble();
         let groups = ensemble.group_count();
-        let stays = |tree: TreeId| tree.index() % 2 == 0;
+        let stays = |tree: TreeId| tree.index().is_multiple_of(2);
         let trees = (0..ensemble.trees().len()).map(TreeId::new).filter(|&tree| stays(tree));
         let edit = Edit { trees: trees.map(TreeEdit::Keep).collect(), intercepts: None };
         let file = edited(&fixture, &edit);
