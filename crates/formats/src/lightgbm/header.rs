@@ -88,13 +88,13 @@ impl Objective {
         };
         match name {
             "binary" => Ok(Self::Binary { sigmoid: sigmoid()? }),
-            "cross_entropy" | "xentropy" => Ok(Self::CrossEntropy),
+            "cross_entropy" => Ok(Self::CrossEntropy),
             "multiclass" => Ok(Self::Multiclass),
             "multiclassova" => Ok(Self::OneAgainstAll { sigmoid: sigmoid()? }),
             _ => {
                 let what = format!("the objective {}", shown(name));
-                let advice = "classifiers only: binary, cross_entropy, multiclass and multiclassova; for a custom \
-                              objective write the one whose decision rule applies into the file";
+                let advice = "classifiers only: binary, cross_entropy, multiclass and multiclassova; for a \
+                              custom objective write the one whose decision rule applies into the file";
                 Err(FormatError::new(place(), Problem::Unsupported { what, advice }))
             }
         }
@@ -121,14 +121,13 @@ impl<'a> Header<'a> {
                 return Err(FormatError::new(place(), Problem::DuplicateKey { key: key.to_owned() }));
             }
         }
-        let Some(objective) = fields.get("objective") else {
+        let Some(objective_line) = fields.get("objective") else {
             let what = "a model without an objective line".to_owned();
-            let advice = "the line says how scores become classes: add, for example, \"objective=binary sigmoid:1\" or \
-                          \"objective=multiclass num_class:3\"";
+            let advice = "the line says how scores become classes: add, for example, \
+                          \"objective=binary sigmoid:1\" or \"objective=multiclass num_class:3\"";
             return Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
         };
-        let objective_line = objective;
-        let objective = Objective::parse(objective)?;
+        let objective = Objective::parse(objective_line)?;
         let classes = fields.count("num_class")?;
         let groups = match fields.get("num_tree_per_iteration") {
             Some(_) => fields.count("num_tree_per_iteration")?,

@@ -10,7 +10,7 @@
 //!   categories of a bit set left, everything else (NaN, unseen, negative) right.
 //! - Scores are f64 sums in the order of the file; tree `j` belongs to class `j mod K` by position.
 //!   Random forests divide by the number of rounds in the file, for the decision only.
-//! - The class is that of the rounded probabilities, see [`header::Objective`].
+//! - The class is that of the rounded probabilities, see `header.rs`.
 //!
 //! The file's bytes are kept: an unchanged file is written as it was read, and an edit copies every line
 //! that it does not have to change.
