@@ -110,7 +110,7 @@ def test_scores_have_the_bits_of_the_library_and_classes_agree(name):
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_an_unchanged_file_keeps_its_bytes_and_loads(name, tmp_path):
-    classifier, base = fitted(name)
+    classifier, _ = fitted(name)
     path = tmp_path / "model.txt"
     classifier.booster_.save_model(path)
     model = secateur.load(path)
@@ -118,7 +118,7 @@ def test_an_unchanged_file_keeps_its_bytes_and_loads(name, tmp_path):
 
 
 def edits(model: secateur.Model, groups: int) -> dict[str, secateur.Model]:
-    """Edited models: rounds and single trees removed, weights folded, the intercept moved, and all at once."""
+    """Edited models: rounds and single trees removed, weights folded, the intercept moved, and all."""
     intercepts = [0.1 - 0.7 * group for group in range(groups)]
     both = [(tree, 0.3 + tree / 7) for tree in range(model.tree_count) if tree % 3 != 1]
     return {
@@ -159,16 +159,25 @@ def test_folded_weights_and_a_moved_intercept_are_what_was_asked_for():
 
 def test_early_stopping_leaves_only_the_best_rounds_in_the_file():
     rows, labels = table(2)
-    classifier = lightgbm.LGBMClassifier(**{**COMMON, "n_estimators": 400, "learning_rate": 0.5})
     stop = lightgbm.early_stopping(3, verbose=False)
+    classifier = lightgbm.LGBMClassifier(**{**COMMON, "n_estimators": 400, "learning_rate": 0.5})
     classifier.fit(rows[:900], labels[:900], eval_X=rows[900:], eval_y=labels[900:], callbacks=[stop])
-    best = classifier.best_iteration_
-    assert 0 < best < classifier.booster_.num_trees()
-    model = secateur.load(classifier)
-    assert model.tree_count == best
-    hostile = hostile_rows(model, rows)
-    assert_same_bits(model.raw_scores(hostile), classifier.predict(hostile, raw_score=True), hostile)
-    assert_same_classes(classes(model, hostile), classifier.predict(hostile), hostile)
+    training = lightgbm.Dataset(rows[:900], labels[:900])
+    booster = lightgbm.train(
+        dict(objective="binary", num_threads=1, verbosity=-1, learning_rate=0.5),
+        training,
+        400,
+        valid_sets=[lightgbm.Dataset(rows[900:], labels[900:], reference=training)],
+        callbacks=[stop],
+        keep_training_booster=True,
+    )
+    assert 0 < booster.best_iteration < booster.num_trees() < 400
+    for trained, best in ((classifier, classifier.best_iteration_), (booster, booster.best_iteration)):
+        model = secateur.load(trained)
+        assert model.tree_count == best
+        hostile = hostile_rows(model, rows)
+        assert_same_bits(model.raw_scores(hostile), trained.predict(hostile, raw_score=True), hostile)
+    assert_same_classes(classes(model, hostile), booster.predict(hostile) > 0.5, hostile)
 
 
 def test_pandas_categories_are_read_by_their_codes():
@@ -181,7 +190,9 @@ def test_pandas_categories_are_read_by_their_codes():
             "floor": pandas.Categorical(random.choice(floors, 1200)),
         }
     )
-    labels = (frame["height"] + frame["town"].isin(["Bern", "Ölten"]) + (frame["floor"] == 20) > 0.8).astype(int)
+    labels = (frame["height"] + frame["town"].isin(["Bern", "Ölten"]) + (frame["floor"] == 20) > 0.8).astype(
+        int
+    )
     classifier = lightgbm.LGBMClassifier(**COMMON, **CATEGORICAL).fit(frame, labels)
     model = secateur.load(classifier)
     codes = frame.assign(town=frame["town"].cat.codes, floor=frame["floor"].cat.codes).to_numpy(np.float64)
@@ -202,14 +213,20 @@ def test_a_threshold_of_infinity_splits_missing_from_the_rest():
     classifier = lightgbm.LGBMClassifier(**COMMON).fit(rows, labels)
     text = classifier.booster_.model_to_string()
     # Training writes the largest number where it means infinity; a file may hold either.
-    for replaced in (text, re.sub(r"(?m)^(threshold=)\S+", r"\1inf", text), re.sub(r"(?m)^(threshold=)\S+", r"\1-inf", text)):
+    for replaced in (
+        text,
+        re.sub(r"(?m)^(threshold=)\S+", r"\1inf", text),
+        re.sub(r"(?m)^(threshold=)\S+", r"\1-inf", text),
+    ):
         replaced = re.sub(r"tree_sizes=.*\n", "", replaced)
         model = secateur.Model.parse(replaced.encode())
         booster = lightgbm.Booster(model_str=replaced)
         hostile = hostile_rows(model, rows)
         assert_same_bits(model.raw_scores(hostile), booster.predict(hostile, raw_score=True), hostile)
         written = model.edit(reweighted_trees(model))
-        assert_same_bits(written.raw_scores(hostile), loaded(written).predict(hostile, raw_score=True), hostile)
+        assert_same_bits(
+            written.raw_scores(hostile), loaded(written).predict(hostile, raw_score=True), hostile
+        )
 
 
 def test_dense_and_csc_input_read_tiny_numbers_as_zero_and_csr_does_not():
@@ -221,7 +238,9 @@ def test_dense_and_csc_input_read_tiny_numbers_as_zero_and_csr_does_not():
     assert_same_bits(scores, booster.predict(np.asfortranarray(rows), raw_score=True), rows)
     assert_same_bits(scores, booster.predict(scipy.sparse.csc_matrix(rows), raw_score=True), rows)
     plain = rows[~((np.abs(rows) <= ZERO_WINDOW) & (rows != 0)).any(axis=1)]
-    assert_same_bits(model.raw_scores(plain), booster.predict(scipy.sparse.csr_matrix(plain), raw_score=True), plain)
+    assert_same_bits(
+        model.raw_scores(plain), booster.predict(scipy.sparse.csr_matrix(plain), raw_score=True), plain
+    )
     assert (booster.predict(scipy.sparse.csr_matrix(rows), raw_score=True) != scores).any()
 
 
@@ -230,8 +249,11 @@ def ladder(objective: str, leaves: np.ndarray, average: bool = False) -> str:
     groups = int(re.search(r"num_class:(\d+)|$", objective)[1] or 1)
     count = leaves.shape[1]
     inner = range(count - 1)
-    head = f"tree\nversion=v4\nnum_class={groups}\nnum_tree_per_iteration={groups}\nlabel_index=0\nmax_feature_idx=0\n"
-    head += f"objective={objective}\n" + "average_output\n" * average + "feature_names=x\nfeature_infos=none\n\n"
+    head = f"tree\nversion=v4\nnum_class={groups}\nnum_tree_per_iteration={groups}\n"
+    head += "label_index=0\nmax_feature_idx=0\n"
+    head += (
+        f"objective={objective}\n" + "average_output\n" * average + "feature_names=x\nfeature_infos=none\n\n"
+    )
     blocks = [
         f"Tree={index}\nnum_leaves={count}\nnum_cat=0\nsplit_feature={' '.join('0' for _ in inner)}\n"
         f"threshold={' '.join(str(i) for i in inner)}\ndecision_type={' '.join('10' for _ in inner)}\n"
@@ -261,7 +283,9 @@ def agree(objective: str, leaves: np.ndarray, average: bool = False) -> np.ndarr
     return ours
 
 
-@pytest.mark.parametrize("sigmoid", ["1", "0.7", "1.3", "7.82", "3", "0.123457", "2.5e-05", "1e+10", "1e-300", "1e300"])
+@pytest.mark.parametrize(
+    "sigmoid", ["1", "0.7", "1.3", "7.82", "3", "0.123457", "2.5e-05", "1e+10", "1e-300", "1e300"]
+)
 @pytest.mark.parametrize("average", [False, True])
 def test_the_binary_dead_zone_ends_where_the_library_says(sigmoid, average):
     edge = 1.5 * 2.0**-53 / float(sigmoid)
@@ -273,10 +297,19 @@ def test_the_binary_dead_zone_ends_where_the_library_says(sigmoid, average):
 
 
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("objective", ["multiclass num_class:3", "multiclassova num_class:3 sigmoid:1", "multiclassova num_class:3 sigmoid:7.82"])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        "multiclass num_class:3",
+        "multiclassova num_class:3 sigmoid:1",
+        "multiclassova num_class:3 sigmoid:7.82",
+    ],
+)
 def test_near_ties_of_several_classes_are_decided_as_in_the_library(objective, average):
     random = np.random.default_rng(8)
-    centre = np.concatenate([random.normal(size=1000), random.uniform(30, 45, 250), random.uniform(-750, 750, 250)])
+    centre = np.concatenate(
+        [random.normal(size=1000), random.uniform(30, 45, 250), random.uniform(-750, 750, 250)]
+    )
     near = centre + random.integers(-4, 5, (3, centre.size)) * np.spacing(centre)
     near[:, ::7] += random.normal(size=near[:, ::7].shape) * 1e-15
     found = agree(objective, np.concatenate([near, near]) if average else near, average)
@@ -295,7 +328,9 @@ def test_cross_entropy_has_the_dead_zone_of_binary():
 def test_the_committed_answers_are_those_of_this_library(path):
     parts = [line.split("|") for line in path.with_suffix(".rows").read_text().splitlines()]
     rows, scores = (
-        np.array([[int(word, 16) for word in part[index].split()] for part in parts], dtype=np.uint64).view(np.float64)
+        np.array([[int(word, 16) for word in part[index].split()] for part in parts], dtype=np.uint64).view(
+            np.float64
+        )
         for index in (0, 1)
     )
     text = path.read_text()
@@ -307,7 +342,9 @@ def test_the_committed_answers_are_those_of_this_library(path):
     model = secateur.load(path)
     for edited in edits(model, booster.num_model_per_iteration()).values():
         written = re.sub(r"(?s)\nparameters:.*?end of parameters\n", "\n", edited.to_bytes().decode())
-        assert_same_bits(edited.raw_scores(rows), lightgbm.Booster(model_str=written).predict(rows, raw_score=True), rows)
+        assert_same_bits(
+            edited.raw_scores(rows), lightgbm.Booster(model_str=written).predict(rows, raw_score=True), rows
+        )
 
 
 def test_linear_trees_and_other_objectives_are_refused_with_advice():

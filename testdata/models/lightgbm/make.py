@@ -17,8 +17,18 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ZERO_WINDOW = float(np.float32(1e-35))
-COMMON = dict(num_leaves=6, min_data_in_leaf=5, num_threads=1, verbosity=-1, seed=7, deterministic=True,
-              min_data_per_group=5, max_cat_to_onehot=1, cat_smooth=1, learning_rate=0.3)
+COMMON = dict(
+    num_leaves=6,
+    min_data_in_leaf=5,
+    num_threads=1,
+    verbosity=-1,
+    seed=7,
+    deterministic=True,
+    min_data_per_group=5,
+    max_cat_to_onehot=1,
+    cat_smooth=1,
+    learning_rate=0.3,
+)
 
 
 def table(classes, categorical=False):
@@ -47,12 +57,14 @@ def train_pandas():
 
     rows, labels = table(2, categorical=True)
     random = np.random.RandomState(3)
-    frame = pandas.DataFrame({
-        "height": rows[:, 0],
-        "town": pandas.Categorical(random.choice(["Bern", "Genf", "Zug, ZG", "Basel = BS"], len(rows))),
-        "width": rows[:, 1],
-        "floor": pandas.Categorical(random.choice([3, 1, 20], len(rows))),
-    })
+    frame = pandas.DataFrame(
+        {
+            "height": rows[:, 0],
+            "town": pandas.Categorical(random.choice(["Bern", "Genf", "Zug, ZG", "Basel = BS"], len(rows))),
+            "width": rows[:, 1],
+            "floor": pandas.Categorical(random.choice([3, 1, 20], len(rows))),
+        }
+    )
     labels = (labels + frame["town"].isin(["Bern", "Genf"]) + (frame["floor"] == 20) > 1).astype(int)
     return lgb.train(dict(COMMON, objective="binary"), lgb.Dataset(frame, labels), 5).model_to_string()
 
@@ -68,11 +80,16 @@ def leaf(value):
 
 
 def stump(feature, threshold, kind, low, high):
-    return ("num_leaves=2\nnum_cat=0\nsplit_feature=%d\nthreshold=%s\ndecision_type=%d\nleft_child=-1\n"
-            "right_child=-2\nleaf_value=%r %r" % (feature, threshold, kind, low, high))
+    return (
+        "num_leaves=2\nnum_cat=0\nsplit_feature=%d\nthreshold=%s\ndecision_type=%d\nleft_child=-1\n"
+        "right_child=-2\nleaf_value=%r %r" % (feature, threshold, kind, low, high)
+    )
 
 
-HEAD = "num_class=%d\nnum_tree_per_iteration=%d\nlabel_index=0\nmax_feature_idx=1\nobjective=%s\nfeature_names=a b"
+HEAD = (
+    "num_class=%d\nnum_tree_per_iteration=%d\nlabel_index=0\nmax_feature_idx=1\nobjective=%s\n"
+    "feature_names=a b"
+)
 
 
 def thresholds():
@@ -81,7 +98,15 @@ def thresholds():
         stump(index % 2, threshold, kind, -(2.0**-index), 2.0**-index)
         for index, (threshold, kind) in enumerate(
             (threshold, kind)
-            for threshold in ("inf", "-inf", "0", "-0", "1.0000000180025095e-35", "-1.0000000180025095e-35", "1e400")
+            for threshold in (
+                "inf",
+                "-inf",
+                "0",
+                "-0",
+                "1.0000000180025095e-35",
+                "-1.0000000180025095e-35",
+                "1e400",
+            )
             for kind in (0, 2, 4, 6, 8, 10)
         )
     ]
@@ -98,7 +123,11 @@ def dead_zone(sigmoid, edge):
 def near_ties(objective, scale):
     """Three classes whose scores are equal, or a few units in the last place apart."""
     unit = float(np.spacing(scale))
-    trees = [leaf(scale), stump(0, "0.5", 10, scale, scale + unit), stump(1, "0.5", 10, scale - unit, scale + 2 * unit)]
+    trees = [
+        leaf(scale),
+        stump(0, "0.5", 10, scale, scale + unit),
+        stump(1, "0.5", 10, scale - unit, scale + 2 * unit),
+    ]
     return hand_made(HEAD % (3, 3, objective), trees)
 
 
@@ -109,7 +138,9 @@ NEW = {
     "multiclassova": lambda: train(3, 3, objective="multiclassova", sigmoid=0.7),
     "cross_entropy": lambda: train(objective="cross_entropy"),
     "rf": lambda: train(objective="binary", boosting="rf", bagging_freq=1, bagging_fraction=0.6),
-    "rf_multiclass": lambda: train(3, 3, objective="multiclass", boosting="rf", bagging_freq=1, bagging_fraction=0.6),
+    "rf_multiclass": lambda: train(
+        3, 3, objective="multiclass", boosting="rf", bagging_freq=1, bagging_fraction=0.6
+    ),
     "dart": lambda: train(objective="binary", boosting="dart", drop_rate=0.5),
     "goss": lambda: train(objective="binary", data_sample_strategy="goss", top_rate=0.3, other_rate=0.3),
     "categorical": lambda: train(objective="binary", categorical=True),
@@ -134,9 +165,31 @@ OLD = {
 
 def hostile_rows(text, width, count=48):
     """Thresholds and their neighbours, zeros of every kind, codes, NaN and infinities."""
-    pools = [[np.nan, np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e300, -1e300, -1.0, -0.5, 2.0, 2.9, 31.0, 39.0, 2.0**31,
-              ZERO_WINDOW, -ZERO_WINDOW, np.nextafter(ZERO_WINDOW, 1), np.nextafter(-ZERO_WINDOW, -1)]
-             for _ in range(width)]
+    pools = [
+        [
+            np.nan,
+            np.nan,
+            np.inf,
+            -np.inf,
+            0.0,
+            -0.0,
+            5e-324,
+            1e300,
+            -1e300,
+            -1.0,
+            -0.5,
+            2.0,
+            2.9,
+            31.0,
+            39.0,
+            2.0**31,
+            ZERO_WINDOW,
+            -ZERO_WINDOW,
+            np.nextafter(ZERO_WINDOW, 1),
+            np.nextafter(-ZERO_WINDOW, -1),
+        ]
+        for _ in range(width)
+    ]
     features = re.findall(r"^split_feature=(.+)$", text, re.M)
     for feature, threshold in zip(features, re.findall(r"^threshold=(.+)$", text, re.M)):
         for column, value in zip(map(int, feature.split()), map(float, threshold.split())):
@@ -161,7 +214,14 @@ def main(made, prefix):
             for row, score, share in zip(rows, scores, shares):
                 parts = [" ".join(struct.pack(">d", v).hex() for v in values) for values in (row, score)]
                 file.write("%s|%s|%d\n" % (parts[0], parts[1], np.argmax(share)))
-        print(prefix + name, len(text), "bytes,", len(np.unique(scores)), "scores,", np.bincount(np.argmax(shares, axis=1)))
+        print(
+            prefix + name,
+            len(text),
+            "bytes,",
+            len(np.unique(scores)),
+            "scores,",
+            np.bincount(np.argmax(shares, axis=1)),
+        )
 
 
 if __name__ == "__main__":
