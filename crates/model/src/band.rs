@@ -179,7 +179,7 @@ fn in_order(terms: &[&Term], number: NumberType) -> Option<Bound> {
         high = up(high + term.high);
         grain = grain.min(term.quantum);
         let largest = add_up(low.abs().max(high.abs()), error);
-        if !(largest < number.max()) {
+        if largest.is_nan() || largest >= number.max() {
             return None;
         }
         if !fits(largest, grain, number) {
@@ -195,7 +195,7 @@ fn in_any_order(terms: &[Term], intercept: &Term, number: NumberType) -> Option<
     let grain = all.map(|term| term.quantum).min().unwrap_or(i64::MAX);
     // Sums that start from zero in several threads add at most one exact term each.
     let steps = up(terms.len() as f64 * number.unit_roundoff());
-    if !(steps < 0.5) {
+    if steps >= 0.5 {
         return None;
     }
     let factor = up(steps / down(1.0 - steps));

@@ -142,6 +142,7 @@ impl<'a> Predictor<'a> {
     }
 
     /// Where the values of the leaf that this row reaches begin.
+    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN must fail this comparison and go right")]
     fn leaf(&self, root: u32, row: &[f64]) -> usize {
         let mut at = root as usize;
         loop {

@@ -122,7 +122,7 @@ impl<'a> Comparison<'a> {
                 let smallest = first.certain_margin().ok_or(CompareError::NoCertainMargin)?;
                 let slack = second.certain_margin().ok_or(CompareError::NoCertainMargin)?;
                 match band {
-                    Band::Score(band) if !(band >= smallest) => {
+                    Band::Score(band) if band.is_nan() || band < smallest => {
                         return Err(CompareError::BandTooSmall { band, smallest });
                     }
                     Band::Score(band) => (Some(band), slack),
