@@ -10,9 +10,12 @@
 //! - trees of two models that stand at the same place and differ a little (a rounded threshold), as long
 //!   as the overlay stays small.
 //!
+//! Where every split treats missing values as it treats some other cell of the feature (XGBoost trained
+//! without missing values sends them all to one side), the search leaves the missing cell out.
+//!
 //! Numbers are integers: every sum's leaf values are multiples of `2^exponent`, so nothing is rounded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use num_bigint::BigInt;
 use num_traits::Zero;
@@ -27,6 +30,8 @@ const OVERLAY_GROWTH: usize = 3;
 pub struct Atlas {
     grid: Grid,
     pieces: Vec<Piece>,
+    /// For each axis the cell that missing values share the fate of.
+    missing_as: Vec<Option<CellId>>,
     /// For each model the position of its first sum; then the number of all sums.
     offsets: Vec<usize>,
     /// The constant part of each sum.
@@ -72,9 +77,12 @@ impl Atlas {
                 model.trees().iter().map(|tree| Layer::new(model, tree, &grid, offsets[index])).collect()
             })
             .collect();
+        let missing_as: Vec<Option<CellId>> =
+            (0..grid.axes().len()).map(|axis| equal_of_missing(&grid, &layers, axis)).collect();
         let exponent = smallest_exponent(models);
         let sums = *offsets.last().expect("starts with one");
-        let mut maker = PieceMaker { grid: &grid, sums, exponent, pieces: Vec::new() };
+        let sizes = searched_sizes(&grid, &missing_as);
+        let mut maker = PieceMaker { sizes: &sizes, sums, exponent, pieces: Vec::new() };
         for stack in stacks(&layers) {
             maker.add(&stack);
         }
@@ -84,7 +92,7 @@ impl Atlas {
             .flat_map(|model| model.intercepts())
             .map(|&value| scaled(&exact(value), exponent))
             .collect();
-        Ok(Self { grid, pieces, offsets, constants, exponent })
+        Ok(Self { grid, pieces, missing_as, offsets, constants, exponent })
     }
 
     /// The common grid.
@@ -119,8 +127,22 @@ impl Atlas {
         self.pieces.iter().all(|piece| piece.axes.len() <= 1)
     }
 
-    pub(crate) fn axis_sizes(&self) -> Vec<u32> {
-        self.grid.axes().iter().map(|axis| axis.len() as u32).collect()
+    /// The cells of an input row as the search counts them, `None` outside the domain.
+    pub fn cells_of(&self, row: &[f64]) -> Option<Vec<CellId>> {
+        let mut cells = self.grid.cells_of(row)?;
+        for (cell, (axis, missing_as)) in cells.iter_mut().zip(self.grid.axes().iter().zip(&self.missing_as)) {
+            if let Some(other) = missing_as
+                && axis.missing_cell() == Some(*cell)
+            {
+                *cell = *other;
+            }
+        }
+        Some(cells)
+    }
+
+    /// How many cells of each axis the search looks at.
+    pub fn axis_sizes(&self) -> Vec<u32> {
+        searched_sizes(&self.grid, &self.missing_as)
     }
 }
 
@@ -157,6 +179,28 @@ impl PieceAxis {
     }
 }
 
+fn searched_sizes(grid: &Grid, missing_as: &[Option<CellId>]) -> Vec<u32> {
+    let without = |(axis, other): (&secateur_model::Axis, &Option<CellId>)| {
+        axis.len() as u32 - u32::from(other.is_some())
+    };
+    grid.axes().iter().zip(missing_as).map(without).collect()
+}
+
+/// The cell of an axis that every split sends where it sends missing values.
+fn equal_of_missing(grid: &Grid, layers: &[Vec<Layer<'_>>], axis: usize) -> Option<CellId> {
+    let missing = grid.axes()[axis].missing_cell()?;
+    let sets: Vec<&CellSet> = layers
+        .iter()
+        .flatten()
+        .flat_map(|layer| layer.splits.iter().flatten())
+        .filter(|(own, _)| *own == axis)
+        .map(|(_, set)| set)
+        .collect();
+    (0..missing.0)
+        .map(CellId)
+        .find(|&cell| sets.iter().all(|set| set.contains(cell) == set.contains(missing)))
+}
+
 /// A tree of a model, its splits turned into cell sets.
 struct Layer<'a> {
     tree: &'a Tree,
@@ -187,19 +231,22 @@ impl<'a> Layer<'a> {
     }
 
     /// Equal for trees that partition the cells by the same splits, whatever their leaves hold.
-    fn structure(&self) -> Vec<(usize, &CellSet)> {
-        let mut splits: Vec<(usize, &CellSet)> =
+    fn structure(&self) -> Structure<'_> {
+        let mut splits: Structure<'_> =
             self.splits.iter().flatten().map(|(axis, set)| (*axis, set)).collect();
         splits.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.iter().cmp(b.1.iter())));
         splits
     }
 }
 
+/// The splits of a tree, sorted.
+type Structure<'a> = Vec<(usize, &'a CellSet)>;
+
 /// Which trees are laid over each other.
 fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<'a>>> {
     let mut univariate: BTreeMap<Option<usize>, Vec<&Layer<'_>>> = BTreeMap::new();
-    let mut rest: Vec<(Vec<(usize, &CellSet)>, Vec<&Layer<'_>>)> = Vec::new();
-    let mut by_structure: std::collections::HashMap<Vec<(usize, &CellSet)>, usize> = Default::default();
+    let mut rest: Vec<(Structure<'_>, Vec<&Layer<'_>>)> = Vec::new();
+    let mut by_structure: HashMap<Structure<'_>, usize> = HashMap::new();
     // The stacks of the first model's trees by position, for partners that are nearly the same.
     let mut stack_of: Vec<BTreeMap<usize, usize>> = Vec::new();
     for model in layers {
@@ -224,8 +271,8 @@ fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<'a>>> {
     let mut merged = vec![false; rest.len()];
     let mut joins = Vec::new();
     if let [first, second] = &stack_of[..] {
-        let taken: std::collections::BTreeSet<usize> = second.values().copied().collect();
-        let firsts: std::collections::BTreeSet<usize> = first.values().copied().collect();
+        let taken: BTreeSet<usize> = second.values().copied().collect();
+        let firsts: BTreeSet<usize> = first.values().copied().collect();
         for (position, &index) in second {
             let Some(&partner) = first.get(position) else { continue };
             if firsts.contains(&index) || taken.contains(&partner) || merged[index] || merged[partner] {
@@ -252,7 +299,8 @@ fn nearly_equal(a: &[(usize, &CellSet)], b: &[(usize, &CellSet)]) -> bool {
 }
 
 struct PieceMaker<'a> {
-    grid: &'a Grid,
+    /// How many cells of each axis count.
+    sizes: &'a [u32],
     sums: usize,
     exponent: i64,
     pieces: Vec<Piece>,
@@ -305,7 +353,7 @@ impl PieceMaker<'_> {
                 }
                 Node::Split { left, right, .. } => {
                     let (axis, set) = layer.splits[node.index()].as_ref().expect("a split has its cells");
-                    let size = self.grid.axes()[*axis].len();
+                    let size = self.sizes[*axis] as usize;
                     let all = vec![true; size];
                     let cells = leaf.cells.get(axis).unwrap_or(&all);
                     let side = |want: bool| -> Vec<bool> {
@@ -349,7 +397,7 @@ impl PieceMaker<'_> {
         used.sort_unstable();
         used.dedup();
         let axes = used.into_iter().filter_map(|axis| {
-            let size = self.grid.axes()[axis].len();
+            let size = self.sizes[axis] as usize;
             // A run ends where some split's side changes.
             let mut starts = vec![0u32];
             for (_, set) in

@@ -75,7 +75,7 @@ impl<'a> System<'a> {
         &self.values[piece]
     }
 
-    /// Does this cell satisfy every row? Exact.
+    /// Does this cell, as [`Atlas::cells_of`] counts them, satisfy every row? Exact.
     pub fn holds(&self, cells: &[CellId]) -> bool {
         let mut sums = vec![BigInt::zero(); self.rows];
         for (piece, values) in self.atlas.pieces().iter().zip(&self.values) {
