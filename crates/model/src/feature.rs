@@ -162,6 +162,9 @@ pub enum CategoryRule {
     /// LightGBM: truncated toward zero first (so -0.5 is code 0), then negative codes and magnitudes from
     /// 2^31 on are no category.
     Truncate,
+    /// ONNX's tests for equality: whole numbers from 0 to below 2^24, every one of which an f32 holds, are
+    /// their own codes; all other numbers are no category.
+    Whole,
     /// scikit-learn's HistGradientBoosting: the position of the equal value in this list.
     Listed(Vec<f64>),
 }
@@ -174,6 +177,9 @@ impl Categories {
             CategoryRule::Truncate => {
                 let whole = value.trunc();
                 (whole >= 0.0 && value.abs() < 2_147_483_648.0).then_some(whole as u32)
+            }
+            CategoryRule::Whole => {
+                ((0.0..16_777_216.0).contains(&value) && value.fract() == 0.0).then_some(value as u32)
             }
             CategoryRule::Listed(values) => {
                 values.iter().position(|&listed| listed == value).map(|code| code as u32)
@@ -260,6 +266,13 @@ mod tests {
         assert_eq!(lightgbm.code(16_777_216.0), Some(16_777_216));
         assert_eq!(lightgbm.code(2_147_483_648.0), None);
         assert_eq!(lightgbm.code(f64::NEG_INFINITY), None);
+        let onnx = make(CategoryRule::Whole);
+        assert_eq!(onnx.code(-0.0), Some(0));
+        assert_eq!(onnx.code(3.0), Some(3));
+        assert_eq!(onnx.code(3.0f64.next_up()), None);
+        assert_eq!(onnx.code(-1.0), None);
+        assert_eq!(onnx.code(16_777_216.0), None);
+        assert_eq!(onnx.code(f64::INFINITY), None);
         let listed = make(CategoryRule::Listed(vec![3.0, 7.5]));
         assert_eq!(listed.code(7.5), Some(1));
         assert_eq!(listed.code(7.0), None);
