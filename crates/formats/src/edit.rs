@@ -1,6 +1,6 @@
 //! What pruning changes in a model file: trees go, leaves change, intercepts move.
 
-use secateur_model::{Ensemble, Tree, TreeId};
+use secateur_model::{Ensemble, NumberType, Tree, TreeId};
 
 use crate::error::EditError;
 
@@ -50,7 +50,16 @@ impl TreeEdit {
     /// The new leaf values with every factor folded in, rounded to the file's number type; `None` for a
     /// tree that stays as it is.
     pub(crate) fn folded_leaves(&self, original: &Ensemble) -> Result<Option<Vec<f64>>, EditError> {
-        let number = original.accumulation().number;
+        self.folded_leaves_as(original, original.accumulation().number)
+    }
+
+    /// As [`folded_leaves`](Self::folded_leaves), for a file that stores leaves in another type than sums
+    /// have.
+    pub(crate) fn folded_leaves_as(
+        &self,
+        original: &Ensemble,
+        number: NumberType,
+    ) -> Result<Option<Vec<f64>>, EditError> {
         let (tree, values, factor) = match self {
             Self::Keep(_) => return Ok(None),
             Self::Scale { tree, factor } => {
