@@ -1,22 +1,39 @@
-//! ONNX.
+//! ONNX graphs around one `TreeEnsembleClassifier`, as skl2onnx and onnxmltools write them, executed by
+//! onnxruntime.
+//!
+//! The file's bytes are the document: reading finds the ensemble's node in them (`graph`), its attributes
+//! (`attributes`) and the model they stand for (`model`); an edit writes the attributes anew (`change`) and
+//! splices the node back, so that everything else stays as it was, byte for byte.
+
+mod attributes;
+mod change;
+mod graph;
+mod model;
+mod wire;
 
 use std::io;
 
-use secateur_model::Ensemble;
+use secateur_model::{Decision, Ensemble, NumberType};
 
-use crate::error::{EditError, FormatError, Place, Problem};
+use crate::error::{EditError, FormatError};
 use crate::{Document, Edit};
+use attributes::Table;
+use graph::Site;
+use model::{Form, Shape};
+use wire::{Message, put_bytes};
 
-/// A ONNX model file.
+/// An ONNX model file.
 #[derive(Clone, Debug)]
 pub struct File {
+    bytes: Vec<u8>,
+    site: Site,
+    form: Form,
     ensemble: Ensemble,
 }
 
 impl Document for File {
-    fn parse(_bytes: &[u8]) -> Result<Self, FormatError> {
-        let what = "ONNX".to_owned();
-        Err(FormatError::new(Place::File, Problem::Unsupported { what, advice: "it comes next" }))
+    fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        Self::from_bytes(bytes.to_vec())
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -24,18 +41,83 @@ impl Document for File {
     }
 
     fn dialect(&self) -> String {
-        String::new()
+        let producer = if self.site.producer.is_empty() { "unknown" } else { &self.site.producer };
+        let number = match self.site.number {
+            NumberType::F32 => "float",
+            NumberType::F64 => "double",
+        };
+        format!("ONNX by {producer}, ai.onnx.ml {}, {number}", self.site.opset)
     }
 
     fn notes(&self) -> Vec<String> {
-        Vec::new()
+        let mut notes = vec![
+            "onnxruntime adds trees in the file's order with one thread only; what is proved holds for every \
+             order"
+                .to_owned(),
+        ];
+        if let (Form::OneScore { .. }, Decision::Threshold { threshold, .. }) =
+            (self.form, self.ensemble.decision())
+        {
+            let negative = if *threshold == 0.0 { "a" } else { "no" };
+            notes.push(format!(
+                "the score is compared with {threshold} because {negative} weight in the file is negative"
+            ));
+        }
+        if self.form == Form::TwoScores {
+            notes.push(
+                "with weights for two classes onnxruntime decides on the sign of the second score, and \
+                 integer labels are always 0 and 1"
+                    .to_owned(),
+            );
+        }
+        if self.site.number == NumberType::F64 {
+            notes
+                .push("scores are f64; onnxruntime decides on them and shows them rounded to f32".to_owned());
+        }
+        if self.site.columns.is_none() {
+            notes.push(
+                "the graph leaves the number of columns open; up to the last one used is read".to_owned(),
+            );
+        }
+        notes
     }
 
-    fn write(&self, _out: &mut dyn io::Write) -> io::Result<()> {
-        Ok(())
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(&self.bytes)
     }
 
-    fn edit(&self, _edit: &Edit) -> Result<Self, EditError> {
-        Ok(self.clone())
+    fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
+        let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
+        let node = Message::within(&self.bytes, self.site.node.1.clone());
+        let table = Table::read(node, self.site.number, self.site.opset).map_err(read_back)?;
+        let shape = Shape::new(&table).map_err(read_back)?;
+        let changed = change::changed(&table, &shape, self.form, &self.ensemble, edit)?;
+        let body = changed.write(&self.bytes, node).map_err(read_back)?;
+        Self::from_bytes(self.splice(&body)).map_err(read_back)
+    }
+}
+
+impl File {
+    fn from_bytes(bytes: Vec<u8>) -> Result<Self, FormatError> {
+        let site = graph::locate(&bytes)?;
+        let node = Message::within(&bytes, site.node.1.clone());
+        let table = Table::read(node, site.number, site.opset)?;
+        let form = Form::of(&table)?;
+        let ensemble = model::build(&table, &site)?;
+        Ok(Self { bytes, site, form, ensemble })
+    }
+
+    /// The file with another body for the ensemble's node.
+    fn splice(&self, body: &[u8]) -> Vec<u8> {
+        let Site { graph: (graph, inside), node: (node, _), .. } = &self.site;
+        let mut content = Vec::with_capacity(inside.len());
+        content.extend(&self.bytes[inside.start..node.start]);
+        put_bytes(&mut content, 1, body);
+        content.extend(&self.bytes[node.end..inside.end]);
+        let mut bytes = Vec::with_capacity(self.bytes.len());
+        bytes.extend(&self.bytes[..graph.start]);
+        put_bytes(&mut bytes, 7, &content);
+        bytes.extend(&self.bytes[graph.end..]);
+        bytes
     }
 }

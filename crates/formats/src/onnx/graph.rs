@@ -1,0 +1,446 @@
+//! Where in an ONNX file the ensemble is, and the proof that its label is the model's answer.
+//!
+//! A graph is accepted only if a graph output is the label of a `TreeEnsembleClassifier`, handed on by
+//! nodes that do not change it (`Identity`, `Cast` to int64), and the ensemble's input is the graph's
+//! input, handed on by `Identity` and by casts between float types, whose rounding is part of the model's
+//! input domain. Whatever else the graph computes (probabilities, maps) is kept and not looked at.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use secateur_model::NumberType;
+
+use super::wire::{Field, Message};
+use crate::error::{FormatError, Place, Problem};
+
+/// The ensemble in its file.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    /// The graph: the whole field, and the message in it.
+    pub(super) graph: (Range<usize>, Range<usize>),
+    /// The ensemble's node within it, likewise.
+    pub(super) node: (Range<usize>, Range<usize>),
+    /// The float type that the ensemble compares in.
+    pub(super) number: NumberType,
+    /// The narrowest float type that inputs pass on their way to the ensemble.
+    pub(super) input: NumberType,
+    /// The number of columns, where the graph says it.
+    pub(super) columns: Option<u64>,
+    /// The name and version of the program that wrote the file, as far as they are given.
+    pub(super) producer: String,
+    /// The version of the operator set `ai.onnx.ml`.
+    pub(super) opset: i64,
+}
+
+const FLOAT: i64 = 1;
+const INT64: i64 = 7;
+const DOUBLE: i64 = 11;
+
+/// Finds the ensemble.
+pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
+    let mut graph: Option<(Field<'_>, Message<'_>)> = None;
+    let (mut producer, mut version, mut opset) = ("", "", None);
+    for field in Message::file(bytes).fields() {
+        let field = field?;
+        match field.number {
+            2 => producer = field.text()?,
+            3 => version = field.text()?,
+            7 if graph.is_some() => return Err(twice(&field, "graph")),
+            7 => graph = Some((field.clone(), field.message()?)),
+            8 => {
+                let (domain, version) = operator_set(field.message()?)?;
+                if domain == "ai.onnx.ml" && opset.replace(version).is_some_and(|other| other != version) {
+                    return Err(twice(&field, "opset_import of ai.onnx.ml"));
+                }
+            }
+            25 => {
+                return Err(unsupported(
+                    Place::Byte(field.range.start as u64),
+                    "a model with functions of its own",
+                    "inline them with onnx.inliner first",
+                ));
+            }
+            _ => {}
+        }
+    }
+    let missing = |name: &str| FormatError::new(Place::Field(name.to_owned()), Problem::Missing);
+    let (graph_field, graph) = graph.ok_or_else(|| missing("graph"))?;
+    let content = Graph::read(graph)?;
+    let ensemble = content.ensemble()?;
+    let opset = opset.ok_or_else(|| missing("opset_import of ai.onnx.ml"))?;
+    if !(1..=4).contains(&opset) {
+        let what = format!("operator set {opset} of ai.onnx.ml");
+        let place = Place::Field("opset_import".to_owned());
+        return Err(unsupported(place, &what, "TreeEnsembleClassifier exists in sets 1 to 4"));
+    }
+    let (input, number, columns) = content.input_of(ensemble)?;
+    let node = &content.nodes[ensemble];
+    Ok(Site {
+        graph: (graph_field.range, graph.range()),
+        node: (node.range.clone(), node.body.range()),
+        number,
+        input,
+        columns,
+        producer: format!("{producer} {version}").trim().to_owned(),
+        opset,
+    })
+}
+
+struct Node<'a> {
+    range: Range<usize>,
+    body: Message<'a>,
+    index: usize,
+    operator: &'a str,
+    domain: &'a str,
+    inputs: Vec<&'a str>,
+    outputs: Vec<&'a str>,
+}
+
+impl Node<'_> {
+    fn place(&self) -> Place {
+        Place::Field(format!("graph.node[{}] ({})", self.index, self.operator))
+    }
+
+    fn is_standard(&self, operator: &str) -> bool {
+        self.operator == operator && matches!(self.domain, "" | "ai.onnx")
+    }
+
+    fn is_ensemble(&self) -> bool {
+        self.operator == "TreeEnsembleClassifier" && self.domain == "ai.onnx.ml"
+    }
+
+    /// The target type of a `Cast`.
+    fn cast_target(&self) -> Result<Option<i64>, FormatError> {
+        if !self.is_standard("Cast") {
+            return Ok(None);
+        }
+        for field in self.body.fields() {
+            let field = field?;
+            if field.number != 5 {
+                continue;
+            }
+            let (mut name, mut value) = ("", None);
+            for part in field.message()?.fields() {
+                let part = part?;
+                match part.number {
+                    1 => name = part.text()?,
+                    3 => value = Some(part.integer()?),
+                    _ => {}
+                }
+            }
+            if name == "to" {
+                return Ok(value);
+            }
+        }
+        Ok(None)
+    }
+}
+
+struct Port<'a> {
+    name: &'a str,
+    /// The element type of a tensor, 0 where it is not given; `None` for maps and sequences.
+    element: Option<i64>,
+    /// The sizes of a tensor whose rank is known, `None` each where it is free.
+    shape: Option<Vec<Option<i64>>>,
+}
+
+struct Graph<'a> {
+    nodes: Vec<Node<'a>>,
+    inputs: Vec<Port<'a>>,
+    outputs: Vec<Port<'a>>,
+    constants: HashSet<&'a str>,
+    /// The node and the position among its outputs that each value comes from.
+    producers: HashMap<&'a str, (usize, usize)>,
+}
+
+impl<'a> Graph<'a> {
+    fn read(graph: Message<'a>) -> Result<Self, FormatError> {
+        let mut content = Self {
+            nodes: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            constants: HashSet::new(),
+            producers: HashMap::new(),
+        };
+        for field in graph.fields() {
+            let field = field?;
+            match field.number {
+                1 => {
+                    let node = read_node(&field, content.nodes.len())?;
+                    for (position, &name) in node.outputs.iter().enumerate() {
+                        let source = (content.nodes.len(), position);
+                        if !name.is_empty() && content.producers.insert(name, source).is_some() {
+                            return Err(value_twice(&node, name));
+                        }
+                    }
+                    content.nodes.push(node);
+                }
+                5 => {
+                    for part in field.message()?.fields() {
+                        let part = part?;
+                        if part.number == 8 {
+                            content.constants.insert(part.text()?);
+                        }
+                    }
+                }
+                11 => content.inputs.push(read_port(field.message()?)?),
+                12 => content.outputs.push(read_port(field.message()?)?),
+                _ => {}
+            }
+        }
+        Ok(content)
+    }
+
+    /// The node whose label is the graph's class output.
+    fn ensemble(&self) -> Result<usize, FormatError> {
+        let mut found = None;
+        let mut stopped = None;
+        for output in &self.outputs {
+            match self.trace_label(output.name)? {
+                Trace::Ensemble(node) => {
+                    if found.replace(node).is_some_and(|other| other != node) {
+                        return Err(unsupported(
+                            self.nodes[node].place(),
+                            "a graph with the labels of two ensembles",
+                            "keep one of them",
+                        ));
+                    }
+                }
+                Trace::Stopped(node) => {
+                    if stopped.is_none() {
+                        stopped = Some(node);
+                    }
+                    // Scores are floats or maps; anything else may be a class that is not the ensemble's.
+                    if !matches!(output.element, Some(FLOAT | DOUBLE) | None) {
+                        return Err(self.not_a_label(node, output.name));
+                    }
+                }
+            }
+        }
+        match found {
+            Some(node) => Ok(node),
+            None => Err(self.not_a_label(stopped.flatten(), "none of the outputs")),
+        }
+    }
+
+    fn trace_label(&self, name: &str) -> Result<Trace, FormatError> {
+        let mut name = name;
+        // Every step leads to another node, or a cycle is entered.
+        for _ in 0..=self.nodes.len() {
+            let Some(&(index, position)) = self.producers.get(name) else {
+                return Ok(Trace::Stopped(None));
+            };
+            let node = &self.nodes[index];
+            if node.is_ensemble() && position == 0 {
+                return Ok(Trace::Ensemble(index));
+            }
+            let passes = node.is_standard("Identity") || node.cast_target()? == Some(INT64);
+            match node.inputs.first() {
+                Some(&input) if passes => name = input,
+                _ => return Ok(Trace::Stopped(Some(index))),
+            }
+        }
+        Ok(Trace::Stopped(None))
+    }
+
+    fn not_a_label(&self, stopped: Option<usize>, output: &str) -> FormatError {
+        let of = |operator: &str| self.nodes.iter().find(|node| node.operator == operator);
+        if let Some(node) = of("TreeEnsemble").or(of("TreeEnsembleRegressor")) {
+            let what = format!("the operator {}", node.operator);
+            let advice = "only TreeEnsembleClassifier holds classes and their rule; convert to it";
+            return unsupported(node.place(), &what, advice);
+        }
+        let ensembles = self.nodes.iter().filter(|node| node.is_ensemble()).count();
+        match stopped.map(|index| &self.nodes[index]) {
+            Some(node) if ensembles > 1 => {
+                let what = format!("a graph that combines {ensembles} ensembles (AdaBoost is written so)");
+                let advice = "the class must be the label of one TreeEnsembleClassifier; \
+                              for AdaBoost use skops.io.dump or the Python package";
+                unsupported(node.place(), &what, advice)
+            }
+            Some(node) => {
+                let what = format!("a class output that this node computes ({output})");
+                let advice = "the class must be the label of a TreeEnsembleClassifier, passed on unchanged";
+                unsupported(node.place(), &what, advice)
+            }
+            None => unsupported(
+                Place::Field("graph.output".to_owned()),
+                &format!("a graph without the label of a TreeEnsembleClassifier ({output} is one)"),
+                "only tree ensemble classifiers can be read",
+            ),
+        }
+    }
+
+    /// The narrowest type on the way of the inputs, the type at the ensemble, and the number of columns.
+    fn input_of(&self, ensemble: usize) -> Result<(NumberType, NumberType, Option<u64>), FormatError> {
+        let node = &self.nodes[ensemble];
+        let [mut name] = node.inputs[..] else {
+            return Err(FormatError::new(
+                node.place(),
+                Problem::Length { expected: 1, found: node.inputs.len() },
+            ));
+        };
+        let mut casts = Vec::new();
+        let mut steps = 0;
+        while let Some(&(index, _)) = self.producers.get(name) {
+            let node = &self.nodes[index];
+            let cast = node.cast_target()?;
+            let passes = node.is_standard("Identity") || matches!(cast, Some(FLOAT | DOUBLE));
+            steps += 1;
+            match node.inputs.first() {
+                Some(&input) if passes && steps <= self.nodes.len() => name = input,
+                _ => {
+                    let advice = "the ensemble must see the graph's input as it is, or cast to a float type";
+                    return Err(unsupported(node.place(), "a graph that changes its input here", advice));
+                }
+            }
+            casts.extend(cast);
+        }
+        let mut free = self.inputs.iter().filter(|input| !self.constants.contains(input.name));
+        let port = match (free.next(), free.next()) {
+            (Some(port), None) if port.name == name => port,
+            _ => {
+                let what = format!("an ensemble that reads {name:?}");
+                let place = Place::Field("graph.input".to_owned());
+                return Err(unsupported(
+                    place,
+                    &what,
+                    "the graph must have one input, and it must read that",
+                ));
+            }
+        };
+        let place = || Place::Field(format!("graph.input {name:?}"));
+        let kinds = std::iter::once(port.element).chain(casts.iter().rev().map(|&cast| Some(cast)));
+        let kinds: Vec<NumberType> = kinds.map(number_of).collect::<Option<_>>().ok_or_else(|| {
+            let found = port.element.map_or("no tensor".to_owned(), |kind| format!("element type {kind}"));
+            FormatError::new(place(), Problem::Value { found, expected: "a tensor of floats or doubles" })
+        })?;
+        let narrowest = if kinds.contains(&NumberType::F32) { NumberType::F32 } else { NumberType::F64 };
+        let last = kinds[kinds.len() - 1];
+        let columns = match port.shape.as_deref() {
+            None => None,
+            Some([_, columns]) => *columns,
+            Some(shape) => {
+                let found = format!("a shape of {} sizes", shape.len());
+                let expected = "rows and columns";
+                return Err(FormatError::new(place(), Problem::Value { found, expected }));
+            }
+        };
+        let columns = columns.map(u64::try_from).transpose().map_err(|_| {
+            let found = "a negative number of columns".to_owned();
+            FormatError::new(place(), Problem::Value { found, expected: "a size" })
+        })?;
+        Ok((narrowest, last, columns))
+    }
+}
+
+enum Trace {
+    Ensemble(usize),
+    /// The node that is not known to pass the label on; none where there is no node at all.
+    Stopped(Option<usize>),
+}
+
+fn number_of(element: Option<i64>) -> Option<NumberType> {
+    match element {
+        Some(FLOAT) => Some(NumberType::F32),
+        Some(DOUBLE) => Some(NumberType::F64),
+        _ => None,
+    }
+}
+
+fn operator_set(message: Message<'_>) -> Result<(&str, i64), FormatError> {
+    let (mut domain, mut version) = ("", 0);
+    for field in message.fields() {
+        let field = field?;
+        match field.number {
+            1 => domain = field.text()?,
+            2 => version = field.integer()?,
+            _ => {}
+        }
+    }
+    Ok((domain, version))
+}
+
+fn read_node<'a>(field: &Field<'a>, index: usize) -> Result<Node<'a>, FormatError> {
+    let body = field.message()?;
+    let range = field.range.clone();
+    let mut node =
+        Node { range, body, index, operator: "", domain: "", inputs: Vec::new(), outputs: Vec::new() };
+    for part in body.fields() {
+        let part = part?;
+        match part.number {
+            1 => node.inputs.push(part.text()?),
+            2 => node.outputs.push(part.text()?),
+            4 => node.operator = part.text()?,
+            7 => node.domain = part.text()?,
+            _ => {}
+        }
+    }
+    Ok(node)
+}
+
+fn read_port<'a>(message: Message<'a>) -> Result<Port<'a>, FormatError> {
+    let mut port = Port { name: "", element: Some(0), shape: None };
+    for field in message.fields() {
+        let field = field?;
+        match field.number {
+            1 => port.name = field.text()?,
+            2 => {
+                for kind in field.message()?.fields() {
+                    let kind = kind?;
+                    match kind.number {
+                        1 => read_tensor_type(kind.message()?, &mut port)?,
+                        4 | 5 => port.element = None,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(port)
+}
+
+fn read_tensor_type(message: Message<'_>, port: &mut Port<'_>) -> Result<(), FormatError> {
+    for field in message.fields() {
+        let field = field?;
+        match field.number {
+            1 => port.element = Some(field.integer()?),
+            2 => {
+                let mut shape = Vec::new();
+                for size in field.message()?.fields() {
+                    let size = size?;
+                    if size.number == 1 {
+                        shape.push(read_size(size.message()?)?);
+                    }
+                }
+                port.shape = Some(shape);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn read_size(message: Message<'_>) -> Result<Option<i64>, FormatError> {
+    let mut size = None;
+    for field in message.fields() {
+        let field = field?;
+        if field.number == 1 {
+            size = Some(field.integer()?);
+        }
+    }
+    Ok(size)
+}
+
+fn twice(field: &Field<'_>, key: &str) -> FormatError {
+    FormatError::new(Place::Byte(field.range.start as u64), Problem::DuplicateKey { key: key.to_owned() })
+}
+
+fn value_twice(node: &Node<'_>, name: &str) -> FormatError {
+    FormatError::new(node.place(), Problem::DuplicateKey { key: name.to_owned() })
+}
+
+pub(super) fn unsupported(place: Place, what: &str, advice: &'static str) -> FormatError {
+    FormatError::new(place, Problem::Unsupported { what: what.to_owned(), advice })
+}
