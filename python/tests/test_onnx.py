@@ -424,3 +424,157 @@ def test_generated_ensembles_of_every_mode_and_form_predict_every_bit():
         assert_as_onnxruntime(model.edit(reweighted_trees(model)), rows)
         edited += half.tree_count < model.tree_count
     assert edited > 100
+
+
+def generated(**changes) -> onnx.ModelProto:
+    """One stump on column 0 with weights for class id 0, or what `changes` make of it."""
+    attributes = {
+        "nodes_treeids": [0, 0, 0],
+        "nodes_nodeids": [0, 1, 2],
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+        "nodes_featureids": [0, 0, 0],
+        "nodes_values": [0.5, 0.0, 0.0],
+        "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0],
+        "class_treeids": [0, 0],
+        "class_nodeids": [1, 2],
+        "class_ids": [0, 0],
+        "class_weights": [0.25, 0.75],
+        "classlabels_int64s": [10, 20],
+        "post_transform": "LOGISTIC",
+    } | changes
+    node = helper.make_node("TreeEnsembleClassifier", ["X"], ["L", "S"], domain="ai.onnx.ml", **attributes)
+    graph = helper.make_graph(
+        [node],
+        "generated",
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, 1])],
+        [
+            helper.make_tensor_value_info("L", TensorProto.INT64, [None]),
+            helper.make_tensor_value_info("S", TensorProto.FLOAT, [None, None]),
+        ],
+    )
+    sets = [helper.make_opsetid("ai.onnx.ml", 1), helper.make_opsetid("", 18)]
+    return helper.make_model(graph, opset_imports=sets, ir_version=9)
+
+
+STUMP_ROWS = np.array([[0.0], [0.5], [1.0], [np.nan], [np.inf], [-np.inf]])
+
+
+def parse(model: onnx.ModelProto) -> secateur.Model:
+    return secateur.Model.parse(model.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ([0.25, 0.75], [10, 20]),
+        ([0.25, 0.5], [10, 10]),
+        ([-0.25, 0.5], [10, 20]),
+        ([-0.0, 0.5], [10, 10]),
+        ([-1e-45, 0.25], [10, 20]),
+    ],
+)
+def test_one_negative_weight_moves_the_threshold_from_a_half_to_zero(weights, expected):
+    model = parse(generated(class_weights=weights))
+    assert classes(model, np.array([[0.0], [1.0]])).tolist() == expected
+    assert_as_onnxruntime(model, STUMP_ROWS)
+
+
+def test_weights_of_class_one_alone_and_of_both_classes_have_rules_of_their_own():
+    one = parse(generated(class_ids=[1, 1]))
+    assert_as_onnxruntime(one, STUMP_ROWS)
+    both = {"class_treeids": [0] * 4, "class_nodeids": [1, 1, 2, 2], "class_ids": [0, 1, 0, 1]}
+    both = parse(generated(**both, class_weights=[0.6, 0.4, 0.9, -0.1]))
+    assert classes(both, STUMP_ROWS[:3]).tolist() == [1, 1, 0]
+    assert_as_onnxruntime(both, STUMP_ROWS)
+    for model in (one, both):
+        moved = model.edit([(0, None)], [0.3] * len(model.intercepts))
+        assert_as_onnxruntime(moved, STUMP_ROWS)
+        assert moved.raw_scores(STUMP_ROWS).tolist() != model.raw_scores(STUMP_ROWS).tolist()
+
+
+def test_an_edit_keeps_the_weight_sign_switch():
+    two_trees = {
+        "nodes_treeids": [0, 0, 0, 1],
+        "nodes_nodeids": [0, 1, 2, 0],
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF", "LEAF"],
+        "nodes_featureids": [0] * 4,
+        "nodes_values": [0.5, 0.0, 0.0, 0.0],
+        "nodes_truenodeids": [1, 0, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0, 0],
+        "class_treeids": [0, 0, 1],
+        "class_nodeids": [1, 2, 0],
+        "class_ids": [0, 0, 0],
+    }
+    boosted = parse(generated(**two_trees, class_weights=[0.25, 0.75, -0.5]))
+    kept = boosted.edit([(0, None)])
+    assert classes(kept, STUMP_ROWS[:3]).tolist() == [20, 20, 20]
+    assert_as_onnxruntime(kept, STUMP_ROWS)
+    assert_as_onnxruntime(boosted.edit([(0, None)], [-0.5]), STUMP_ROWS)
+    forest = parse(generated(**two_trees, class_weights=[0.25, 0.75, 0.5]))
+    moved = forest.edit([(0, None)], [-0.2])
+    assert classes(moved, STUMP_ROWS[:3]).tolist() == [10, 10, 20]
+    assert_as_onnxruntime(moved, STUMP_ROWS)
+    with pytest.raises(secateur.EditingError, match="tree 0: .* a negative weight"):
+        forest.edit([(0, -1.0)])
+
+
+def test_inputs_may_be_cast_between_float_types():
+    for chain in ([TensorProto.FLOAT], [TensorProto.FLOAT, TensorProto.DOUBLE]):
+        model = generated()
+        del model.graph.node[0].input[:]
+        name = "X"
+        nodes = []
+        for step, target in enumerate(chain):
+            nodes.append(helper.make_node("Cast", [name], [f"cast{step}"], to=target))
+            name = f"cast{step}"
+        model.graph.node[0].input.append(name)
+        nodes.append(model.graph.node[0])
+        nodes = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+        del model.graph.node[:]
+        model.graph.node.extend(nodes)
+        model.graph.input[0].type.tensor_type.elem_type = TensorProto.DOUBLE
+        ours = parse(model)
+        assert ours.domain["number"] == "f32"
+        assert_as_onnxruntime(ours, np.vstack([STUMP_ROWS, [[0.5 + 1e-12], [0.5 + 1e-7], [1e300]]]))
+
+
+def refused(model: onnx.ModelProto, words: str) -> None:
+    with pytest.raises(secateur.ModelError, match=words):
+        parse(model)
+
+
+def test_graphs_whose_class_is_not_the_label_of_one_ensemble_are_refused_by_node():
+    ada = sklearn_model(AdaBoostClassifier(n_estimators=3), X2, Y2)
+    refused(ada, r"graph.node\[\d+\] \(Reshape\): a graph that combines 3 ensembles \(AdaBoost")
+    forest = {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
+    refused(lightgbm_model(X2, Y2, n_estimators=3, **forest), r"\(Reshape\): a class output that this node")
+    scaled = generated()
+    scaled.graph.node[0].input[0] = "scaled"
+    scaled.graph.node.insert(
+        0, helper.make_node("Scaler", ["X"], ["scaled"], domain="ai.onnx.ml", offset=[0.0], scale=[1.0])
+    )
+    refused(scaled, r"graph.node\[0\] \(Scaler\): a graph that changes its input")
+    regressor = generated()
+    regressor.graph.node[0].op_type = "TreeEnsembleRegressor"
+    refused(regressor, r"graph.node\[0\] \(TreeEnsembleRegressor\): the operator TreeEnsembleRegressor")
+    newer = generated()
+    newer.graph.node[0].op_type = "TreeEnsemble"
+    refused(newer, "the operator TreeEnsemble is not supported")
+    integers = generated()
+    integers.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
+    refused(integers, "element type 7 is not a tensor of floats")
+    for opset in (5, 6):
+        later = generated()
+        later.opset_import[0].version = opset
+        refused(later, f"operator set {opset} of ai.onnx.ml")
+
+
+def test_what_onnxruntime_reads_in_a_way_of_its_own_is_refused():
+    refused(generated(base_values=[0.1, 0.2]), "base_values: a list of 2 base values")
+    refused(generated(class_ids=[1, 1], base_values=[0.1]), "base_values: a list of 1 base values")
+    refused(generated(class_treeids=[0], class_nodeids=[1], class_ids=[0], class_weights=[0.5]), "no tree has a weight")
+    leaf_first = {"nodes_nodeids": [1, 0, 2], "nodes_modes": ["LEAF", "BRANCH_LEQ", "LEAF"]}
+    leaf_first |= {"nodes_truenodeids": [0, 1, 0], "nodes_falsenodeids": [0, 2, 0]}
+    refused(generated(**leaf_first), "tree 0, node 1: no path from the root reaches it")
+    refused(generated(nodes_treeids=[-1, -1, -1], class_treeids=[-1, -1]), r"treeids\[0\]: -1")

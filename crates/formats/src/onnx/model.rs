@@ -389,12 +389,17 @@ impl Chains {
         let starts: BTreeSet<usize> =
             previous.values().copied().filter(|row| !previous.contains_key(row)).collect();
         for start in starts {
-            let mut chain = Chain { set: Vec::new(), tracks: false, exit: NodeId(0) };
+            let tracks = |row: usize| table.tracks.get(row) == Some(&1);
+            let mut chain = Chain { set: Vec::new(), tracks: tracks(start), exit: NodeId(0) };
             let mut row = start;
             loop {
                 let code = whole().code(table.values.values[row]);
                 chain.set.push(code.expect("only codes are tested on a categorical feature"));
-                chain.tracks |= table.tracks.get(row) == Some(&1);
+                if tracks(row) != chain.tracks {
+                    let what = "a chain of equality tests that send missing values to different branches";
+                    let advice = "onnxruntime reads it as one test with the first one's branch";
+                    return Err(unsupported(shape.place(row), what, advice));
+                }
                 // Each test is next to one other at most, so a chain that has a start has an end.
                 match next(row)? {
                     Some(child) => {
