@@ -315,6 +315,7 @@ enum List<'a> {
 
 struct Attribute<'a> {
     name: &'a str,
+    kind: i64,
     body: Message<'a>,
     field: Range<usize>,
 }
@@ -330,14 +331,16 @@ fn attributes<'a>(node: Message<'a>) -> impl Iterator<Item = Result<Attribute<'a
 impl<'a> Attribute<'a> {
     fn read(field: &Field<'a>) -> Result<Self, FormatError> {
         let body = field.message()?;
-        let mut name = "";
+        let (mut name, mut kind) = ("", 0);
         for part in body.fields() {
             let part = part?;
-            if part.number == 1 {
-                name = part.text()?;
+            match part.number {
+                1 => name = part.text()?,
+                20 => kind = part.integer()?,
+                _ => {}
             }
         }
-        Ok(Self { name, body, field: field.range.clone() })
+        Ok(Self { name, kind, body, field: field.range.clone() })
     }
 
     fn place(&self) -> Place {
@@ -345,14 +348,7 @@ impl<'a> Attribute<'a> {
     }
 
     fn check_type(&self, expected: i64) -> Result<(), FormatError> {
-        let mut found = 0;
-        for part in self.body.fields() {
-            let part = part?;
-            if part.number == 20 {
-                found = part.integer()?;
-            }
-        }
-        if found == expected {
+        if self.kind == expected {
             return Ok(());
         }
         let expected = match expected {
@@ -362,7 +358,7 @@ impl<'a> Attribute<'a> {
             STRING => "a string (3)",
             _ => "a tensor (4)",
         };
-        let found = format!("attribute type {found}");
+        let found = format!("attribute type {}", self.kind);
         Err(FormatError::new(self.place(), Problem::Value { found, expected }))
     }
 
