@@ -149,6 +149,21 @@ fn a_tree_that_is_replaced_by_itself_adds_the_same() {
 }
 
 #[test]
+fn a_file_without_its_trees_still_decides_by_the_same_rule() {
+    for (name, bytes) in fixtures() {
+        let file = ModelFile::parse(&bytes).expect("a model");
+        let edited = file.edit(&Edit { trees: Vec::new(), intercepts: None });
+        let edited = edited.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(edited.ensemble().decision(), file.ensemble().decision(), "{name}");
+        assert_eq!(edited.ensemble().intercepts(), file.ensemble().intercepts(), "{name}");
+        for Expected { row, .. } in expected(&name) {
+            let scores = Predictor::new(edited.ensemble()).raw_scores(&row).expect("accepted");
+            assert_eq!(scores, file.ensemble().intercepts(), "{name}");
+        }
+    }
+}
+
+#[test]
 fn the_double_form_adds_up_in_f64() {
     let number = |name: &str| {
         let bytes = std::fs::read(folder().join(name)).expect("the file can be read");

@@ -1,7 +1,8 @@
-//! Malformed ONNX files: each is refused with an error that names the place.
+//! Small ONNX files made by hand: what each node mode means, and malformed ones, each of which is refused with an
+//! error that names the place.
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::TreeId;
+use secateur_model::{Predictor, TreeId};
 
 /// A file of one stump on column 1 of 2, with weights for class id 0, whose parts tests change.
 struct Sample {
@@ -177,6 +178,38 @@ fn the_sample_itself_is_read_and_edited_packed_or_not() {
     for file in [plain, packed] {
         let edited = file.edit(&Edit::unchanged(file.ensemble())).expect("an edit");
         assert!(edited.to_bytes() == file.to_bytes(), "the form is not kept");
+    }
+}
+
+#[test]
+fn every_mode_sends_values_where_onnxruntime_does() {
+    // Which of the values below, at, above the threshold and NaN take the true branch, without and with
+    // `missing_value_tracks_true`: as onnxruntime 1.31.1 answers.
+    let cases = [
+        ("BRANCH_LEQ", [1, 1, 0, 0], [1, 1, 0, 1]),
+        ("BRANCH_LT", [1, 0, 0, 0], [1, 0, 0, 1]),
+        ("BRANCH_GTE", [0, 1, 1, 0], [0, 1, 1, 1]),
+        ("BRANCH_GT", [0, 0, 1, 0], [0, 0, 1, 1]),
+        ("BRANCH_EQ", [0, 1, 0, 0], [0, 1, 0, 1]),
+        ("BRANCH_NEQ", [1, 0, 1, 1], [1, 0, 1, 1]),
+    ];
+    for (mode, plain, tracking) in cases {
+        // A whole number makes the column categorical where the test is for equality.
+        for threshold in [1.0f32, 1.5] {
+            for (tracks, expected) in [(0, plain), (1, tracking)] {
+                let sample = Sample::new()
+                    .with("nodes_missing_value_tracks_true", &[tracks, 0, 0])
+                    .with_floats("nodes_values", &[threshold, 0.0, 0.0])
+                    .with_floats("class_weights", &[1.0, 0.0])
+                    .with_modes(&[mode, "LEAF", "LEAF"]);
+                let file = ModelFile::parse(&sample.file()).expect("a model");
+                let threshold = f64::from(threshold);
+                let rows = [threshold - 1.0, threshold, threshold + 1.0, f64::NAN].map(|value| [0.0, value]);
+                let scores =
+                    Predictor::new(file.ensemble()).raw_scores(rows.as_flattened()).expect("accepted");
+                assert_eq!(scores, expected.map(f64::from), "{mode} {threshold}, tracks {tracks}");
+            }
+        }
     }
 }
 
