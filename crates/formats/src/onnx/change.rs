@@ -9,8 +9,8 @@
 
 use secateur_model::{Ensemble, FeatureId, GroupId, Node, NodeId, NumberType, Output, Test, Tree, TreeId};
 
-use super::attributes::{Floats, Mode, Table};
 use super::model::{Form, Shape};
+use super::table::{Floats, Mode, Table};
 use crate::error::EditError;
 use crate::{Edit, TreeEdit};
 

@@ -2,13 +2,14 @@
 //! onnxruntime.
 //!
 //! The file's bytes are the document: reading finds the ensemble's node in them (`graph`), its attributes
-//! (`attributes`) and the model they stand for (`model`); an edit writes the attributes anew (`change`) and
+//! (`table`) and the model they stand for (`model`); an edit writes the attributes anew (`change`) and
 //! splices the node back, so that everything else stays as it was, byte for byte.
 
-mod attributes;
+mod attribute;
 mod change;
 mod graph;
 mod model;
+mod table;
 mod wire;
 
 use std::io;
@@ -17,9 +18,9 @@ use secateur_model::{Decision, Ensemble, NumberType};
 
 use crate::error::{EditError, FormatError};
 use crate::{Document, Edit};
-use attributes::Table;
 use graph::Site;
 use model::{Form, Shape};
+use table::Table;
 use wire::{Message, put_bytes};
 
 /// An ONNX model file.

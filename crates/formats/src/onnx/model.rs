@@ -21,8 +21,8 @@ use secateur_model::{
     TreeBuilder, TreeId,
 };
 
-use super::attributes::{Mode, Table};
 use super::graph::{Site, unsupported};
+use super::table::{Mode, Table};
 use crate::error::{FormatError, Place, Problem};
 
 /// How weights become a label.
