@@ -77,7 +77,10 @@ def hexadecimal(values: np.ndarray) -> str:
 
 def main() -> None:
     for name, make in MODELS.items():
-        data = make().SerializeToString()
+        proto = make()
+        # onnxmltools gives every graph a random name.
+        proto.graph.name = name
+        data = proto.SerializeToString()
         model = secateur.Model.parse(data)
         width = len(model.feature_names)
         base = X2 if width == X2.shape[1] else np.random.default_rng(0).integers(0, 40, (200, width))
