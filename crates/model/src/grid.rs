@@ -6,7 +6,9 @@
 //!   sends to its lower side, so it is an input itself and no cell is empty, even where two thresholds
 //!   have no float between them, where a threshold is not of the input type, or where the library reads a
 //!   whole window as zero;
-//! - categorical: categories that no split tells apart share a cell; so do all values that are in no set;
+//! - categorical: categories that no split tells apart share a cell; so do all values that are in no set.
+//!   Where models disagree on what a category is (one truncates, one wants whole numbers, one compares
+//!   with thresholds), the axis is numeric, with boundaries around the values of each category;
 //! - missing values, where they are accepted, are the last cell.
 //!
 //! Every cell has a witness: an input value of the domain that lies in it.
@@ -30,10 +32,6 @@ use crate::tree::{Split, Test};
 pub enum GridError {
     #[error("the models have {first} and {second} features")]
     FeatureCount { first: usize, second: usize },
-    #[error("feature {feature} is a number in one model and a category in the other")]
-    FeatureKind { feature: FeatureId },
-    #[error("the models read categories of feature {feature} by different rules")]
-    CategoryRule { feature: FeatureId },
 }
 
 /// The cells of every feature that some split uses.
@@ -131,7 +129,7 @@ impl Grid {
         let mut makers: BTreeMap<FeatureId, AxisMaker> = BTreeMap::new();
         for ensemble in ensembles {
             for split in ensemble.trees().iter().flat_map(|tree| tree.splits()) {
-                makers.entry(split.feature).or_default().add(ensemble, &domain, split)?;
+                makers.entry(split.feature).or_default().add(ensemble, &domain, split);
             }
         }
         let axes: Vec<Axis> =
@@ -265,16 +263,16 @@ impl Axis {
 
 /// Collects what the splits on one feature tell apart.
 #[derive(Default)]
-struct AxisMaker {
+struct AxisMaker<'a> {
     bounds: Vec<f64>,
-    categories: Option<Categories>,
+    sets: Vec<&'a [u32]>,
+    /// How the models read categories; more than one way makes the axis numeric.
+    readings: Vec<&'a Categories>,
     numeric: bool,
-    sets: Vec<Vec<u32>>,
 }
 
-impl AxisMaker {
-    fn add(&mut self, ensemble: &Ensemble, domain: &InputDomain, split: Split<'_>) -> Result<(), GridError> {
-        let feature = split.feature;
+impl<'a> AxisMaker<'a> {
+    fn add(&mut self, ensemble: &'a Ensemble, domain: &InputDomain, split: Split<'a>) {
         let mut bound = |strict, threshold| self.bounds.extend(boundary(ensemble, domain, strict, threshold));
         match split.test {
             Test::Less { threshold } => bound(true, threshold),
@@ -289,37 +287,67 @@ impl AxisMaker {
                 bound(false, value);
             }
             Test::Member { set, .. } => {
-                let own = ensemble.features().categories(feature).expect("checked by the builder");
-                match &self.categories {
-                    Some(other) if other.rule != own.rule => {
-                        return Err(GridError::CategoryRule { feature });
-                    }
-                    Some(_) => {}
-                    None => self.categories = Some(own.clone()),
+                let reading = ensemble.features().categories(split.feature).expect("checked by the builder");
+                let known = |other: &&Categories| {
+                    other.rule == reading.rule && other.unseen_is_missing == reading.unseen_is_missing
+                };
+                if !self.readings.iter().any(known) {
+                    self.readings.push(reading);
                 }
-                self.sets.push(set.to_vec());
+                self.sets.push(set);
+                return;
             }
         }
-        self.numeric |= !matches!(split.test, Test::Member { .. });
-        if self.numeric && self.categories.is_some() {
-            return Err(GridError::FeatureKind { feature });
+        self.numeric = true;
+    }
+
+    /// Boundaries around the values of every category that some set names, by every reading.
+    fn category_bounds(&self, domain: &InputDomain) -> Vec<f64> {
+        let mut codes: Vec<u32> = self.sets.iter().flat_map(|set| set.iter().copied()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        let mut bounds = Vec::new();
+        for reading in &self.readings {
+            for &code in &codes {
+                let Some(value) = reading.value(code) else { continue };
+                // The values of a category are those from `first` up to, but not including, `end`.
+                let (first, end) = match reading.rule {
+                    CategoryRule::Truncate if code == 0 => (domain.number.next_up(-1.0), 1.0),
+                    CategoryRule::Truncate | CategoryRule::TruncateNonNegative => (value, value + 1.0),
+                    CategoryRule::Whole | CategoryRule::Listed(_) => {
+                        (value, domain.number.next_up(domain.number.floor(value)))
+                    }
+                };
+                bounds.extend([below(first, domain.number), below(end, domain.number)]);
+            }
+            // Listed values that no set names are known all the same: others count as missing.
+            if let CategoryRule::Listed(values) = &reading.rule {
+                bounds.extend(values.iter().flat_map(|&v| [below(v, domain.number), domain.number.floor(v)]));
+            }
         }
-        Ok(())
+        bounds.retain(|&bound| bound >= -domain.max() && bound < domain.max());
+        bounds
     }
 
     fn finish(mut self, feature: FeatureId, domain: &InputDomain) -> Axis {
         let missing = domain.missing;
-        let Some(categories) = self.categories else {
-            self.bounds.sort_by(f64::total_cmp);
-            self.bounds.dedup();
-            return Axis { feature, kind: Kind::Numeric { bounds: self.bounds }, missing };
+        let categories = match self.readings[..] {
+            // Unseen values that count as missing need a cell, and without missing values there is none.
+            [only] if !self.numeric && (missing || !only.unseen_is_missing) => only.clone(),
+            _ => {
+                self.bounds.extend(self.category_bounds(domain));
+                self.bounds.iter_mut().for_each(|bound| *bound += 0.0);
+                self.bounds.sort_by(f64::total_cmp);
+                self.bounds.dedup();
+                return Axis { feature, kind: Kind::Numeric { bounds: self.bounds }, missing };
+            }
         };
         self.sets.sort();
         self.sets.dedup();
         // The sets that each code is in; codes with the same ones share a cell.
         let mut memberships: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (index, set) in self.sets.iter().enumerate() {
-            for &code in set {
+            for &code in *set {
                 memberships.entry(code).or_default().push(index as u32);
             }
         }

@@ -98,6 +98,39 @@ fn inputs_of_one_cell_reach_the_same_leaves() {
 }
 
 #[test]
+fn a_joint_grid_tells_apart_what_either_model_does() {
+    let mut mixed = 0;
+    for seed in 0..CASES {
+        let mut rng = Rng::with_seed(seed);
+        let mut shapes = [Shape::random(&mut rng), Shape::random(&mut rng)];
+        shapes[1].features = shapes[0].features;
+        shapes[1].categorical = shapes[1].categorical.min(shapes[1].features);
+        let [first, second] = shapes.each_ref().map(|shape| ensemble(&mut rng, shape));
+        mixed += u32::from(shapes[0].categorical > 0 && shapes[0].rule != shapes[1].rule);
+        let grid = Grid::new(&[&first, &second]).unwrap();
+        for _ in 0..60 {
+            let row = random_row(&mut rng, &first);
+            // Only what both read as it is: the joint domain may be narrower.
+            let row: Vec<f64> = row.iter().map(|&v| grid.domain().number.round(v)).collect();
+            if row.iter().any(|&v| grid.domain().read(v).is_none()) {
+                continue;
+            }
+            let witness = grid.witness(&grid.cells_of(&row).unwrap());
+            for model in [&first, &second] {
+                let read =
+                    |row: &[f64]| row.iter().map(|&v| model.domain().read(v)).collect::<Option<Vec<_>>>();
+                assert_eq!(
+                    model.leaves(&read(&row).unwrap()).collect::<Vec<_>>(),
+                    model.leaves(&read(&witness).unwrap()).collect::<Vec<_>>(),
+                    "seed {seed}: {row:?} and {witness:?} are in the same cell"
+                );
+            }
+        }
+    }
+    assert!(mixed > 100, "only {mixed} pairs read categories differently");
+}
+
+#[test]
 fn every_cell_has_a_witness_that_lies_in_it() {
     for (seed, _, model) in cases() {
         let grid = Grid::new(&[&model]).unwrap();

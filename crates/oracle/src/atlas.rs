@@ -130,7 +130,8 @@ impl Atlas {
     /// The cells of an input row as the search counts them, `None` outside the domain.
     pub fn cells_of(&self, row: &[f64]) -> Option<Vec<CellId>> {
         let mut cells = self.grid.cells_of(row)?;
-        for (cell, (axis, missing_as)) in cells.iter_mut().zip(self.grid.axes().iter().zip(&self.missing_as)) {
+        for (cell, (axis, missing_as)) in cells.iter_mut().zip(self.grid.axes().iter().zip(&self.missing_as))
+        {
             if let Some(other) = missing_as
                 && axis.missing_cell() == Some(*cell)
             {
