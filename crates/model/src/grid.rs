@@ -266,8 +266,8 @@ impl Axis {
 struct AxisMaker<'a> {
     bounds: Vec<f64>,
     sets: Vec<&'a [u32]>,
-    /// How the models read categories; more than one way makes the axis numeric.
-    readings: Vec<&'a Categories>,
+    /// How the models read categories, and their zero windows; more than one way makes the axis numeric.
+    readings: Vec<(&'a Categories, Option<f64>)>,
     numeric: bool,
 }
 
@@ -288,11 +288,14 @@ impl<'a> AxisMaker<'a> {
             }
             Test::Member { set, .. } => {
                 let reading = ensemble.features().categories(split.feature).expect("checked by the builder");
-                let known = |other: &&Categories| {
-                    other.rule == reading.rule && other.unseen_is_missing == reading.unseen_is_missing
+                let window = ensemble.domain().zero_window;
+                let known = |(other, own): &(&Categories, Option<f64>)| {
+                    other.rule == reading.rule
+                        && other.unseen_is_missing == reading.unseen_is_missing
+                        && *own == window
                 };
                 if !self.readings.iter().any(known) {
-                    self.readings.push(reading);
+                    self.readings.push((reading, window));
                 }
                 self.sets.push(set);
                 return;
@@ -307,7 +310,8 @@ impl<'a> AxisMaker<'a> {
         codes.sort_unstable();
         codes.dedup();
         let mut bounds = Vec::new();
-        for reading in &self.readings {
+        for (reading, window) in &self.readings {
+            let first_bound = bounds.len();
             for &code in &codes {
                 let Some(value) = reading.value(code) else { continue };
                 // The values of a category are those from `first` up to, but not including, `end`.
@@ -324,6 +328,9 @@ impl<'a> AxisMaker<'a> {
             if let CategoryRule::Listed(values) = &reading.rule {
                 bounds.extend(values.iter().flat_map(|&v| [below(v, domain.number), domain.number.floor(v)]));
             }
+            for bound in &mut bounds[first_bound..] {
+                *bound = around_window(*bound, *window, domain.number);
+            }
         }
         bounds.retain(|&bound| bound >= -domain.max() && bound < domain.max());
         bounds
@@ -333,7 +340,12 @@ impl<'a> AxisMaker<'a> {
         let missing = domain.missing;
         let categories = match self.readings[..] {
             // Unseen values that count as missing need a cell, and without missing values there is none.
-            [only] if !self.numeric && (missing || !only.unseen_is_missing) => only.clone(),
+            // So do values that only some models read as zero.
+            [(only, window)]
+                if !self.numeric && (missing || !only.unseen_is_missing) && window == domain.zero_window =>
+            {
+                only.clone()
+            }
             _ => {
                 self.bounds.extend(self.category_bounds(domain));
                 self.bounds.iter_mut().for_each(|bound| *bound += 0.0);
@@ -395,16 +407,20 @@ fn boundary(ensemble: &Ensemble, domain: &InputDomain, strict: bool, threshold: 
         }
         bound = domain.number.next_down(bound);
     }
-    if let Some(window) = ensemble.domain().zero_window
-        && bound.abs() <= window
-    {
-        // The model sees zero for the whole window: either all of it is on the lower side or none.
-        bound = if bound >= 0.0 { domain.number.floor(window) } else { below(-window, domain.number) };
-    }
+    bound = around_window(bound, ensemble.domain().zero_window, domain.number);
     // The two zeros are one input.
     let bound = bound + 0.0;
     let smallest = -domain.max();
     (bound >= smallest && bound < domain.max()).then_some(bound)
+}
+
+/// A model sees zero for its whole window: either all of it is on the lower side of a boundary or none.
+fn around_window(bound: f64, window: Option<f64>, number: NumberType) -> f64 {
+    match window {
+        Some(window) if bound.abs() <= window && bound >= 0.0 => number.floor(window),
+        Some(window) if bound.abs() <= window => below(-window, number),
+        _ => bound,
+    }
 }
 
 /// The largest value of this type below `value`.
