@@ -21,8 +21,6 @@ const VALUE_BITS: u64 = 61;
 /// One combination of rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Lens {
-    /// The multiplier of each row.
-    pub(crate) multipliers: Vec<u64>,
     /// A box is alive while its upper bound reaches this.
     pub(crate) bound: i64,
     /// Nothing was rounded.
@@ -101,7 +99,6 @@ impl Lens {
                     value.is_zero() || value.trailing_zeros().is_some_and(|zeros| zeros >= shift)
                 });
         let mut lens = Self {
-            multipliers: multipliers.to_vec(),
             bound: up(&bound),
             exact,
             range: 0,

@@ -7,8 +7,10 @@
 
 mod atlas;
 mod branch;
+mod climb;
 mod compare;
 mod lens;
+mod meet;
 mod multipliers;
 mod solve;
 mod stop;

@@ -42,7 +42,7 @@ impl Normalised {
 }
 
 /// The most promising multipliers, `None` where single rows are all there is.
-pub(crate) fn best(system: &System<'_>, rows: &[Lens]) -> Option<Vec<u64>> {
+pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
     let count = system.row_count();
     if count < 2 {
         return None;
@@ -96,7 +96,6 @@ pub(crate) fn best(system: &System<'_>, rows: &[Lens]) -> Option<Vec<u64>> {
             top = (phi, lambda.clone());
         }
     }
-    let _ = rows;
     // Back to the rows' own scales, as integers.
     let raw: Vec<f64> = top.1.iter().zip(&scales).map(|(l, s)| l / s).collect();
     let largest = raw.iter().copied().fold(0.0, f64::max);

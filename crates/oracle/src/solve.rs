@@ -5,9 +5,9 @@ use secateur_model::CellId;
 
 use crate::branch::{Search, Searched};
 use crate::lens::Lens;
-use crate::multipliers;
 use crate::stop::{Budget, StopReason};
 use crate::system::System;
+use crate::{climb, meet, multipliers};
 
 /// How to search.
 #[derive(Clone, Debug)]
@@ -18,6 +18,27 @@ pub struct Options {
     pub threads: usize,
     /// How many witnesses are wanted.
     pub wanted: usize,
+    /// Where random choices start.
+    pub seed: u64,
+    /// Cells to try first: witnesses of earlier questions, rows of data.
+    pub starts: Vec<Vec<CellId>>,
+    /// Use the layers before the search over boxes, and combined rows in it. Off only to test and measure
+    /// the search alone.
+    pub shortcuts: bool,
+}
+
+impl Options {
+    /// One thread, one witness, no limit.
+    pub fn unlimited() -> Self {
+        Self {
+            budget: Budget::unlimited(),
+            threads: 1,
+            wanted: 1,
+            seed: 0,
+            starts: Vec::new(),
+            shortcuts: true,
+        }
+    }
 }
 
 /// The oracle's answer.
@@ -36,7 +57,7 @@ pub enum Answer {
 pub struct Solved {
     /// The answer.
     pub answer: Answer,
-    /// Boxes visited.
+    /// Boxes visited; none where a single bound, a known point or meeting in the middle was enough.
     pub nodes: u64,
 }
 
@@ -56,12 +77,44 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if lenses.iter().any(proved) {
         return Solved { answer: Answer::Proof, nodes: 0 };
     }
-    if let Some(combined) = multipliers::best(system, &lenses) {
+    if options.shortcuts
+        && let Some(combined) = multipliers::best(system)
+    {
         let lens = Lens::new(system, &combined);
         if proved(&lens) {
             return Solved { answer: Answer::Proof, nodes: 0 };
         }
         lenses.push(lens);
+    }
+    // Points that are known, or that climbing finds, spare the search.
+    let mut found: Vec<Vec<CellId>> = Vec::new();
+    let mut visit = |cells: &[CellId]| {
+        if !found.iter().any(|known| known == cells) && system.holds(cells) && accept(cells) {
+            found.push(cells.to_vec());
+        }
+        found.len() >= options.wanted
+    };
+    if options.shortcuts && !options.starts.iter().any(|start| visit(start)) {
+        match meet::solve(system) {
+            Some(None) => return Solved { answer: Answer::Proof, nodes: 0 },
+            // What is not accepted, or is not enough, is left to the search.
+            Some(Some(cells)) => {
+                visit(&cells);
+            }
+            None => {
+                let mut rng = fastrand::Rng::with_seed(options.seed);
+                climb::climb(
+                    &lenses[..rows],
+                    &system.atlas().axis_sizes(),
+                    &options.starts,
+                    &mut rng,
+                    &mut visit,
+                );
+            }
+        }
+    }
+    if !found.is_empty() {
+        return Solved { answer: Answer::Witnesses(found), nodes: 0 };
     }
     let search = Search::new(system, &lenses, accept, options.wanted);
     let answer = match search.run(&options.budget, options.threads) {

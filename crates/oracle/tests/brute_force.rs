@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use secateur_model::{Ensemble, Exact, Grid};
-use secateur_oracle::{Answer, Atlas, Budget, Options, Row, System, solve};
+use secateur_oracle::{Answer, Atlas, Options, Row, System, solve};
 use secateur_testkit::{Shape, all_cells, ensemble, mutate};
 
 const CASES: u64 = 1500;
@@ -63,8 +63,12 @@ fn every_answer_is_that_of_brute_force() {
                 .collect();
             let expected = table.iter().any(|(_, sums)| rows.iter().all(|row| reaches(row, sums)));
             let system = System::new(&atlas, &rows);
-            let options =
-                Options { budget: Budget::unlimited(), threads: 1 + (seed as usize & 1), wanted: 3 };
+            let options = Options {
+                threads: 1 + (seed as usize & 1),
+                wanted: 3,
+                shortcuts: rng.bool(),
+                ..Options::unlimited()
+            };
             let solved = solve(&system, &options, &|_| true);
             match solved.answer {
                 Answer::Proof => {

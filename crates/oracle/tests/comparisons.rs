@@ -3,14 +3,10 @@
 
 use fastrand::Rng;
 use secateur_model::{Ensemble, Grid, Order, Predictor};
-use secateur_oracle::{Band, Budget, CompareError, Comparison, Options, Undecided, Verdict, exact_class};
+use secateur_oracle::{Band, CompareError, Comparison, Options, Undecided, Verdict, exact_class};
 use secateur_testkit::{Shape, ensemble, every_row, mutate};
 
 const CASES: u64 = 2500;
-
-fn options() -> Options {
-    Options { budget: Budget::unlimited(), threads: 1, wanted: 1 }
-}
 
 fn pair(rng: &mut Rng) -> (Ensemble, Ensemble) {
     loop {
@@ -35,7 +31,7 @@ fn the_exact_claim_is_decided_as_by_brute_force() {
         let comparison = Comparison::new(&first, &second, Band::Exact).unwrap();
         let expected = every_row(comparison.atlas().grid())
             .any(|row| exact_class(&first, &row) != exact_class(&second, &row));
-        match comparison.run(&options()).verdict {
+        match comparison.run(&Options::unlimited()).verdict {
             Verdict::Identical => {
                 assert!(!expected, "seed {seed}: called identical");
                 same += 1;
@@ -69,7 +65,7 @@ fn the_claim_about_libraries_is_decided_as_by_brute_force() {
         let in_claim = |row: &[f64]| leads(&first, row, wide.band());
         let expected = every_row(comparison.atlas().grid())
             .any(|row| in_claim(&row) && ours.classes(&row).unwrap() != theirs.classes(&row).unwrap());
-        match comparison.run(&options()).verdict {
+        match comparison.run(&Options::unlimited()).verdict {
             Verdict::Identical => {
                 assert!(!expected, "seed {seed}: called identical");
                 same += 1;

@@ -1,0 +1,72 @@
+//! Local search: from a start, one axis after the other is set to its best cell.
+//!
+//! The height of a cell is the smallest relative surplus over all rows; at zero or above, every row
+//! reaches its bound. What is found is checked exactly by the caller.
+
+use fastrand::Rng;
+use secateur_model::CellId;
+
+use crate::lens::{Lens, View};
+
+/// Climbs from random starts, besides those that were given.
+const RANDOM_STARTS: usize = 24;
+/// Rounds over all axes in one climb.
+const ROUNDS: usize = 12;
+
+/// Cells where every row's upper bound reaches its bound, as far as climbing finds any; `visit` is called
+/// with each and ends the search by returning true.
+pub(crate) fn climb(
+    rows: &[Lens],
+    sizes: &[u32],
+    starts: &[Vec<CellId>],
+    rng: &mut Rng,
+    visit: &mut dyn FnMut(&[CellId]) -> bool,
+) {
+    if sizes.is_empty() {
+        visit(&[]);
+        return;
+    }
+    let random: Vec<Vec<CellId>> =
+        (0..RANDOM_STARTS).map(|_| sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect()).collect();
+    let roots: Vec<View> = rows.iter().map(Lens::root).collect();
+    let longest = sizes.iter().copied().max().unwrap_or(1) as usize;
+    let mut heights = vec![0.0; longest];
+    let mut losses = vec![0; longest];
+    let mut views = roots.clone();
+    for start in starts.iter().chain(&random) {
+        let mut cells = start.clone();
+        let mut height = f64::NEG_INFINITY;
+        let mut order: Vec<usize> = (0..sizes.len()).collect();
+        for _ in 0..ROUNDS {
+            let before = height;
+            rng.shuffle(&mut order);
+            for &axis in &order {
+                let size = sizes[axis];
+                heights[..size as usize].fill(f64::INFINITY);
+                for ((lens, view), root) in rows.iter().zip(&mut views).zip(&roots) {
+                    view.copy_from(root);
+                    for other in (0..sizes.len()).filter(|&other| other != axis) {
+                        lens.restrict(view, other, cells[other].0, cells[other].0 + 1);
+                    }
+                    lens.cell_losses(view, axis, 0, size, &mut losses);
+                    for (cell, height) in heights[..size as usize].iter_mut().enumerate() {
+                        let surplus = (view.upper - losses[cell] - lens.bound) as f64;
+                        *height = height.min(surplus / lens.range.max(1) as f64);
+                    }
+                }
+                let best = (0..size).max_by(|&a, &b| heights[a as usize].total_cmp(&heights[b as usize]));
+                let best = best.expect("an axis has cells");
+                if heights[best as usize] > height {
+                    height = heights[best as usize];
+                    cells[axis] = CellId(best);
+                }
+                if height >= 0.0 && visit(&cells) {
+                    return;
+                }
+            }
+            if height <= before {
+                break;
+            }
+        }
+    }
+}

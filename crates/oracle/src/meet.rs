@@ -1,0 +1,160 @@
+//! Two rows over pieces of one feature each: solved without branching, by meeting in the middle.
+//!
+//! Each axis is a table of pairs (f, g), one for each run of cells. The axes are shared out over two
+//! halves; each half lists the sums of all combinations, without those that
+//! - cannot reach a bound even with the best of everything else, or
+//! - are no better than another one in both rows (it would do as well).
+//!
+//! In both lists f falls and g rises. For each entry of the first, the entries of the second with enough f
+//! are a prefix, its last one has the best g, and the prefix only shrinks: one pass decides. Everything is
+//! exact; where numbers are too wide for that, the caller searches boxes instead.
+
+use num_traits::ToPrimitive;
+use secateur_model::CellId;
+
+use crate::system::System;
+
+/// No half may list more combinations than this.
+const MOST: usize = 4_000_000;
+/// Numbers must leave room for sums in 128 bits.
+const BITS: u64 = 120;
+
+/// A sum of table entries, and which they are (mixed radix over the axes of its half).
+#[derive(Clone, Copy)]
+struct Partial {
+    f: i128,
+    g: i128,
+    code: u64,
+}
+
+/// The runs of one axis.
+struct Table {
+    axis: usize,
+    /// First cell of each run.
+    starts: Vec<u32>,
+    entries: Vec<(i128, i128)>,
+}
+
+impl Table {
+    fn best(&self) -> (i128, i128) {
+        let top = |pick: fn(&(i128, i128)) -> i128| self.entries.iter().map(pick).max().unwrap_or(0);
+        (top(|entry| entry.0), top(|entry| entry.1))
+    }
+}
+
+/// A solution, or `None` inside for a proof that there is none; `None` outside where this method does not
+/// apply.
+pub(crate) fn solve(system: &System<'_>) -> Option<Option<Vec<CellId>>> {
+    let atlas = system.atlas();
+    if system.row_count() != 2 || !atlas.is_univariate() {
+        return None;
+    }
+    let wide = |value: &num_bigint::BigInt| (value.bits() < BITS).then(|| value.to_i128()).flatten();
+    let mut bounds = (wide(&system.bounds()[0])?, wide(&system.bounds()[1])?);
+    let mut tables = Vec::new();
+    for (index, piece) in atlas.pieces().iter().enumerate() {
+        let values: Vec<i128> = system.piece_values(index).iter().map(wide).collect::<Option<_>>()?;
+        let Some(axis) = piece.axes.first() else {
+            bounds = (bounds.0.checked_sub(values[0])?, bounds.1.checked_sub(values[1])?);
+            continue;
+        };
+        let mut cells = vec![CellId(0); atlas.grid().axes().len()];
+        let entries = axis.starts.iter().map(|&start| {
+            cells[axis.axis] = CellId(start);
+            let leaf = piece.leaf_of(&cells);
+            (values[leaf * 2], values[leaf * 2 + 1])
+        });
+        tables.push(Table { axis: axis.axis, entries: entries.collect(), starts: axis.starts.clone() });
+    }
+    // Sums of all tables together must fit as well.
+    let total = tables.iter().flat_map(|table| &table.entries).try_fold(0i128, |total, entry| {
+        total.checked_add(entry.0.checked_abs()?)?.checked_add(entry.1.checked_abs()?)
+    })?;
+    total.checked_add(bounds.0.checked_abs()?)?.checked_add(bounds.1.checked_abs()?)?;
+    // Large axes first, always into the smaller half.
+    tables.sort_by_key(|table| std::cmp::Reverse(table.entries.len()));
+    let mut halves = [Vec::new(), Vec::new()];
+    let mut sizes = [1f64; 2];
+    for table in tables {
+        let smaller = usize::from(sizes[1] < sizes[0]);
+        sizes[smaller] *= table.entries.len() as f64;
+        halves[smaller].push(table);
+    }
+    let best = halves
+        .each_ref()
+        .map(|half| half.iter().map(Table::best).fold((0, 0), |sum, top| (sum.0 + top.0, sum.1 + top.1)));
+    let first = combine(&halves[0], bounds, best[0], best[1])?;
+    let second = combine(&halves[1], bounds, best[1], best[0])?;
+    Some(meet(&first, &second, bounds).map(|(a, b)| {
+        let mut cells = vec![CellId(0); atlas.grid().axes().len()];
+        for (half, partial) in halves.iter().zip([a, b]) {
+            let mut code = partial.code;
+            for table in half {
+                let radix = table.entries.len() as u64;
+                cells[table.axis] = CellId(table.starts[(code % radix) as usize]);
+                code /= radix;
+            }
+        }
+        cells
+    }))
+}
+
+/// All useful sums of one half, by falling f and rising g; `None` where there are too many.
+fn combine(
+    half: &[Table],
+    bounds: (i128, i128),
+    mut own_best: (i128, i128),
+    other_best: (i128, i128),
+) -> Option<Vec<Partial>> {
+    let mut list = vec![Partial { f: 0, g: 0, code: 0 }];
+    let mut radix = 1u64;
+    for table in half {
+        let top = table.best();
+        own_best = (own_best.0 - top.0, own_best.1 - top.1);
+        let needed = (bounds.0 - own_best.0 - other_best.0, bounds.1 - own_best.1 - other_best.1);
+        if list.len().checked_mul(table.entries.len())? > MOST * 8 {
+            return None;
+        }
+        let mut next = Vec::with_capacity(list.len() * table.entries.len());
+        for partial in &list {
+            for (digit, entry) in table.entries.iter().enumerate() {
+                let (f, g) = (partial.f + entry.0, partial.g + entry.1);
+                if f >= needed.0 && g >= needed.1 {
+                    next.push(Partial { f, g, code: partial.code + radix * digit as u64 });
+                }
+            }
+        }
+        radix = radix.checked_mul(table.entries.len() as u64)?;
+        next.sort_unstable_by(|a, b| b.f.cmp(&a.f).then(b.g.cmp(&a.g)).then(a.code.cmp(&b.code)));
+        let mut best = None;
+        next.retain(|partial| {
+            let better = best.is_none_or(|best| partial.g > best);
+            if better {
+                best = Some(partial.g);
+            }
+            better
+        });
+        if next.len() > MOST {
+            return None;
+        }
+        list = next;
+    }
+    Some(list)
+}
+
+/// A pair of partial sums that reaches both bounds. In both lists f falls and g rises.
+fn meet(first: &[Partial], second: &[Partial], bounds: (i128, i128)) -> Option<(Partial, Partial)> {
+    // Entries of the second with enough f are a prefix; it shrinks as f of the first falls, and its last
+    // entry has the best g.
+    let mut enough = second.len();
+    for partial in first {
+        while enough > 0 && partial.f + second[enough - 1].f < bounds.0 {
+            enough -= 1;
+        }
+        let last = second[..enough].last()?;
+        if partial.g + last.g >= bounds.1 {
+            return Some((*partial, *last));
+        }
+    }
+    None
+}
