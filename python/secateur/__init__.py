@@ -7,6 +7,7 @@
 
 from secateur._model import load
 from secateur._secateur import (
+    ComparisonError,
     EditingError,
     InputError,
     Model,
@@ -14,13 +15,17 @@ from secateur._secateur import (
     SecateurError,
     __version__,
 )
+from secateur._verify import Verification, verify
 
 __all__ = [
+    "ComparisonError",
     "EditingError",
     "InputError",
     "Model",
     "ModelError",
     "SecateurError",
+    "Verification",
     "__version__",
     "load",
+    "verify",
 ]

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 
 use secateur_formats::{EditError, FormatError, ReadError};
 use secateur_model::PredictError;
+use secateur_oracle::CompareError;
 
 create_exception!(secateur, SecateurError, PyException, "The base of all errors of this package.");
 create_exception!(
@@ -15,6 +16,12 @@ create_exception!(
     "The model cannot be read: malformed, or of a kind that is not supported."
 );
 create_exception!(secateur, InputError, SecateurError, "The model's library would refuse these input rows.");
+create_exception!(
+    secateur,
+    ComparisonError,
+    SecateurError,
+    "The two models cannot be compared: other columns, other classes, or a band that cannot be claimed."
+);
 create_exception!(secateur, EditingError, SecateurError, "The model's format cannot hold this change.");
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -22,6 +29,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SecateurError", py.get_type::<SecateurError>())?;
     module.add("ModelError", py.get_type::<ModelError>())?;
     module.add("InputError", py.get_type::<InputError>())?;
+    module.add("ComparisonError", py.get_type::<ComparisonError>())?;
     module.add("EditingError", py.get_type::<EditingError>())
 }
 
@@ -38,6 +46,10 @@ pub(crate) fn from_read(error: ReadError, path: &std::path::Path) -> PyErr {
 
 pub(crate) fn from_predict(error: PredictError) -> PyErr {
     InputError::new_err(error.to_string())
+}
+
+pub(crate) fn from_compare(error: CompareError) -> PyErr {
+    ComparisonError::new_err(error.to_string())
 }
 
 pub(crate) fn from_edit(error: EditError) -> PyErr {

@@ -1,5 +1,6 @@
 //! The extension module `secateur._secateur`: conversion between Python and the Rust crates, nothing else.
 
+mod compare;
 mod error;
 mod model;
 
@@ -9,5 +10,6 @@ use pyo3::prelude::*;
 fn _secateur(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Model>()?;
+    module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
     error::register(module)
 }
