@@ -1,8 +1,9 @@
 //! Depth-first branch and bound over boxes of cells.
 //!
 //! A box is a range of cells on each axis. It is closed when the upper bound of some lens falls below its
-//! bound; narrowed when one lens shows that a solution can lie only in part of an axis; else split in two
-//! where that lowers the bound of the tightest row most on both sides (strong branching over all splits).
+//! bound; narrowed when one row shows that a solution can lie only in part of an axis; else split in two
+//! where both sides come nearest to being closed, by whichever rows (strong branching over all splits; one
+//! row often closes the left side and another the right one, so looking at a single row is not enough).
 //! When at most two axes are still open, the cells are looked at one by one.
 //!
 //! Boxes are visited in the order of their paths, also by several threads: of all solutions the one first
@@ -34,6 +35,11 @@ const ALONE: u64 = 2_000;
 const BATCH: u64 = 256;
 /// Cells of the smaller of two open axes up to which they are looked at one by one.
 const NARROW: u32 = 16;
+/// Rows that branching looks at: those nearest to closing the box.
+const ROWS: usize = 3;
+/// Added to the gain of each side before they are multiplied, so that a split that helps one side only is
+/// still better than one that helps none.
+const BOTH_SIDES: f64 = 1e-3;
 
 /// A search over all boxes of a system.
 pub(crate) struct Search<'a> {
@@ -61,6 +67,8 @@ struct Region {
 struct Scratch {
     left: Vec<i64>,
     right: Vec<i64>,
+    gains: Vec<(f64, f64)>,
+    rows: Vec<(f64, usize)>,
     spare: Vec<Region>,
     found: Vec<(Vec<bool>, Vec<CellId>)>,
 }
@@ -184,7 +192,14 @@ impl<'a> Search<'a> {
 
     fn scratch(&self) -> Scratch {
         let longest = self.sizes.iter().copied().max().unwrap_or(1) as usize + 1;
-        Scratch { left: vec![0; longest], right: vec![0; longest], spare: Vec::new(), found: Vec::new() }
+        Scratch {
+            left: vec![0; longest],
+            right: vec![0; longest],
+            gains: vec![(0.0, 0.0); longest],
+            rows: Vec::new(),
+            spare: Vec::new(),
+            found: Vec::new(),
+        }
     }
 
     /// Works on a stack of boxes until it is empty, `limit` boxes are visited, or enough is found.
@@ -247,40 +262,22 @@ impl<'a> Search<'a> {
             if self.closed(region) {
                 return Step::Closed;
             }
-            let lens = self.tightest(region);
+            self.choose_rows(region, scratch);
+            let mut best: Option<(f64, usize, u32)> = None;
+            let mut open = 0;
             let mut narrowed = false;
-            let mut best: Option<(i64, usize, u32)> = None;
-            let slack = region.views[lens].upper - self.lenses[lens].bound;
-            let (mut open, mut widest) = (0, 0);
             for axis in 0..self.sizes.len() {
                 let (low, high) = region.ranges[axis];
                 if high - low < 2 {
                     continue;
                 }
                 open += 1;
-                widest = widest.max(high - low);
-                let (left, right) = (&mut scratch.left, &mut scratch.right);
-                self.lenses[lens].profile(&region.views[lens], axis, low, high, left, right);
-                // Left losses fall with the cell, right losses rise.
-                let mut new_low = low;
-                while new_low < high - 1 && left[new_low as usize] > slack {
-                    new_low += 1;
-                }
-                let mut new_high = high;
-                while new_high - 1 > new_low && right[new_high as usize - 2] > slack {
-                    new_high -= 1;
-                }
-                if (new_low, new_high) != (low, high) {
-                    self.narrow(region, axis, new_low, new_high);
+                if self.weigh(region, axis, scratch) {
                     narrowed = true;
-                    if self.closed(region) {
-                        return Step::Closed;
-                    }
                     break;
                 }
-                for cell in low..high - 1 {
-                    let (a, b) = (left[cell as usize], right[cell as usize]);
-                    let score = a.min(b) + (a.max(b) >> 3);
+                for (cell, gains) in (low..high - 1).zip(&scratch.gains[low as usize..]) {
+                    let score = (gains.0 + BOTH_SIDES) * (gains.1 + BOTH_SIDES);
                     if best.is_none_or(|(top, ..)| score > top) {
                         best = Some((score, axis, cell));
                     }
@@ -293,32 +290,68 @@ impl<'a> Search<'a> {
                 self.look_at_each(region, scratch);
                 return Step::Closed;
             }
-            let (_, axis, cell) = match best {
-                Some(best) if best.0 > 0 => best,
+            return match best {
+                Some((score, axis, cell)) if score > BOTH_SIDES * BOTH_SIDES => Step::Split { axis, cell },
                 _ => self.middle_of_widest(region),
             };
-            return Step::Split { axis, cell };
         }
+    }
+
+    /// The rows that are nearest to closing the box, a few of them.
+    fn choose_rows(&self, region: &Region, scratch: &mut Scratch) {
+        scratch.rows.clear();
+        scratch.rows.extend((0..self.rows).map(|row| (self.room_of(region, row), row)));
+        scratch.rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        scratch.rows.truncate(ROWS);
+    }
+
+    /// How much each split of an axis brings, on both sides, summed over the chosen rows: the fall of the
+    /// upper bound as a share of the fall that would close the side. Where a row shows that one side holds
+    /// no solution, the box is narrowed instead, and the answer is true.
+    fn weigh(&self, region: &mut Region, axis: usize, scratch: &mut Scratch) -> bool {
+        let (low, high) = region.ranges[axis];
+        scratch.gains[low as usize..high as usize].fill((0.0, 0.0));
+        for &(_, row) in &scratch.rows {
+            let (lens, view) = (&self.lenses[row], &region.views[row]);
+            let (left, right) = (&mut scratch.left, &mut scratch.right);
+            lens.profile(view, axis, low, high, left, right);
+            let slack = view.upper - lens.bound;
+            // Left losses fall with the cell, right losses rise.
+            let mut new_low = low;
+            while new_low < high - 1 && left[new_low as usize] > slack {
+                new_low += 1;
+            }
+            let mut new_high = high;
+            while new_high - 1 > new_low && right[new_high as usize - 2] > slack {
+                new_high -= 1;
+            }
+            if (new_low, new_high) != (low, high) {
+                self.narrow(region, axis, new_low, new_high);
+                return true;
+            }
+            let scale = 1.0 / (slack as f64 + 1.0);
+            for cell in low as usize..high as usize - 1 {
+                let gains = &mut scratch.gains[cell];
+                gains.0 += left[cell] as f64 * scale;
+                gains.1 += right[cell] as f64 * scale;
+            }
+        }
+        false
     }
 
     fn closed(&self, region: &Region) -> bool {
         self.lenses.iter().zip(&region.views).any(|(lens, view)| !lens.alive(view))
     }
 
-    /// The row whose bound is nearest to closing the box, relative to its range.
-    fn tightest(&self, region: &Region) -> usize {
-        let room = |row: usize| {
-            let lens = &self.lenses[row];
-            (region.views[row].upper - lens.bound) as f64 / lens.range.max(1) as f64
-        };
-        (0..self.rows).min_by(|&a, &b| room(a).total_cmp(&room(b))).expect("a system has rows")
+    /// How far a row's bound is from closing the box, relative to its range.
+    fn room_of(&self, region: &Region, row: usize) -> f64 {
+        let lens = &self.lenses[row];
+        (region.views[row].upper - lens.bound) as f64 / lens.range.max(1) as f64
     }
 
-    /// The smallest relative room of all rows: how far the box is from being closed.
-    fn room(&self, region: &Region) -> i64 {
-        let row = self.tightest(region);
-        let lens = &self.lenses[row];
-        ((region.views[row].upper - lens.bound) as f64 / lens.range.max(1) as f64 * 1e9) as i64
+    /// How far the box is from being closed by any row.
+    fn room(&self, region: &Region) -> f64 {
+        (0..self.rows).map(|row| self.room_of(region, row)).fold(f64::INFINITY, f64::min)
     }
 
     fn narrow(&self, region: &mut Region, axis: usize, low: u32, high: u32) {
@@ -332,12 +365,12 @@ impl<'a> Search<'a> {
         region.ranges.iter().map(|(low, high)| high - low).filter(|&size| size > 1).min().unwrap_or(1)
     }
 
-    fn middle_of_widest(&self, region: &Region) -> (i64, usize, u32) {
+    fn middle_of_widest(&self, region: &Region) -> Step {
         let axis = (0..self.sizes.len())
             .max_by_key(|&axis| region.ranges[axis].1 - region.ranges[axis].0)
             .expect("some axis is open");
         let (low, high) = region.ranges[axis];
-        (0, axis, low + (high - low) / 2 - 1)
+        Step::Split { axis, cell: low + (high - low) / 2 - 1 }
     }
 
     /// Looks at each cell of a box with at most two open axes.
