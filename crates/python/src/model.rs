@@ -64,6 +64,16 @@ impl Model {
         Ok(classes.into_iter().map(|class| i64::from(class.0)).collect::<Vec<_>>().into_pyarray(py))
     }
 
+    /// The class label of each row, as the library's `predict`.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        rows: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let labels = py.import("numpy")?.call_method1("asarray", (self.classes(py)?,))?;
+        labels.call_method1("take", (self.class_indices(py, rows)?,))
+    }
+
     /// The model with only some trees, `(position, factor)` each (a factor of `None` leaves the tree as
     /// it is), and with other intercepts.
     #[pyo3(signature = (trees, intercepts=None))]
