@@ -1,0 +1,82 @@
+//! How a run ends: an exit code, and one plain message where something went wrong.
+//!
+//! A panic is a bug of ours or of a table library. It is recorded, not printed: [`guard`] turns one inside
+//! a library's decoder into an error about the file, [`report`] any other into a request to tell us.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use anyhow::{Result, anyhow};
+
+use crate::output::complain;
+
+/// Bad usage or bad input.
+const BAD_INPUT: u8 = 2;
+
+thread_local! {
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs the command and reports how it ended.
+pub(crate) fn report(run: impl FnOnce() -> Result<()>) -> ExitCode {
+    panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
+        let text = format!("{}{}", words(panic.payload()), place.unwrap_or_default());
+        PANIC.with_borrow_mut(|last| *last = Some(text));
+    }));
+    match panic::catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        // Whoever reads our output has seen enough (`| head`).
+        Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Err(error)) => {
+            complain(&format!("error: {error:#}"));
+            ExitCode::from(BAD_INPUT)
+        }
+        Err(_) => {
+            complain(&format!(
+                "error: secateur itself failed: {}\nNo file was written. This is a bug: please report it with \
+                 the command and, if you can, the files.",
+                last_panic()
+            ));
+            ExitCode::from(BAD_INPUT)
+        }
+    }
+}
+
+/// Runs a decoder of untrusted bytes that is not ours; a panic in it becomes an error.
+pub(crate) fn guard<T>(decode: impl FnOnce() -> T) -> Result<T> {
+    panic::catch_unwind(AssertUnwindSafe(decode)).map_err(|_| anyhow!("{}", last_panic()))
+}
+
+fn last_panic() -> String {
+    PANIC.with_borrow_mut(Option::take).unwrap_or_else(|| "an unknown fault".to_owned())
+}
+
+fn words(payload: &dyn Any) -> String {
+    match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (_, Some(text)) => text.clone(),
+        _ => "an unknown fault".to_owned(),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_a_decoder_is_an_error() {
+        assert!(guard(|| -> u8 { panic!("bad page") }).is_err());
+        assert_eq!(guard(|| 3).unwrap(), 3);
+    }
+}

@@ -1,0 +1,82 @@
+//! The decision rule as data and in plain words.
+
+use secateur_model::{ClassId, Decision, Ensemble, Softmax};
+use serde::Serialize;
+
+use crate::text::{number, printable};
+
+#[derive(Serialize)]
+pub(super) struct DecisionFacts {
+    rule: &'static str,
+    /// Which score decides, for a threshold.
+    score: Option<usize>,
+    threshold: Option<f64>,
+    strict: Option<bool>,
+    /// The factor on the score inside a sigmoid.
+    scale: Option<f64>,
+    pub(super) words: String,
+}
+
+impl DecisionFacts {
+    pub(super) fn is_threshold(&self) -> bool {
+        self.threshold.is_some()
+    }
+
+    /// `logistic` is the factor of the model's logistic function, where it has one.
+    pub(super) fn of(ensemble: &Ensemble, logistic: Option<f64>) -> Self {
+        let words = words(ensemble, logistic);
+        let none = Self { rule: "argmax", score: None, threshold: None, strict: None, scale: None, words };
+        match *ensemble.decision() {
+            Decision::Threshold { group, threshold, strict } => Self {
+                rule: "threshold",
+                score: Some(group.index()),
+                threshold: Some(threshold),
+                strict: Some(strict),
+                scale: logistic,
+                ..none
+            },
+            Decision::Argmax => none,
+            Decision::ArgmaxSoftmax(_) => Self { rule: "argmax_softmax", ..none },
+            Decision::ArgmaxSigmoid { scale } => Self { rule: "argmax_sigmoid", scale: Some(scale), ..none },
+        }
+    }
+}
+
+fn words(ensemble: &Ensemble, logistic: Option<f64>) -> String {
+    const TIES: &str = "of equal ones the first";
+    match *ensemble.decision() {
+        Decision::Threshold { group, threshold, strict } => {
+            let class = |class| printable(&ensemble.classes().text(ClassId(class))).into_owned();
+            let score = match ensemble.group_count() {
+                1 => "the score".to_owned(),
+                _ => format!("score_{group}"),
+            };
+            let compared = if strict { "above" } else { "at least" };
+            let limit = number(threshold, ensemble.accumulation().number);
+            let why = if logistic.is_some() && strict && threshold > 0.0 {
+                " (the probability rounds to more than one half)"
+            } else {
+                ""
+            };
+            format!("class {} if {score} is {compared} {limit}{why}, else class {}", class(1), class(0))
+        }
+        Decision::Argmax => format!("the class with the highest score, {TIES}"),
+        Decision::ArgmaxSoftmax(softmax) => {
+            let (number, gap) = match softmax {
+                Softmax::XgBoost => ("f32", "2e-7"),
+                Softmax::LightGbm => ("f64", "4e-16"),
+            };
+            format!(
+                "the class with the highest probability, {TIES} (softmax in {number}: scores less than about {gap} \
+                 apart can get equal probabilities)"
+            )
+        }
+        Decision::ArgmaxSigmoid { scale } => {
+            let from = 37.0 / scale;
+            format!(
+                "the class with the highest probability, {TIES} (a sigmoid for each score: all scores from \
+                 about {from:.0} on get probability 1)"
+            )
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Everything `inspect` says, as data: the JSON object's keys are the names here (see the crate's docs).
+
+use std::collections::{BTreeMap, HashSet};
+
+use secateur_formats::ModelFile;
+use secateur_model::{
+    CategoryRule, ClassId, Ensemble, FeatureId, Grid, InterceptPosition, Node, NodeId, NumberType, Order,
+    Split, Test, Tree,
+};
+use serde::Serialize;
+
+use super::decision::DecisionFacts;
+use crate::logistic;
+use crate::model::Model;
+
+#[derive(Serialize)]
+pub(super) struct Facts {
+    pub(super) file: String,
+    pub(super) bytes: u64,
+    pub(super) framework: &'static str,
+    pub(super) dialect: String,
+    pub(super) trees: usize,
+    pub(super) leaves: usize,
+    pub(super) depth: usize,
+    pub(super) splits: usize,
+    pub(super) distinct_splits: usize,
+    pub(super) features: FeatureFacts,
+    pub(super) classes: ClassFacts,
+    pub(super) input: InputFacts,
+    pub(super) scores: ScoreFacts,
+    pub(super) decision: DecisionFacts,
+    pub(super) band: BandFacts,
+    pub(super) log10_cells: Option<f64>,
+    pub(super) notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct FeatureFacts {
+    pub(super) count: usize,
+    pub(super) named: bool,
+    pub(super) used: usize,
+    pub(super) columns: Vec<ColumnFacts>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ColumnFacts {
+    pub(super) index: usize,
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) kind: &'static str,
+    pub(super) splits: usize,
+    /// How many categories the file knows, `None` for a number or where it does not say.
+    pub(super) categories: Option<usize>,
+    pub(super) labels: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ClassFacts {
+    pub(super) count: usize,
+    pub(super) named: bool,
+    pub(super) labels: Vec<String>,
+}
+
+#[derive(Serialize)]
+pub(super) struct InputFacts {
+    pub(super) number: &'static str,
+    pub(super) missing: bool,
+    pub(super) infinities: bool,
+    pub(super) zero_window: Option<f64>,
+    /// Some split sends zero to a side of its own.
+    pub(super) zero_branch: bool,
+    pub(super) unseen_categories: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ScoreFacts {
+    pub(super) count: usize,
+    pub(super) number: &'static str,
+    pub(super) intercepts: Vec<f64>,
+    pub(super) intercept: &'static str,
+    pub(super) order: &'static str,
+    pub(super) average: Option<AverageFacts>,
+}
+
+#[derive(Serialize)]
+pub(super) struct AverageFacts {
+    pub(super) divisor: f64,
+    pub(super) in_raw_scores: bool,
+}
+
+#[derive(Serialize)]
+pub(super) struct BandFacts {
+    pub(super) score: Option<f64>,
+    pub(super) probability: Option<[f64; 2]>,
+    pub(super) rounding: Option<Vec<f64>>,
+}
+
+impl Facts {
+    pub(super) fn gather(path: &str, model: &Model) -> Self {
+        let ensemble = model.file.ensemble();
+        let trees = ensemble.trees();
+        let splits = SplitFacts::of(ensemble);
+        Self {
+            file: path.to_owned(),
+            bytes: model.bytes,
+            framework: framework(&model.file),
+            dialect: model.file.dialect(),
+            trees: trees.len(),
+            leaves: trees.iter().map(Tree::leaf_count).sum(),
+            depth: trees.iter().map(depth).max().unwrap_or(0),
+            splits: splits.by_feature.values().map(|feature| feature.splits).sum(),
+            distinct_splits: splits.distinct,
+            features: FeatureFacts::of(ensemble, &splits),
+            classes: ClassFacts::of(ensemble),
+            input: InputFacts::of(ensemble, &splits),
+            scores: ScoreFacts::of(ensemble),
+            decision: DecisionFacts::of(ensemble, logistic::scale(&model.file)),
+            band: BandFacts::of(&model.file),
+            log10_cells: Grid::new(&[ensemble]).ok().map(|grid| grid.log10_cells()),
+            notes: model.file.notes(),
+        }
+    }
+}
+
+fn framework(file: &ModelFile) -> &'static str {
+    match file {
+        ModelFile::XgBoost(_) => "xgboost",
+        ModelFile::LightGbm(_) => "lightgbm",
+        ModelFile::Sklearn(_) => "scikit-learn",
+        ModelFile::Onnx(_) => "onnx",
+        _ => "other",
+    }
+}
+
+pub(super) fn number_name(number: NumberType) -> &'static str {
+    match number {
+        NumberType::F32 => "f32",
+        NumberType::F64 => "f64",
+    }
+}
+
+/// What the splits of all trees are, counted once.
+struct SplitFacts {
+    distinct: usize,
+    by_feature: BTreeMap<FeatureId, FeatureSplits>,
+    zero_branch: bool,
+}
+
+#[derive(Default)]
+struct FeatureSplits {
+    splits: usize,
+    /// One more than the largest category code in a set.
+    codes: usize,
+}
+
+impl SplitFacts {
+    fn of(ensemble: &Ensemble) -> Self {
+        let mut keys = HashSet::new();
+        let mut facts = Self { distinct: 0, by_feature: BTreeMap::new(), zero_branch: false };
+        for split in ensemble.trees().iter().flat_map(Tree::splits) {
+            keys.insert(key(split));
+            let feature = facts.by_feature.entry(split.feature).or_default();
+            feature.splits += 1;
+            match split.test {
+                Test::Member { set: [.., last], .. } => feature.codes = feature.codes.max(*last as usize + 1),
+                Test::LessOrEqualButZero { .. } => facts.zero_branch = true,
+                _ => {}
+            }
+        }
+        facts.distinct = keys.len();
+        facts
+    }
+}
+
+/// Splits with equal keys send every value to the same side.
+fn key(split: Split<'_>) -> (FeatureId, u8, u64, &[u32], [bool; 2]) {
+    // The two zeros are one threshold.
+    let bits = |number: f64| (number + 0.0).to_bits();
+    let (kind, bits, set, side): (_, _, &[u32], _) = match split.test {
+        Test::Less { threshold } => (0, bits(threshold), &[], false),
+        Test::LessOrEqual { threshold } => (1, bits(threshold), &[], false),
+        Test::LessOrEqualButZero { threshold, zero_left } => (2, bits(threshold), &[], zero_left),
+        Test::Equal { value } => (3, bits(value), &[], false),
+        Test::Member { set, members_left } => (4, 0, set, members_left),
+    };
+    (split.feature, kind, bits, set, [side, split.missing_left])
+}
+
+/// The number of splits on the longest path.
+fn depth(tree: &Tree) -> usize {
+    let mut deepest = 0;
+    let mut open = vec![(NodeId(0), 0)];
+    while let Some((node, level)) = open.pop() {
+        deepest = deepest.max(level);
+        if let Node::Split { left, right, .. } = tree.node(node) {
+            open.extend([(left, level + 1), (right, level + 1)]);
+        }
+    }
+    deepest
+}
+
+impl FeatureFacts {
+    fn of(ensemble: &Ensemble, splits: &SplitFacts) -> Self {
+        let features = ensemble.features();
+        let column = |feature: FeatureId| {
+            let known = splits.by_feature.get(&feature);
+            let categories = features.categories(feature);
+            let labels = categories.and_then(|categories| categories.labels.clone());
+            ColumnFacts {
+                index: feature.index(),
+                name: features.name(feature).into_owned(),
+                kind: if categories.is_some() {
+                    "categorical"
+                } else {
+                    number_name(ensemble.domain().number)
+                },
+                splits: known.map_or(0, |feature| feature.splits),
+                categories: categories.map(|categories| match (&categories.rule, &labels) {
+                    (CategoryRule::Listed(values), _) => values.len(),
+                    (_, Some(labels)) => labels.len(),
+                    _ => known.map_or(0, |feature| feature.codes),
+                }),
+                labels,
+            }
+        };
+        let all = (0..features.len()).map(FeatureId::new);
+        // Made-up names say nothing, and a file may declare millions of columns it never uses.
+        let shown = |feature: &FeatureId| features.has_names() || splits.by_feature.contains_key(feature);
+        Self {
+            count: features.len(),
+            named: features.has_names(),
+            used: splits.by_feature.len(),
+            columns: all.filter(shown).map(column).collect(),
+        }
+    }
+}
+
+impl ClassFacts {
+    fn of(ensemble: &Ensemble) -> Self {
+        let classes = ensemble.classes();
+        Self {
+            count: classes.len(),
+            named: !matches!(classes, secateur_model::ClassLabels::Unnamed(_)),
+            labels: (0..classes.len()).map(|class| classes.text(ClassId::new(class)).into_owned()).collect(),
+        }
+    }
+}
+
+impl InputFacts {
+    fn of(ensemble: &Ensemble, splits: &SplitFacts) -> Self {
+        let domain = ensemble.domain();
+        let features = ensemble.features();
+        let rules = splits.by_feature.keys().filter_map(|&feature| features.categories(feature));
+        let mut unseen: Vec<bool> = rules.map(|categories| categories.unseen_is_missing).collect();
+        unseen.sort_unstable();
+        unseen.dedup();
+        Self {
+            number: number_name(domain.number),
+            missing: domain.missing,
+            infinities: domain.infinities,
+            zero_window: domain.zero_window,
+            zero_branch: splits.zero_branch,
+            unseen_categories: match unseen[..] {
+                [] => None,
+                [false] => Some("left_out"),
+                [true] => Some("missing"),
+                _ => Some("mixed"),
+            },
+        }
+    }
+}
+
+impl ScoreFacts {
+    fn of(ensemble: &Ensemble) -> Self {
+        let accumulation = ensemble.accumulation();
+        let average = accumulation.average;
+        Self {
+            count: ensemble.group_count(),
+            number: number_name(accumulation.number),
+            intercepts: ensemble.intercepts().to_vec(),
+            intercept: match accumulation.intercept {
+                InterceptPosition::First => "first",
+                InterceptPosition::Last => "last",
+            },
+            order: match accumulation.order {
+                Order::File => "file",
+                Order::Any => "any",
+            },
+            average: average.map(|average| AverageFacts {
+                divisor: average.divisor,
+                in_raw_scores: average.in_raw_scores,
+            }),
+        }
+    }
+}
+
+impl BandFacts {
+    fn of(file: &ModelFile) -> Self {
+        let ensemble = file.ensemble();
+        let score = ensemble.certain_margin();
+        let probability = match (score, logistic::scale(file), ensemble.decision()) {
+            (Some(score), Some(scale), secateur_model::Decision::Threshold { threshold, .. }) => {
+                Some(logistic::interval(scale, *threshold, score))
+            }
+            _ => None,
+        };
+        Self { score, probability, rounding: ensemble.rounding().map(|rounding| rounding.scores) }
+    }
+}

@@ -1,0 +1,175 @@
+//! The facts laid out for a terminal; no colour is needed to read them.
+
+use std::fmt::Write;
+
+use super::facts::{ColumnFacts, Facts, FeatureFacts};
+use crate::logistic;
+use crate::text::{counted, entry, grouped, printable};
+
+/// How many features, classes and labels are listed unless all are wanted.
+const SHOWN: usize = 20;
+const SHOWN_LABELS: usize = 6;
+
+pub(super) fn lay_out(facts: &Facts, all: bool) -> String {
+    let mut text = format!("{}\n", printable(&facts.file));
+    let mut line = |key: &str, value: &str| {
+        text.push_str(&entry(key, &printable(value)));
+        text.push('\n');
+    };
+    line("format", &facts.dialect);
+    line("size", &counted(facts.bytes, "byte", "bytes"));
+    line("trees", &grouped(facts.trees as u64));
+    line("leaves", &grouped(facts.leaves as u64));
+    line("depth", &grouped(facts.depth as u64));
+    let distinct =
+        format!("{} distinct of {}", grouped(facts.distinct_splits as u64), grouped(facts.splits as u64));
+    line("splits", &distinct);
+    if let Some(cells) = facts.log10_cells {
+        line("grid", &format!("10^{cells:.1} cells on which nothing changes"));
+    }
+    line("classes", &classes(facts, all));
+    line("accepts", &accepts(facts));
+    line("scores", &scores(facts));
+    line("decides", &facts.decision.words);
+    line("band", &band(facts));
+    for note in &facts.notes {
+        line("note", note);
+    }
+    features(&mut text, &facts.features, all);
+    text
+}
+
+fn classes(facts: &Facts, all: bool) -> String {
+    let classes = &facts.classes;
+    let origin = if classes.named { "" } else { " (the file has no labels)" };
+    format!("{}: {}{origin}", classes.count, shortened(&classes.labels, if all { usize::MAX } else { SHOWN }))
+}
+
+fn shortened(labels: &[String], most: usize) -> String {
+    let mut text = labels.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if labels.len() > most {
+        let _ = write!(text, ", ... {} more", labels.len() - most);
+    }
+    text
+}
+
+fn accepts(facts: &Facts) -> String {
+    let input = &facts.input;
+    let mut text = match input.number {
+        "f32" => "numbers rounded to f32".to_owned(),
+        _ => "f64 numbers".to_owned(),
+    };
+    text.push_str(match (input.missing, input.infinities) {
+        (true, true) => ", missing values, infinities",
+        (true, false) => " but no infinities, missing values",
+        (false, true) => ", infinities, no missing values",
+        (false, false) => ", no infinities, no missing values",
+    });
+    if let Some(window) = input.zero_window {
+        let _ = write!(text, "; numbers from -{window:e} to {window:e} are read as zero");
+    }
+    if input.zero_branch {
+        text.push_str("; zero takes a branch of its own in some splits");
+    }
+    match input.unseen_categories {
+        Some("missing") => text.push_str("; an unseen category is a missing value"),
+        Some("left_out") => text.push_str("; an unseen category is in no set of a split"),
+        Some(_) => text.push_str("; an unseen category is in no set of a split, or missing, by the column"),
+        None => {}
+    }
+    text
+}
+
+fn scores(facts: &Facts) -> String {
+    let scores = &facts.scores;
+    let mut text = format!("{} in {}", counted(scores.count as u64, "sum", "sums"), scores.number);
+    text.push_str(match scores.order {
+        "file" => ", added in the order of the file",
+        _ => ", added in an order that threads may change",
+    });
+    let intercepts: Vec<String> =
+        scores.intercepts.iter().take(SHOWN_LABELS).map(|&value| number(value, scores.number)).collect();
+    let more = if scores.intercepts.len() > SHOWN_LABELS { ", ..." } else { "" };
+    if scores.intercepts.iter().all(|&value| value == 0.0) {
+        text.push_str(", from zero");
+    } else if scores.intercept == "first" {
+        let _ = write!(text, ", from {}{more}", intercepts.join(", "));
+    } else {
+        let _ = write!(text, ", with {}{more} added last", intercepts.join(", "));
+    }
+    if let Some(average) = &scores.average {
+        let raw = if average.in_raw_scores { "" } else { " for the decision only, not in raw scores" };
+        let _ = write!(text, ", then divided by {}{raw}", average.divisor);
+    }
+    text
+}
+
+fn number(value: f64, kind: &str) -> String {
+    let kind = if kind == "f32" { secateur_model::NumberType::F32 } else { secateur_model::NumberType::F64 };
+    crate::text::number(value, kind)
+}
+
+fn band(facts: &Facts) -> String {
+    let Some(score) = facts.band.score else {
+        return match facts.band.rounding {
+            None => "none: a sum may overflow its number type".to_owned(),
+            Some(_) => "none: no lead in score makes the decision certain".to_owned(),
+        };
+    };
+    if score == 0.0 {
+        return "0: the sums are exact, every decision is that of exact arithmetic".to_owned();
+    }
+    let what = match facts.decision.is_threshold() {
+        true => "of the threshold",
+        false => "between the two highest scores",
+    };
+    let probability = match facts.band.probability {
+        Some(interval) => format!(" (probabilities from {})", logistic::words(interval)),
+        None => String::new(),
+    };
+    format!("within {score:.2e} {what}{probability} rounding may decide; elsewhere it cannot")
+}
+
+fn features(text: &mut String, features: &FeatureFacts, all: bool) {
+    let named = if features.named { "" } else { "; the file has no names" };
+    let count = counted(features.count as u64, "feature", "features");
+    let _ = writeln!(text, "\n{count}, {} used by splits{named}", grouped(features.used as u64));
+    let most = if all { usize::MAX } else { SHOWN };
+    let shown = &features.columns[..features.columns.len().min(most)];
+    let index_width = shown.last().map_or(1, |column| column.index.to_string().len());
+    let name_width = shown.iter().map(|column| printable(&column.name).chars().count()).max().unwrap_or(0);
+    for column in shown {
+        let _ = writeln!(
+            text,
+            "  {:>index_width$}  {:<name_width$}  {}",
+            column.index,
+            printable(&column.name),
+            describe(column, all).trim_end()
+        );
+    }
+    let rest = features.columns.len() - shown.len();
+    if rest > 0 {
+        let _ = writeln!(text, "  ... {} more; -v lists them all", grouped(rest as u64));
+    }
+}
+
+fn describe(column: &ColumnFacts, all: bool) -> String {
+    let kind = match (column.categories, &column.labels) {
+        (Some(count), Some(_)) => counted(count as u64, "category", "categories"),
+        (Some(0), None) => "categorical".to_owned(),
+        (Some(count), None) => format!("categorical, codes up to {}", count - 1),
+        (None, _) => column.kind.to_owned(),
+    };
+    let splits = match column.splits {
+        0 => "unused".to_owned(),
+        count => counted(count as u64, "split", "splits"),
+    };
+    let labels = match &column.labels {
+        Some(labels) => {
+            let list = shortened(labels, if all { usize::MAX } else { SHOWN_LABELS });
+            format!(": {}", printable(&list))
+        }
+        None => String::new(),
+    };
+    format!("{splits:>12}  {kind}{labels}")
+}

@@ -1,0 +1,58 @@
+//! Which models turn a score into a probability by a logistic function, and a margin into an interval.
+
+use secateur_formats::ModelFile;
+use secateur_model::Decision;
+
+/// The factor `a` of `1 / (1 + exp(-a * score))` for a model of two classes that decides by it.
+pub(crate) fn scale(file: &ModelFile) -> Option<f64> {
+    let Decision::Threshold { threshold, .. } = *file.ensemble().decision() else { return None };
+    match file {
+        // The largest f32 score whose probability still rounds to one half.
+        ModelFile::XgBoost(_) => (threshold == XGBOOST_HALF).then_some(1.0),
+        // The same for f64, and a sigmoid parameter that divides it.
+        ModelFile::LightGbm(_) => (threshold > 0.0).then(|| LIGHTGBM_HALF / threshold),
+        ModelFile::Sklearn(_) => file.dialect().contains("GradientBoosting").then_some(1.0),
+        _ => None,
+    }
+}
+
+/// 1.5 * 2^-24.
+const XGBOOST_HALF: f64 = 1.5 / 16_777_216.0;
+/// 1.5 * 2^-53.
+const LIGHTGBM_HALF: f64 = 1.5 / 9_007_199_254_740_992.0;
+
+/// The probabilities that scores within `margin` of `threshold` can have, rounded outward.
+pub(crate) fn interval(scale: f64, threshold: f64, margin: f64) -> [f64; 2] {
+    let probability = |score: f64| 1.0 / (1.0 + (-scale * score).exp());
+    // Each step errs by a unit in the last place or two; a few units more cost nothing.
+    let slack = 8.0 * f64::EPSILON;
+    let low = probability(threshold - margin) - slack;
+    let high = probability(threshold + margin) + slack;
+    [low.max(0.0), high.min(1.0)]
+}
+
+/// Both ends with as many digits as it takes to tell them apart.
+pub(crate) fn words([low, high]: [f64; 2]) -> String {
+    let digits = (-(high - low).log10()).clamp(1.0, 16.0).ceil() as usize + 1;
+    let unit = 10f64.powi(digits as i32);
+    format!("{:.digits$} to {:.digits$}", (low * unit).floor() / unit, (high * unit).ceil() / unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_holds_every_probability_of_the_band() {
+        let [low, high] = interval(1.0, 0.0, 1e-6);
+        assert!(low < 0.499_999_75 && low > 0.499_999_749 && high > 0.500_000_25 && high < 0.500_000_251);
+        let [low, high] = interval(1.0, 0.0, 1000.0);
+        assert_eq!((low, high), (0.0, 1.0));
+    }
+
+    #[test]
+    fn words_tell_the_ends_apart() {
+        assert_eq!(words([0.499_999_75, 0.500_000_25]), "0.49999975 to 0.50000025");
+        assert_eq!(words([0.2, 0.8]), "0.20 to 0.80");
+    }
+}

@@ -1,0 +1,55 @@
+//! The `secateur` command line: what is in a model file, and what it predicts, bit for bit.
+//!
+//! One file for each command ([`inspect`], [`predict`], [`demo`]); [`table`] reads CSV and Parquet files,
+//! [`output`] writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
+//!
+//! # Exit codes
+//! 0: done. 2: bad usage or bad input. 130: interrupted by Ctrl-C. 1 (refuted) and 3 (undecided) belong to
+//! commands that prove things.
+//!
+//! # `inspect --json`
+//! One object; its keys stay:
+//!
+//! | key | holds |
+//! |---|---|
+//! | `file`, `bytes` | the path as given, the size of the file |
+//! | `framework`, `dialect` | `xgboost`, `lightgbm`, `scikit-learn` or `onnx`; version and encoding in words |
+//! | `trees`, `leaves`, `depth`, `splits`, `distinct_splits` | counts; `depth` is that of the deepest leaf |
+//! | `features` | `count`, `named` (by the file), `used` (by some split), `columns` |
+//! | `features.columns[]` | `index`, `name`, `type` (`f32`, `f64`, `categorical`), `splits`, `categories` and `labels` (or null); without names in the file only columns that some split uses |
+//! | `classes` | `count`, `named` (by the file), `labels` |
+//! | `input` | `number` (`f32`, `f64`), `missing`, `infinities`, `zero_window` (or null), `zero_branch`, `unseen_categories` (`left_out`, `missing`, `mixed` or null) |
+//! | `scores` | `count`, `number`, `intercepts`, `intercept` (`first`, `last`), `order` (`file`, `any`), `average` (null, or `divisor` and `in_raw_scores`) |
+//! | `decision` | `rule` (`threshold`, `argmax`, `argmax_softmax`, `argmax_sigmoid`), `score`, `threshold`, `strict`, `scale` (null where the rule has none), `words` |
+//! | `band` | `score`, `probability` (`[low, high]`), each null where there is none; `rounding`: a bound for each score, or null |
+//! | `log10_cells` | decimal logarithm of the number of grid cells, or null |
+//! | `notes` | sentences about how the library executes this file |
+
+mod arguments;
+mod demo;
+mod failure;
+mod inspect;
+mod logistic;
+mod model;
+mod output;
+mod predict;
+mod progress;
+mod table;
+mod text;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    failure::report(|| {
+        output::clean_up_on_interrupt()?;
+        match &arguments.command {
+            Command::Inspect(command) => inspect::run(command, arguments.talk()),
+            Command::Predict(command) => predict::run(command, arguments.talk()),
+            Command::Demo(command) => demo::run(command, arguments.talk()),
+        }
+    })
+}

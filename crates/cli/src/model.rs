@@ -1,0 +1,30 @@
+//! Reading a model file, with the file's name in every error.
+
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use secateur_formats::{ModelFile, ReadError};
+
+use crate::text::printable;
+
+/// A model file and its size.
+pub(crate) struct Model {
+    pub(crate) file: ModelFile,
+    pub(crate) bytes: u64,
+}
+
+pub(crate) fn read(path: &Path) -> Result<Model> {
+    let shown = path.display();
+    let bytes = if path.is_dir() {
+        return Err(anyhow!("{shown}: this is a folder; give a model file"));
+    } else {
+        std::fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => anyhow!("{shown}: there is no such file"),
+            _ => anyhow!("{shown}: cannot be read: {error}"),
+        })?
+    };
+    let file = ModelFile::parse(&bytes)
+        .map_err(ReadError::from)
+        .map_err(|error| anyhow!("{shown}: {}", printable(&error.to_string())))?;
+    Ok(Model { file, bytes: bytes.len() as u64 })
+}

@@ -1,0 +1,115 @@
+//! `secateur predict`: classes or raw scores of a table, with the bits of the model's own library.
+
+use anyhow::Result;
+use csv::WriterBuilder;
+use secateur_model::{ClassId, ClassLabels, Ensemble, PredictError, Predictor};
+
+use crate::arguments::{Predict, Talk};
+use crate::model;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::table::{Matching, Table};
+use crate::text::{counted, listed, write_number};
+
+pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
+    let model = model::read(&command.model)?;
+    let ensemble = model.file.ensemble();
+    let mut table = Table::open(&command.data, ensemble, command.target.as_deref())?;
+    explain_matching(&table, ensemble, talk);
+    let mut output = Output::open(command.output.as_deref())?;
+    let rows = predict(ensemble, &mut table, command.raw, &mut output, talk)?;
+    output.finish()?;
+    table.unseen_notes().for_each(|note| talk.note(note));
+    if let (Some(path), true) = (&command.output, talk >= Talk::Normal) {
+        talk.note(format!("{}: {}", path.display(), counted(rows, "row", "rows")));
+    }
+    Ok(())
+}
+
+/// Predicts every row of the table and gives their number.
+fn predict(
+    ensemble: &Ensemble,
+    table: &mut Table,
+    raw: bool,
+    output: &mut Output,
+    talk: Talk,
+) -> Result<u64> {
+    let predictor = Predictor::new(ensemble);
+    let mut progress = Progress::start(talk);
+    let labels = if raw { Vec::new() } else { label_lines(ensemble.classes())? };
+    let number = ensemble.accumulation().number;
+    let mut text = header(ensemble, raw);
+    let mut rows = Vec::new();
+    let mut total = 0;
+    loop {
+        output.write(text.as_bytes())?;
+        text.clear();
+        let count = table.next_rows(&mut rows)?;
+        if count == 0 {
+            break;
+        }
+        let write_row = |scores: &[f64], class: ClassId| {
+            if !raw {
+                text.push_str(&labels[class.index()]);
+                return;
+            }
+            for (index, &score) in scores.iter().enumerate() {
+                if index > 0 {
+                    text.push(',');
+                }
+                write_number(&mut text, score, number);
+            }
+            text.push('\n');
+        };
+        predictor.for_each(&rows, write_row).map_err(|error: PredictError| table.explain(&error))?;
+        total += count as u64;
+        progress.rows(total, table.done());
+    }
+    let time = progress.finish();
+    if talk == Talk::Verbose {
+        talk.note(format!("{} in {:.3} s", counted(total, "row", "rows"), time.as_secs_f64()));
+    }
+    Ok(total)
+}
+
+fn header(ensemble: &Ensemble, raw: bool) -> String {
+    if !raw {
+        return "class\n".to_owned();
+    }
+    let names: Vec<String> = (0..ensemble.group_count()).map(|group| format!("score_{group}")).collect();
+    names.join(",") + "\n"
+}
+
+/// The CSV line of each class.
+fn label_lines(classes: &ClassLabels) -> Result<Vec<String>> {
+    let line = |index| {
+        let mut writer = WriterBuilder::new().from_writer(Vec::new());
+        writer.write_record([classes.text(ClassId::new(index)).as_ref()])?;
+        Ok(String::from_utf8(writer.into_inner()?)?)
+    };
+    (0..classes.len()).map(line).collect()
+}
+
+fn explain_matching(table: &Table, ensemble: &Ensemble, talk: Talk) {
+    match table.matching() {
+        Matching::ByOrder => {
+            let why = if ensemble.features().has_names() {
+                "no column has a feature's name"
+            } else {
+                "the model has no feature names"
+            };
+            talk.note(format!("note: columns are matched by order ({why})"));
+        }
+        Matching::ByName => {
+            if talk == Talk::Verbose {
+                talk.note("columns are matched by name");
+            }
+        }
+    }
+    let ignored = table.ignored();
+    if !ignored.is_empty() {
+        let names = listed(ignored.iter().map(String::as_str), 8);
+        let count = counted(ignored.len() as u64, "column is", "columns are");
+        talk.note(format!("note: {count} not used: {names}"));
+    }
+}

@@ -1,0 +1,61 @@
+//! Progress on stderr, from the second second on: a live line on a terminal, plain lines otherwise.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use crate::arguments::Talk;
+use crate::text::grouped;
+
+const SILENT: Duration = Duration::from_secs(1);
+const LIVE: Duration = Duration::from_millis(200);
+const PLAIN: Duration = Duration::from_secs(10);
+
+/// A count of rows that is shown now and then.
+pub(crate) struct Progress {
+    start: Instant,
+    /// When the next line is due; `None` where none is wanted.
+    next: Option<Instant>,
+    live: bool,
+    shown: bool,
+}
+
+impl Progress {
+    pub(crate) fn start(talk: Talk) -> Self {
+        let start = Instant::now();
+        let next = (talk != Talk::Quiet).then(|| start + SILENT);
+        Self { start, next, live: io::stderr().is_terminal(), shown: false }
+    }
+
+    /// Shows the count where it is due. `part` is how much of the table is done, from 0 to 1.
+    pub(crate) fn rows(&mut self, rows: u64, part: Option<f64>) {
+        let now = Instant::now();
+        if self.next.is_none_or(|next| now < next) {
+            return;
+        }
+        self.next = Some(now + if self.live { LIVE } else { PLAIN });
+        self.shown = true;
+        let part = part.map(|part| format!(", {:.0}%", part.clamp(0.0, 1.0) * 100.0)).unwrap_or_default();
+        let line = format!("{} rows{part}, {:.0} s", grouped(rows), self.start.elapsed().as_secs_f64());
+        let mut err = io::stderr().lock();
+        // Where stderr is gone there is nobody to tell.
+        let _ = if self.live { write!(err, "\r{line}\x1b[K") } else { writeln!(err, "{line}") };
+        let _ = err.flush();
+    }
+
+    /// Removes the live line and gives the time taken.
+    pub(crate) fn finish(&mut self) -> Duration {
+        self.next = None;
+        if self.live && self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+        self.start.elapsed()
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.next.is_some() {
+            self.finish();
+        }
+    }
+}

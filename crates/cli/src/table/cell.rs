@@ -1,0 +1,190 @@
+//! One cell: from what the file holds to the number that the model takes.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use secateur_model::{Categories, Ensemble, FeatureId};
+use thiserror::Error;
+
+/// What a file holds in one cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Cell<'a> {
+    Missing,
+    Number(f64),
+    Text(&'a str),
+}
+
+impl fmt::Display for Cell<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => Ok(()),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+/// A number for the model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    Known(f64),
+    /// The cell is no category of the model; this is how the model takes it.
+    Unseen(f64),
+}
+
+/// A cell that is no number, in a column of numbers.
+#[derive(Debug, Error)]
+#[error("{text:?} is not a number; {advice}")]
+pub(super) struct NotANumber {
+    text: String,
+    advice: &'static str,
+}
+
+/// How the cells of one feature's column are read.
+#[derive(Debug)]
+pub(super) enum Meaning {
+    Number,
+    /// Category codes: the file has no labels.
+    Code,
+    Label(Box<Labels>),
+}
+
+#[derive(Debug)]
+pub(super) struct Labels {
+    by_text: HashMap<String, f64>,
+    /// Labels that are numbers, by their bits: `1` in the model is `1.0` in many tables. Empty where no
+    /// label is one, and then numbers are codes.
+    by_number: HashMap<u64, f64>,
+    unseen: f64,
+}
+
+impl Meaning {
+    pub(super) fn of(ensemble: &Ensemble, feature: FeatureId) -> Self {
+        let Some(categories) = ensemble.features().categories(feature) else { return Self::Number };
+        match &categories.labels {
+            Some(labels) => Self::Label(Box::new(Labels::new(categories, labels))),
+            None => Self::Code,
+        }
+    }
+
+    pub(super) fn read(&self, cell: Cell<'_>) -> Result<Value, NotANumber> {
+        match (self, cell) {
+            (_, Cell::Missing) => Ok(Value::Known(f64::NAN)),
+            (Self::Label(labels), Cell::Text(text)) => Ok(labels.read(text)),
+            (Self::Label(labels), Cell::Number(number)) => Ok(labels.read_number(number)),
+            (_, Cell::Number(number)) => Ok(Value::Known(number)),
+            (_, Cell::Text(text)) => number(text).map(Value::Known).ok_or_else(|| NotANumber {
+                text: text.to_owned(),
+                advice: match self {
+                    Self::Number => "leave the field empty where the value is missing",
+                    _ => "the model file has no labels for this column, so give its category codes",
+                },
+            }),
+        }
+    }
+}
+
+impl Labels {
+    fn new(categories: &Categories, labels: &[String]) -> Self {
+        let mut by_text = HashMap::new();
+        let mut by_number = HashMap::new();
+        for (code, label) in labels.iter().enumerate() {
+            let Some(value) = u32::try_from(code).ok().and_then(|code| categories.value(code)) else {
+                continue;
+            };
+            by_text.entry(label.clone()).or_insert(value);
+            if let Some(number) = number(label).filter(|number| !number.is_nan()) {
+                by_number.entry(bits(number)).or_insert(value);
+            }
+        }
+        Self { by_text, by_number, unseen: categories.unseen_value().unwrap_or(f64::NAN) }
+    }
+
+    fn read(&self, text: &str) -> Value {
+        match (self.by_text.get(text), number(text)) {
+            (Some(&value), _) => Value::Known(value),
+            (None, Some(number)) => self.read_number(number),
+            (None, None) => Value::Unseen(self.unseen),
+        }
+    }
+
+    fn read_number(&self, number: f64) -> Value {
+        if number.is_nan() || self.by_number.is_empty() {
+            return Value::Known(number);
+        }
+        match self.by_number.get(&bits(number)) {
+            Some(&value) => Value::Known(value),
+            None => Value::Unseen(self.unseen),
+        }
+    }
+}
+
+/// The bits of a number; the two zeros are one.
+fn bits(number: f64) -> u64 {
+    (number + 0.0).to_bits()
+}
+
+/// The number that a field's text stands for: a decimal, `inf`, `nan` or nothing (missing), or a truth
+/// value.
+pub(super) fn number(text: &str) -> Option<f64> {
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        return Some(f64::NAN);
+    }
+    text.parse().ok().or_else(|| {
+        let is = |word: &str| text.eq_ignore_ascii_case(word);
+        if is("true") {
+            Some(1.0)
+        } else if is("false") {
+            Some(0.0)
+        } else {
+            None
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secateur_model::CategoryRule;
+
+    fn labels(labels: &[&str]) -> Labels {
+        let categories = Categories { rule: CategoryRule::Truncate, unseen_is_missing: false, labels: None };
+        Labels::new(&categories, &labels.iter().map(|&label| label.to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn fields_are_read_as_pandas_would() {
+        for missing in ["", " ", "nan", "NaN", "NAN", "-nan"] {
+            assert!(number(missing).unwrap().is_nan(), "{missing:?}");
+        }
+        let cases = [("1", 1.0), (" 1.5 ", 1.5), ("+2", 2.0), (".5", 0.5), ("1e400", f64::INFINITY)];
+        let words = [("inf", f64::INFINITY), ("-Infinity", f64::NEG_INFINITY), ("True", 1.0), ("false", 0.0)];
+        for (text, value) in cases.into_iter().chain(words) {
+            assert_eq!(number(text), Some(value), "{text:?}");
+        }
+        assert_eq!(number("-0.0").unwrap().to_bits(), (-0.0f64).to_bits());
+        for other in ["NA", "abc", "1,5", "0x10", "1_000", "--1", "1 2"] {
+            assert_eq!(number(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn text_labels_and_codes_are_both_taken() {
+        let labels = labels(&["red", "green"]);
+        assert_eq!(labels.read("green"), Value::Known(1.0));
+        assert_eq!(labels.read("1"), Value::Known(1.0));
+        assert_eq!(labels.read("mauve"), Value::Unseen(-1.0));
+        assert_eq!(labels.read_number(7.0), Value::Known(7.0));
+    }
+
+    #[test]
+    fn where_labels_are_numbers_numbers_are_labels() {
+        let labels = labels(&["10", "20"]);
+        assert_eq!(labels.read("20"), Value::Known(1.0));
+        assert_eq!(labels.read("20.0"), Value::Known(1.0));
+        assert_eq!(labels.read_number(10.0), Value::Known(0.0));
+        assert_eq!(labels.read("1"), Value::Unseen(-1.0));
+        assert!(matches!(labels.read(""), Value::Known(value) if value.is_nan()));
+    }
+}

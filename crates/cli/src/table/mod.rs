@@ -1,0 +1,178 @@
+//! Tables of inputs: CSV or Parquet with a header, read in chunks of constant size.
+//!
+//! [`Table`] matches a file's columns with a model's features ([`columns`]), reads cells as the model
+//! takes them ([`cell`]) and hands out row-major `f64` values, ready for prediction. Decimals are read as
+//! f64 and, where the model takes f32, rounded to f32 by the model's input domain: the two steps that
+//! pandas and the libraries take.
+
+mod cell;
+mod columns;
+mod csv;
+mod parquet;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use secateur_model::{Ensemble, FeatureId, PredictError};
+
+use crate::text::{counted, printable};
+use cell::{Cell, Meaning, Value};
+use columns::Columns;
+pub(crate) use columns::Matching;
+
+/// How many values a chunk holds, give or take a row.
+const CHUNK_VALUES: usize = 1 << 16;
+
+/// A file that holds a table.
+trait Source {
+    /// The column names of the header.
+    fn names(&self) -> &[String];
+
+    /// Reads up to `most` rows. `put` gets each cell of the `wanted` columns with its row in this chunk and
+    /// its position in `wanted`; what it objects to becomes an error with the place. Gives the number
+    /// of rows, 0 at the end.
+    fn fill(&mut self, wanted: &[usize], most: usize, put: &mut Put<'_>) -> Result<usize>;
+
+    /// Where a row of the last chunk is in the file: `row 17 (line 18)`.
+    fn place(&self, row: usize) -> String;
+
+    /// How much has been read, from 0 to 1, where that is known.
+    fn done(&self) -> Option<f64>;
+}
+
+type Put<'a> = dyn FnMut(usize, usize, Cell<'_>) -> std::result::Result<(), cell::NotANumber> + 'a;
+
+/// A table matched with a model's features.
+pub(crate) struct Table {
+    path: PathBuf,
+    source: Box<dyn Source>,
+    columns: Columns,
+    meanings: Vec<Meaning>,
+    feature_names: Vec<String>,
+    unseen: Vec<Unseen>,
+    rows_per_chunk: usize,
+}
+
+/// Values of a column that are none of the model's categories.
+#[derive(Clone, Default)]
+struct Unseen {
+    count: u64,
+    first: Option<String>,
+}
+
+impl Table {
+    /// Opens a table for a model; `target` names a column that is no input.
+    pub(crate) fn open(path: &Path, ensemble: &Ensemble, target: Option<&str>) -> Result<Self> {
+        let open = || -> Result<Self> {
+            let source = open_source(path)?;
+            let features = ensemble.features();
+            let columns = Columns::matching(features, source.names(), target)?;
+            let width = features.len();
+            let meanings = (0..width).map(|index| Meaning::of(ensemble, FeatureId::new(index))).collect();
+            let name = |&column: &usize| printable(&source.names()[column]).into_owned();
+            Ok(Self {
+                path: path.to_owned(),
+                feature_names: columns.positions.iter().map(name).collect(),
+                source,
+                columns,
+                meanings,
+                unseen: vec![Unseen::default(); width],
+                rows_per_chunk: (CHUNK_VALUES / width.max(1)).max(1),
+            })
+        };
+        open().with_context(|| path.display().to_string())
+    }
+
+    /// How columns were matched.
+    pub(crate) fn matching(&self) -> Matching {
+        self.columns.matching
+    }
+
+    /// The columns that are no input, the target aside.
+    pub(crate) fn ignored(&self) -> &[String] {
+        &self.columns.ignored
+    }
+
+    /// Reads the next rows into `rows`, row-major, and gives their number; 0 at the end.
+    pub(crate) fn next_rows(&mut self, rows: &mut Vec<f64>) -> Result<usize> {
+        let width = self.meanings.len();
+        rows.clear();
+        rows.resize(self.rows_per_chunk * width, f64::NAN);
+        let (meanings, unseen) = (&self.meanings, &mut self.unseen);
+        let mut put = |row: usize, feature: usize, cell: Cell<'_>| {
+            rows[row * width + feature] = match meanings[feature].read(cell)? {
+                Value::Known(value) => value,
+                Value::Unseen(value) => {
+                    unseen[feature].count += 1;
+                    unseen[feature].first.get_or_insert_with(|| cell.to_string());
+                    value
+                }
+            };
+            Ok(())
+        };
+        let count = self
+            .source
+            .fill(&self.columns.positions, self.rows_per_chunk, &mut put)
+            .with_context(|| self.path.display().to_string())?;
+        rows.truncate(count * width);
+        Ok(count)
+    }
+
+    /// How much has been read, from 0 to 1, where that is known.
+    pub(crate) fn done(&self) -> Option<f64> {
+        self.source.done()
+    }
+
+    /// A refusal of the model, told by the table's own rows and columns.
+    pub(crate) fn explain(&self, error: &PredictError) -> anyhow::Error {
+        let path = self.path.display();
+        match error {
+            PredictError::Refused { row, feature, value } => {
+                let what = match value {
+                    value if value.is_nan() => "a missing value",
+                    value if value.is_infinite() => "an infinite value",
+                    _ => "a value too large for its number type",
+                };
+                let column = &self.feature_names[feature.index()];
+                let place = self.source.place(*row);
+                anyhow!(
+                    "{path}: {place}, column \"{column}\": {what}, which the library does not accept as an input of \
+                     this model; fill or drop such rows"
+                )
+            }
+            other => anyhow!("{path}: {other}"),
+        }
+    }
+
+    /// A sentence for each column with values that are none of the model's categories.
+    pub(crate) fn unseen_notes(&self) -> impl Iterator<Item = String> + '_ {
+        self.feature_names.iter().zip(&self.unseen).filter_map(|(name, unseen)| {
+            let first = unseen.first.as_ref()?;
+            let values = counted(unseen.count, "value is", "values are");
+            Some(format!(
+                "note: column \"{name}\": {values} none of the model's categories (the first is {first:?}) and \
+                 taken as unseen"
+            ))
+        })
+    }
+}
+
+fn open_source(path: &Path) -> Result<Box<dyn Source>> {
+    if path.is_dir() {
+        bail!("this is a folder; give a CSV or Parquet file");
+    }
+    let mut file = File::open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => anyhow!("there is no such file"),
+        _ => anyhow!("cannot be read: {error}"),
+    })?;
+    // Told by content, and without going back: the file may be a pipe.
+    let mut head = Vec::new();
+    file.by_ref().take(parquet::MAGIC.len() as u64).read_to_end(&mut head).context("cannot be read")?;
+    if head == parquet::MAGIC {
+        Ok(Box::new(parquet::ParquetTable::open(file)?))
+    } else {
+        Ok(Box::new(csv::CsvTable::open(head, file)?))
+    }
+}

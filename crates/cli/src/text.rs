@@ -1,0 +1,126 @@
+//! Text for people: escaped, grouped, wrapped.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use secateur_model::NumberType;
+
+/// The text without control characters, which a file could use to fool a terminal.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        if character.is_control() {
+            safe.extend(character.escape_default());
+        } else {
+            safe.push(character);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// A count with thin groups: 1,234,567.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 tree`, `2 trees`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+/// The shortest text that parses back to the same bits of this type, `1` rather than `1.0`.
+pub(crate) fn number(value: f64, number: NumberType) -> String {
+    let mut text = String::new();
+    write_number(&mut text, value, number);
+    if text.ends_with(".0") && !text.starts_with("-0") {
+        text.truncate(text.len() - 2);
+    }
+    text
+}
+
+/// Appends the shortest text that parses back to the same bits of this type.
+pub(crate) fn write_number(text: &mut String, value: f64, number: NumberType) {
+    // `Debug` prints the sign of zero, and exponents where `Display` prints hundreds of digits.
+    match number {
+        NumberType::F32 => write!(text, "{:?}", value as f32),
+        NumberType::F64 => write!(text, "{value:?}"),
+    }
+    .expect("writing to memory does not fail");
+}
+
+/// Names in quotes, at most so many, with a count of the rest.
+pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
+    let rest = names.len().saturating_sub(most);
+    let mut text = names.take(most).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+    if rest > 0 {
+        let _ = write!(text, " and {rest} more");
+    }
+    text
+}
+
+/// `value` behind `key`, wrapped to the width with a hanging indent.
+pub(crate) fn entry(key: &str, value: &str) -> String {
+    const KEY: usize = 16;
+    const WIDTH: usize = 100;
+    let mut text = format!("  {key:<KEY$}");
+    let mut column = KEY + 2;
+    for (index, word) in value.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 {
+            if column + 1 + length > WIDTH {
+                let _ = write!(text, "\n{:width$}", "", width = KEY + 2);
+                column = KEY + 2;
+            } else {
+                text.push(' ');
+                column += 1;
+            }
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_bits() {
+        let cases = [0.0, -0.0, 1.0, -1.0, 1.5, 1e300, 5e-324, f64::MAX, 0.1, f64::INFINITY, 1e16, 123456.0];
+        for value in cases {
+            let text = number(value, NumberType::F64);
+            assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits(), "{text}");
+        }
+        for value in [0.1f32, -0.0, 1e-45, f32::MAX, 8.940697e-8, 3.0] {
+            let text = number(f64::from(value), NumberType::F32);
+            assert_eq!(text.parse::<f32>().unwrap().to_bits(), value.to_bits(), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1000), "1,000");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(counted(1, "tree", "trees"), "1 tree");
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("plain é"), "plain é");
+        assert_eq!(printable("a\u{1b}[31m\n"), "a\\u{1b}[31m\\n");
+    }
+}
