@@ -12,6 +12,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, anyhow, bail};
 use tempfile::NamedTempFile;
 
+const STDOUT: &str = "stdout cannot be written";
+
 /// The exit code of an interrupted run.
 const INTERRUPTED: i32 = 130;
 
@@ -75,7 +77,7 @@ impl Output {
     /// Flushes, and gives a file its name.
     pub(crate) fn finish(self) -> Result<()> {
         match self {
-            Self::Stdout(mut out) => Ok(out.flush()?),
+            Self::Stdout(mut out) => out.flush().context(STDOUT),
             Self::Stream(mut out, path) => out.flush().map_err(|error| cannot_write(&path, &error)),
             Self::File(out, path) => {
                 let file = out.into_inner().map_err(|error| cannot_write(&path, error.error()))?;
@@ -91,7 +93,7 @@ impl Output {
     /// a closed pipe can be told from a full disk.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
-            Self::Stdout(out) => Ok(out.write_all(bytes)?),
+            Self::Stdout(out) => out.write_all(bytes).context(STDOUT),
             Self::Stream(out, path) => out.write_all(bytes).map_err(|error| cannot_write(path, &error)),
             Self::File(out, path) => out.write_all(bytes).map_err(|error| cannot_write(path, &error)),
         }
@@ -123,8 +125,7 @@ fn cannot_write(path: &Path, error: &io::Error) -> anyhow::Error {
 /// Prints to stdout and flushes, so that a closed pipe is an error and not a panic.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(STDOUT)
 }
 
 /// Prints a line to stderr; where stderr is gone there is nobody to tell.

@@ -14,10 +14,9 @@ use facts::Facts;
 pub(crate) fn run(command: &Inspect, talk: Talk) -> Result<()> {
     let model = model::read(&command.model)?;
     let facts = Facts::gather(&command.model.display().to_string(), &model);
-    let text = if command.json {
+    output::print(&if command.json {
         serde_json::to_string_pretty(&facts).context("cannot be written as JSON")? + "\n"
     } else {
         report::lay_out(&facts, talk == Talk::Verbose)
-    };
-    output::print(&text)
+    })
 }

@@ -1,0 +1,49 @@
+//! `secateur demo` works in any folder and overwrites nothing of the user's.
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod support;
+
+use std::fs;
+
+use support::Folder;
+
+const FILES: [&str; 4] = ["classes.csv", "loans.csv", "loans.txt", "scores.csv"];
+
+#[test]
+fn the_demo_runs_twice_and_names_every_file_it_wrote() {
+    let folder = Folder::new();
+    let first = folder.run("demo");
+    for words in ["$ secateur inspect", "$ secateur predict", "decides", "3 categories: family, own, rent"] {
+        assert!(first.ok().contains(words), "{words}");
+    }
+    for name in FILES {
+        assert!(first.ok().contains(&format!("\n  secateur-demo/{name}\n")), "{name}");
+        assert!(folder.path().join("secateur-demo").join(name).is_file());
+    }
+    assert_eq!(folder.read("secateur-demo/classes.csv").lines().count(), 201);
+    assert_eq!(folder.names(), ["secateur-demo"]);
+    assert!(folder.run("demo").ok().contains("loans.txt is there already"));
+}
+
+#[test]
+fn the_demo_goes_where_it_is_told() {
+    let folder = Folder::new();
+    folder.run("demo --dir some/where").ok();
+    let mut names: Vec<_> = fs::read_dir(folder.path().join("some/where"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, FILES);
+}
+
+#[test]
+fn a_file_in_the_way_is_not_overwritten() {
+    let folder = Folder::new();
+    folder.file("loans.txt", "mine");
+    let run = folder.run("demo --dir .");
+    assert!(run.refused().contains("loans.txt: another file is in the way"), "{}", run.stderr);
+    assert_eq!(folder.read("loans.txt"), "mine");
+    folder.file("file", "");
+    assert!(folder.run("demo --dir file").refused().contains("the folder cannot be made"));
+}

@@ -1,0 +1,169 @@
+//! Files are whole or not there; pipes, Ctrl-C and tables without end are dealt with.
+
+#[expect(dead_code, reason = "each test file uses a part of it")]
+mod support;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use support::{FLOWERS, Folder, Run};
+
+const HEADER: &str = "length,width,colour\n";
+const ROW: &str = "1,0,red\n";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.file("model.txt", FLOWERS);
+    folder.file("table.csv", format!("{HEADER}{ROW}"));
+    folder
+}
+
+#[test]
+fn the_output_file_is_replaced_whole() {
+    let folder = folder();
+    let out = folder.file("out.csv", "something else");
+    let run = folder.run("predict model.txt --data table.csv -o out.csv");
+    assert_eq!((run.ok(), run.stderr.as_str()), ("", "out.csv: 1 row\n"));
+    assert_eq!(folder.read("out.csv"), "class\n0\n");
+    assert_eq!(folder.names(), ["model.txt", "out.csv", "table.csv"]);
+    // An error leaves what was there.
+    folder.file("bad.csv", format!("{HEADER}{ROW}x,0,red\n"));
+    folder.run("predict model.txt --data bad.csv --raw -o out.csv").refused();
+    assert_eq!(fs::read_to_string(out).unwrap(), "class\n0\n");
+    assert_eq!(folder.names(), ["bad.csv", "model.txt", "out.csv", "table.csv"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link_and_permissions_stay() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = folder();
+    let real = folder.file("real.csv", "");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+    symlink("real.csv", folder.path().join("link.csv")).unwrap();
+    folder.run("predict model.txt --data table.csv -o link.csv").ok();
+    assert!(folder.path().join("link.csv").is_symlink());
+    assert_eq!(folder.read("real.csv"), "class\n0\n");
+    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_written_to_and_not_replaced() {
+    let folder = folder();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::read_to_string(pipe).unwrap()
+    });
+    folder.run("predict model.txt --data table.csv -o pipe").ok();
+    assert_eq!(reader.join().unwrap(), "class\n0\n");
+    assert!(!fs::metadata(pipe).unwrap().is_file());
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
+    let folder = folder();
+    folder.file("table.csv", format!("{HEADER}{}", ROW.repeat(300_000)));
+    let mut child = folder
+        .command()
+        .args(["predict", "model.txt", "--data", "table.csv", "--raw"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "score_0\n");
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+}
+
+/// A run that reads its table from a pipe that stays open.
+#[cfg(unix)]
+fn open_ended(folder: &Folder, flags: &[&str]) -> Child {
+    let mut child = folder
+        .command()
+        .args(["predict", "model.txt", "--data", "/dev/stdin"])
+        .args(flags)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.as_mut().unwrap().write_all(HEADER.as_bytes()).unwrap();
+    child
+}
+
+#[cfg(unix)]
+#[test]
+fn predictions_come_before_the_table_ends() {
+    let folder = folder();
+    let mut child = open_ended(&folder, &[]);
+    let mut stdin = child.stdin.take().unwrap();
+    // More than a chunk of rows, and less than the pipe of the answers holds.
+    stdin.write_all(ROW.repeat(25_000).as_bytes()).unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    for expected in ["class\n", "0\n", "0\n"] {
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        assert_eq!(line, expected);
+    }
+    drop(stdin);
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest.lines().count(), 25_000 - 2);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_with_130_and_leaves_no_file() {
+    let folder = folder();
+    let mut child = open_ended(&folder, &["-o", "out.csv"]);
+    child.stdin.as_mut().unwrap().write_all(ROW.repeat(30_000).as_bytes()).unwrap();
+    wait_for(|| folder.names().iter().any(|name| name.ends_with(".tmp")));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    // The pipe stays open: the run has to end by itself.
+    let stdin = child.stdin.take();
+    let run = Run::from(child.wait_with_output().unwrap());
+    drop(stdin);
+    assert_eq!(run.code, Some(130), "{}", run.stderr);
+    assert_eq!(folder.names(), ["model.txt", "table.csv"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_long_run_tells_how_far_it_is() {
+    let folder = folder();
+    for (flags, told) in [(&["-o", "out.csv"][..], true), (&["-o", "out.csv", "-q"], false)] {
+        let mut child = open_ended(&folder, flags);
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(ROW.repeat(30_000).as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(1300));
+        stdin.write_all(ROW.repeat(30_000).as_bytes()).unwrap();
+        drop(stdin);
+        let run = Run::from(child.wait_with_output().unwrap());
+        run.ok();
+        assert_eq!(
+            run.stderr.lines().any(|line| line.contains(" rows, ") && line.ends_with(" s")),
+            told,
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[cfg(unix)]
+fn wait_for(mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(30), "nothing happened");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
