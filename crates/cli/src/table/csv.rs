@@ -1,7 +1,8 @@
 //! CSV with a header, read record by record. Blank lines are skipped, as pandas does.
 
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
 use std::str;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +17,11 @@ pub(super) struct CsvTable {
     reader: Reader<Box<dyn Read>>,
     names: Vec<String>,
     record: ByteRecord,
-    /// Rows before the last chunk, and the line of each row in it.
+    /// Rows before the last chunk, and the byte at which each row in it starts.
     before: u64,
-    lines: Vec<u64>,
+    starts: Vec<u64>,
+    /// The file, where it can be read again.
+    path: Option<PathBuf>,
     read: Arc<AtomicU64>,
     /// The file's size; 0 for what has none.
     length: u64,
@@ -26,12 +29,13 @@ pub(super) struct CsvTable {
 
 impl CsvTable {
     /// A table whose first bytes have been read already.
-    pub(super) fn open(head: Vec<u8>, file: File) -> Result<Self> {
+    pub(super) fn open(head: Vec<u8>, file: File, path: &Path) -> Result<Self> {
+        let regular = file.metadata().is_ok_and(|file| file.is_file());
         let length = file.metadata().map_or(0, |file| file.len());
         let read = Arc::new(AtomicU64::new(0));
         let input = Cursor::new(head).chain(Counted { file, read: Arc::clone(&read) });
         let mut reader = ReaderBuilder::new().buffer_capacity(1 << 16).from_reader(Box::new(input) as _);
-        let header = reader.byte_headers().map_err(|error| explain(&error, 0))?;
+        let header = reader.byte_headers().map_err(|error| explain(&error, "line 1"))?;
         let name = |field| str::from_utf8(field).map(str::to_owned);
         let names: Vec<String> =
             header.iter().map(name).collect::<Result<_, _>>().map_err(|_| {
@@ -40,7 +44,19 @@ impl CsvTable {
         if names.is_empty() {
             bail!("the file is empty; it needs a header with the column names");
         }
-        Ok(Self { reader, names, record: ByteRecord::new(), before: 0, lines: Vec::new(), read, length })
+        let path = regular.then(|| path.to_owned());
+        let record = ByteRecord::new();
+        Ok(Self { reader, names, record, before: 0, starts: Vec::new(), path, read, length })
+    }
+
+    /// `row 17 (line 18)` for a row, counted from 1, that starts at a byte.
+    fn row(&self, row: u64, start: Option<u64>) -> String {
+        // The reader's own line numbers are off after blank lines and where lines end with CR LF.
+        let line = self.path.as_ref().zip(start).and_then(|(path, start)| line_of(path, start).ok());
+        match line {
+            Some(line) => format!("row {row} (line {line})"),
+            None => format!("row {row}"),
+        }
     }
 }
 
@@ -50,14 +66,17 @@ impl Source for CsvTable {
     }
 
     fn fill(&mut self, wanted: &[usize], most: usize, put: &mut Put<'_>) -> Result<usize> {
-        self.before += self.lines.len() as u64;
-        self.lines.clear();
+        self.before += self.starts.len() as u64;
+        self.starts.clear();
         for row in 0..most {
-            let number = self.before + row as u64 + 1;
-            if !self.reader.read_byte_record(&mut self.record).map_err(|error| explain(&error, number))? {
-                break;
+            let start = self.reader.position().byte();
+            match self.reader.read_byte_record(&mut self.record) {
+                Ok(true) => self.starts.push(start),
+                Ok(false) => break,
+                Err(error) => {
+                    return Err(explain(&error, &self.row(self.before + row as u64 + 1, Some(start))));
+                }
             }
-            self.lines.push(self.record.position().map_or(0, csv::Position::line));
             for (feature, &column) in wanted.iter().enumerate() {
                 let place = || format!("{}, column {:?}", self.place(row), self.names[column]);
                 // The reader has checked that every record is as long as the header.
@@ -67,11 +86,11 @@ impl Source for CsvTable {
                 put(row, feature, cell).map_err(|problem| anyhow!("{}: {problem}", place()))?;
             }
         }
-        Ok(self.lines.len())
+        Ok(self.starts.len())
     }
 
     fn place(&self, row: usize) -> String {
-        format!("row {} (line {})", self.before + row as u64 + 1, self.lines[row])
+        self.row(self.before + row as u64 + 1, self.starts.get(row).copied())
     }
 
     fn done(&self) -> Option<f64> {
@@ -79,16 +98,28 @@ impl Source for CsvTable {
     }
 }
 
-/// An error of the CSV reader in the words of this program; `row` is 0 in the header.
-fn explain(error: &csv::Error, row: u64) -> anyhow::Error {
+/// An error of the CSV reader in the words of this program.
+fn explain(error: &csv::Error, place: &str) -> anyhow::Error {
     match error.kind() {
-        ErrorKind::UnequalLengths { pos, expected_len, len } => {
-            let line = pos.as_ref().map_or(0, csv::Position::line);
-            anyhow!("row {row} (line {line}): {len} fields where the header has {expected_len}")
+        ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            anyhow!("{place}: {len} fields where the header has {expected_len}")
         }
         ErrorKind::Io(error) => anyhow!("cannot be read: {error}"),
-        _ => anyhow!("row {row}: {error}"),
+        _ => anyhow!("{place}: {error}"),
     }
+}
+
+/// The line of the record that starts at this byte, blank lines skipped.
+fn line_of(path: &Path, start: u64) -> io::Result<u64> {
+    let mut line = 1;
+    for (position, byte) in (0..).zip(BufReader::new(File::open(path)?).bytes()) {
+        let byte = byte?;
+        if position >= start && byte != b'\n' && byte != b'\r' {
+            break;
+        }
+        line += u64::from(byte == b'\n');
+    }
+    Ok(line)
 }
 
 /// Counts the bytes read.

@@ -173,6 +173,6 @@ fn open_source(path: &Path) -> Result<Box<dyn Source>> {
     if head == parquet::MAGIC {
         Ok(Box::new(parquet::ParquetTable::open(file)?))
     } else {
-        Ok(Box::new(csv::CsvTable::open(head, file)?))
+        Ok(Box::new(csv::CsvTable::open(head, file, path)?))
     }
 }

@@ -1,11 +1,8 @@
 //! `secateur demo` works in any folder and overwrites nothing of the user's.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod support;
-
 use std::fs;
 
-use support::Folder;
+use crate::support::Folder;
 
 const FILES: [&str; 4] = ["classes.csv", "loans.csv", "loans.txt", "scores.csv"];
 

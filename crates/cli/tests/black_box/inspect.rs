@@ -1,10 +1,7 @@
 //! `secateur inspect`: what it says, in words and as JSON.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod support;
-
+use crate::support::{FLOWERS, Folder, THREE_CLASSES, UNNAMED};
 use serde_json::{Value, json};
-use support::{FLOWERS, Folder, THREE_CLASSES, UNNAMED};
 
 fn inspected(model: &str) -> Value {
     let folder = Folder::new();

@@ -1,15 +1,12 @@
 //! Files are whole or not there; pipes, Ctrl-C and tables without end are dealt with.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod support;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use support::{FLOWERS, Folder, Run};
+use crate::support::{FLOWERS, Folder, Run};
 
 const HEADER: &str = "length,width,colour\n";
 const ROW: &str = "1,0,red\n";

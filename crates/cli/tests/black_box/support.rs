@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Two numbers and a category with labels; binary. Scores are sums of f64.
-pub(crate) const FLOWERS: &str = include_str!("../models/flowers.txt");
+pub(crate) const FLOWERS: &str = include_str!("models/flowers.txt");
 /// Two features without names; binary logistic. Scores are sums of f32.
-pub(crate) const UNNAMED: &str = include_str!("../models/unnamed.json");
+pub(crate) const UNNAMED: &str = include_str!("models/unnamed.json");
 /// A number and a category without labels; three classes.
-pub(crate) const THREE_CLASSES: &str = include_str!("../models/three-classes.txt");
+pub(crate) const THREE_CLASSES: &str = include_str!("models/three-classes.txt");
 
 /// A new folder, removed at the end.
 pub(crate) struct Folder(tempfile::TempDir);

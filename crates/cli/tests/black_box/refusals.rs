@@ -1,11 +1,8 @@
 //! What cannot be done is refused with code 2, the place, and what to do; nothing is written.
 
-#[expect(dead_code, reason = "each test file uses a part of it")]
-mod support;
-
 use std::process::Stdio;
 
-use support::{FLOWERS, Folder, Run, UNNAMED};
+use crate::support::{FLOWERS, Folder, Run, UNNAMED};
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -94,6 +91,19 @@ fn a_bad_field_is_told_with_row_line_and_column() {
 }
 
 #[test]
+fn lines_are_counted_whatever_ends_them() {
+    let folder = folder();
+    for end in ["\n", "\r\n"] {
+        for mark in ["", "\u{feff}"] {
+            let rows = ["length,width,colour", "1,0,red", "", "1,\"0\",\"re\nd\"", "", "", "1,x,red", ""];
+            folder.file("table.csv", format!("{mark}{}", rows.join(end)));
+            let run = folder.run("predict model.txt --data table.csv");
+            says(&run, &["row 3 (line 8), column \"width\""]);
+        }
+    }
+}
+
+#[test]
 fn the_row_of_an_error_counts_from_the_start_of_the_file() {
     let folder = folder();
     let rows = "1,0,red\n".repeat(100_000);
@@ -117,7 +127,7 @@ fn inputs_that_the_library_refuses_are_told_with_row_and_column() {
 #[test]
 fn a_text_where_the_model_has_codes_only_is_refused() {
     let folder = Folder::new();
-    folder.file("model.txt", support::THREE_CLASSES);
+    folder.file("model.txt", crate::support::THREE_CLASSES);
     folder.file("table.csv", "x,kind\n1,apple\n");
     let run = folder.run("predict model.txt --data table.csv");
     says(&run, &["row 1 (line 2), column \"kind\": \"apple\" is not a number", "category codes"]);

@@ -1,0 +1,11 @@
+//! The binary as its users see it: arguments, files and pipes in; text, files and exit codes out.
+
+mod demo;
+#[cfg(unix)]
+mod guide;
+mod inspect;
+mod output;
+mod parquet;
+mod predict;
+mod refusals;
+mod support;
