@@ -124,19 +124,12 @@ impl Source for ParquetTable {
         }
         let count = self.left.min(most);
         for (feature, (&column, reader)) in wanted.iter().zip(&mut self.readers).enumerate() {
-            let name = &self.names[column];
-            let before = self.before;
-            let mut put = |row: usize, cell: Cell<'_>| {
-                let place = || format!("row {}, column {name:?}", before + row as u64 + 1);
-                put(row, feature, cell).map_err(|problem| anyhow!("{}: {problem}", place()))
-            };
             let Column { optional, integers, .. } = self.columns[column];
-            let unsigned = integers == Ok(Integers::Unsigned);
-            let read = read_column(reader, unsigned, optional, count, &mut put)
-                .with_context(|| format!("column {name:?} cannot be read after row {before}"))?;
-            if read != count {
-                bail!("column {name:?} ends at row {}; the file is damaged", before + read as u64);
-            }
+            let part = Part { name: &self.names[column], before: self.before, count, optional };
+            let mut put = |row: usize, cell: Cell<'_>| {
+                put(row, feature, cell).map_err(|problem| anyhow!("{}: {problem}", part.place(row)))
+            };
+            read_column(reader, integers == Ok(Integers::Unsigned), &part, &mut put)?;
         }
         self.left -= count;
         self.chunk = count;
@@ -152,69 +145,85 @@ impl Source for ParquetTable {
     }
 }
 
+/// The part of a column that is in one chunk.
+struct Part<'a> {
+    name: &'a str,
+    /// Rows before it.
+    before: u64,
+    count: usize,
+    optional: bool,
+}
+
+impl Part<'_> {
+    fn place(&self, row: usize) -> String {
+        format!("row {}, column {:?}", self.before + row as u64 + 1, self.name)
+    }
+
+    fn damaged(&self) -> String {
+        format!("column {:?} cannot be read after row {}; the file may be damaged", self.name, self.before)
+    }
+}
+
 type PutCell<'a> = dyn FnMut(usize, Cell<'_>) -> Result<()> + 'a;
 
 fn read_column(
     reader: &mut ColumnReader,
     unsigned: bool,
-    optional: bool,
-    count: usize,
+    part: &Part<'_>,
     put: &mut PutCell<'_>,
-) -> Result<usize> {
+) -> Result<()> {
     use ColumnReader as Reader;
     let number = |value: f64| Ok(Cell::Number(value));
     match reader {
         Reader::BoolColumnReader(reader) => {
-            read(reader, optional, count, put, |&value| number(f64::from(u8::from(value))))
+            read(reader, part, put, |&value| number(f64::from(u8::from(value))))
         }
         Reader::Int32ColumnReader(reader) if unsigned => {
-            read(reader, optional, count, put, |&value| number(f64::from(value as u32)))
+            read(reader, part, put, |&value| number(f64::from(value as u32)))
         }
-        Reader::Int32ColumnReader(reader) => {
-            read(reader, optional, count, put, |&value| number(f64::from(value)))
-        }
+        Reader::Int32ColumnReader(reader) => read(reader, part, put, |&value| number(f64::from(value))),
         Reader::Int64ColumnReader(reader) if unsigned => {
-            read(reader, optional, count, put, |&value| number(value as u64 as f64))
+            read(reader, part, put, |&value| number(value as u64 as f64))
         }
-        Reader::Int64ColumnReader(reader) => {
-            read(reader, optional, count, put, |&value| number(value as f64))
-        }
-        Reader::FloatColumnReader(reader) => {
-            read(reader, optional, count, put, |&value| number(f64::from(value)))
-        }
-        Reader::DoubleColumnReader(reader) => read(reader, optional, count, put, |&value| number(value)),
+        Reader::Int64ColumnReader(reader) => read(reader, part, put, |&value| number(value as f64)),
+        Reader::FloatColumnReader(reader) => read(reader, part, put, |&value| number(f64::from(value))),
+        Reader::DoubleColumnReader(reader) => read(reader, part, put, |&value| number(value)),
         Reader::ByteArrayColumnReader(reader) => {
-            read(reader, optional, count, put, |value| Ok(Cell::Text(str::from_utf8(value.data())?)))
+            read(reader, part, put, |value| Ok(Cell::Text(str::from_utf8(value.data())?)))
         }
-        Reader::FixedLenByteArrayColumnReader(reader) => read(reader, optional, count, put, |value| {
+        Reader::FixedLenByteArrayColumnReader(reader) => read(reader, part, put, |value| {
             let bytes = value.data().try_into().context("a half-precision number has two bytes")?;
             number(half(u16::from_le_bytes(bytes)))
         }),
-        Reader::Int96ColumnReader(_) => bail!("dates are no numbers"),
+        Reader::Int96ColumnReader(_) => bail!("column {:?} holds dates or times", part.name),
     }
 }
 
 fn read<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
-    optional: bool,
-    count: usize,
+    part: &Part<'_>,
     put: &mut PutCell<'_>,
     cell: impl for<'a> Fn(&'a T::T) -> Result<Cell<'a>>,
-) -> Result<usize> {
-    let mut values = Vec::with_capacity(count.min(1 << 16));
+) -> Result<()> {
+    let mut values = Vec::new();
     let mut levels = Vec::new();
-    let (rows, _, _) =
-        guard(|| reader.read_records(count, optional.then_some(&mut levels), None, &mut values))??;
+    let levels_wanted = part.optional.then_some(&mut levels);
+    let (rows, _, _) = guard(|| reader.read_records(part.count, levels_wanted, None, &mut values))
+        .and_then(|read| Ok(read?))
+        .with_context(|| part.damaged())?;
+    if rows != part.count || part.optional && levels.len() != rows {
+        bail!("{}", part.damaged());
+    }
     let mut values = values.iter();
     for row in 0..rows {
-        let present = !optional || levels.get(row).is_some_and(|&level| level > 0);
-        match present.then(|| values.next()) {
-            Some(Some(value)) => put(row, cell(value)?)?,
-            Some(None) => bail!("fewer values than rows; the file is damaged"),
-            None => put(row, Cell::Missing)?,
+        if part.optional && levels[row] == 0 {
+            put(row, Cell::Missing)?;
+        } else {
+            let value = values.next().with_context(|| part.damaged())?;
+            put(row, cell(value).with_context(|| part.place(row))?)?;
         }
     }
-    Ok(rows)
+    Ok(())
 }
 
 /// How a column's whole numbers are read, or what the values are that cannot be read at all.

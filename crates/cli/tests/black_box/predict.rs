@@ -1,6 +1,6 @@
 //! `secateur predict`: scores with every bit, classes, tables as people have them.
 
-use crate::support::{FLOWERS, Folder, Run, THREE_CLASSES, UNNAMED};
+use crate::support::{FLOWERS, Folder, LABELS, Run, THREE_CLASSES, UNNAMED};
 
 fn predict(model: &str, table: &str, flags: &str) -> Run {
     let folder = Folder::new();
@@ -148,4 +148,13 @@ fn csv_is_read_as_people_write_it() {
 #[test]
 fn a_table_without_rows_gives_a_header() {
     assert_eq!(predict(FLOWERS, "length,width,colour\n", "--raw").ok(), "score_0\n");
+}
+
+#[test]
+fn labels_are_quoted_where_csv_needs_it() {
+    let folder = Folder::new();
+    folder.file("model.skops", LABELS);
+    folder.file("table.csv", "a,b\n-1,0\n1,0\n");
+    let run = folder.run("predict model.skops --data table.csv");
+    assert_eq!(run.ok(), "class\nno\n\"yes, please\"\n");
 }

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{FLOWERS, Folder, Run, UNNAMED};
+use crate::support::{FLOWERS, Folder, LABELS, Run};
 
 fn folder() -> Folder {
     let folder = Folder::new();
@@ -116,10 +116,12 @@ fn the_row_of_an_error_counts_from_the_start_of_the_file() {
 #[test]
 fn inputs_that_the_library_refuses_are_told_with_row_and_column() {
     let folder = Folder::new();
-    folder.file("model.json", UNNAMED);
-    for (value, words) in [("inf", "an infinite value"), ("1e39", "a value too large")] {
+    folder.file("model.skops", LABELS);
+    for (value, words) in
+        [("inf", "an infinite value"), ("1e39", "a value too large"), ("", "a missing value")]
+    {
         folder.file("table.csv", format!("a,b\n1,2\n3,{value}\n"));
-        let run = folder.run("predict model.json --data table.csv");
+        let run = folder.run("predict model.skops --data table.csv");
         says(&run, &["table.csv: row 2 (line 3), column \"b\": ", words, "the library does not accept"]);
     }
 }

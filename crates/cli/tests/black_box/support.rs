@@ -10,6 +10,9 @@ pub(crate) const FLOWERS: &str = include_str!("models/flowers.txt");
 pub(crate) const UNNAMED: &str = include_str!("models/unnamed.json");
 /// A number and a category without labels; three classes.
 pub(crate) const THREE_CLASSES: &str = include_str!("models/three-classes.txt");
+/// scikit-learn gradient boosting on two features, with the classes `no` and `yes, please` (see
+/// `models/make.py`). It takes neither missing values nor infinities.
+pub(crate) const LABELS: &[u8] = include_bytes!("models/labels.skops");
 
 /// A new folder, removed at the end.
 pub(crate) struct Folder(tempfile::TempDir);
