@@ -66,7 +66,7 @@ fn accepts(facts: &Facts) -> String {
         (false, false) => ", no infinities, no missing values",
     });
     if let Some(window) = input.zero_window {
-        let _ = write!(text, "; numbers from -{window:e} to {window:e} are read as zero");
+        let _ = write!(text, "; numbers of magnitude up to {window:e} are read as zero");
     }
     if input.zero_branch {
         text.push_str("; zero takes a branch of its own in some splits");
@@ -119,15 +119,16 @@ fn band(facts: &Facts) -> String {
     if score == 0.0 {
         return "0: the sums are exact, every decision is that of exact arithmetic".to_owned();
     }
-    let what = match facts.decision.is_threshold() {
-        true => "of the threshold",
-        false => "between the two highest scores",
-    };
     let probability = match facts.band.probability {
         Some(interval) => format!(" (probabilities from {})", logistic::words(interval)),
         None => String::new(),
     };
-    format!("within {score:.2e} {what}{probability} rounding may decide; elsewhere it cannot")
+    let scores = if facts.decision.is_threshold() {
+        format!("the score is within {score:.2e} of the threshold{probability}")
+    } else {
+        format!("the two highest scores are within {score:.2e} of each other")
+    };
+    format!("where {scores}, rounding may decide; nowhere else")
 }
 
 fn features(text: &mut String, features: &FeatureFacts, all: bool) {

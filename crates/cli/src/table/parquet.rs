@@ -216,7 +216,7 @@ fn read<T: DataType>(
     }
     let mut values = values.iter();
     for row in 0..rows {
-        if part.optional && levels[row] == 0 {
+        if levels.get(row) == Some(&0) {
             put(row, Cell::Missing)?;
         } else {
             let value = values.next().with_context(|| part.damaged())?;
