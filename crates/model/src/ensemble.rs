@@ -217,6 +217,33 @@ impl Ensemble {
         &self.decision
     }
 
+    /// The same model with its columns in the order of these names; `None` where they are not its own
+    /// names, each once.
+    pub fn with_column_order(&self, names: &Features) -> Option<Self> {
+        let places: BTreeMap<&str, u32> =
+            names.names.iter().zip(0..).map(|(name, place)| (name.as_str(), place)).collect();
+        let own = &self.features;
+        if own.count != names.count || own.names.len() != own.len() || places.len() != own.len() {
+            return None;
+        }
+        let new: Vec<FeatureId> = own
+            .names
+            .iter()
+            .map(|name| places.get(name.as_str()).map(|&place| FeatureId(place)))
+            .collect::<Option<_>>()?;
+        let mut seen = vec![false; own.len()];
+        if new.iter().any(|place| std::mem::replace(&mut seen[place.index()], true)) {
+            return None;
+        }
+        let features = Features {
+            count: own.count,
+            names: names.names.clone(),
+            categories: own.categories.iter().map(|(old, c)| (new[old.index()], c.clone())).collect(),
+        };
+        let trees = self.trees.iter().map(|tree| tree.with_features(|old| new[old.index()])).collect();
+        Some(Self { features, trees, ..self.clone() })
+    }
+
     /// Where a split sends a value that the domain has read.
     pub fn goes_left(&self, split: Split<'_>, value: f64) -> bool {
         if value.is_nan() {

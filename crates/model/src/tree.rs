@@ -155,6 +155,17 @@ impl Tree {
         (values.len() == self.values.len()).then(|| Self { values, ..self.clone() })
     }
 
+    /// The same tree with every feature replaced.
+    pub(crate) fn with_features(&self, new: impl Fn(FeatureId) -> FeatureId) -> Self {
+        let mut tree = self.clone();
+        for packed in &mut tree.nodes {
+            if !matches!(packed.kind, Kind::Leaf | Kind::Unused) {
+                packed.feature = new(FeatureId(packed.feature)).0;
+            }
+        }
+        tree
+    }
+
     fn unpack(&self, packed: &Packed) -> Node<'_> {
         let number = f64::from_bits(packed.payload);
         let test = match packed.kind {

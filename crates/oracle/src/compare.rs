@@ -27,6 +27,9 @@ use crate::solve::{Answer, Options, solve};
 use crate::stop::StopReason;
 use crate::system::{Row, System};
 
+/// Rows of data that a counterexample is brought near to.
+const NEAR_ROWS: usize = 64;
+
 /// How near to A's decision boundary the claim reaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Band {
@@ -165,11 +168,7 @@ impl<'a> Comparison<'a> {
         let count = self.classes.len() as u32;
         let mut nodes = 0;
         let open = Mutex::new(None);
-        let judge = Judge {
-            comparison: self,
-            first: Predictor::new(self.first),
-            second: Predictor::new(self.second),
-        };
+        let judge = Judge::new(self);
         let mut stopped = None;
         for winner in (0..count).map(ClassId) {
             for other in (0..count).map(ClassId).filter(|&other| other != winner) {
@@ -180,7 +179,8 @@ impl<'a> Comparison<'a> {
                 match solved.answer {
                     Answer::Proof => {}
                     Answer::Witnesses(found) => {
-                        let counterexample = judge.counterexample(&found[0], winner);
+                        let row = self.atlas.grid().witness(&found[0]);
+                        let counterexample = judge.counterexample(row, winner);
                         let verdict = Verdict::Different(Box::new(counterexample));
                         return Compared { verdict, nodes };
                     }
@@ -198,6 +198,43 @@ impl<'a> Comparison<'a> {
             (None, None) => Verdict::Identical,
         };
         Compared { verdict, nodes }
+    }
+
+    /// Does this row refute the claim? `None` where it does not, or is outside the domain.
+    pub fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
+        Judge::new(self).refuted_by(row)
+    }
+
+    /// Of all rows that refute the claim and mix `example` with one row of `data`, one that has as much of
+    /// that row as could be found; with the row's position and the number of columns that differ from it.
+    pub fn nearest(&self, example: &Counterexample, data: &[f64]) -> Option<(Counterexample, usize, usize)> {
+        let judge = Judge::new(self);
+        let width = example.row.len();
+        let rows = data
+            .chunks_exact(width)
+            .enumerate()
+            .filter(|(_, row)| row.iter().all(|&value| self.atlas.grid().domain().read(value).is_some()));
+        let differ = |a: &[f64], b: &[f64]| a.iter().zip(b).filter(|(a, b)| !same(**a, **b)).count();
+        let mut near: Vec<(usize, usize, &[f64])> =
+            rows.map(|(index, row)| (differ(row, &example.row), index, row)).collect();
+        near.sort_by_key(|&(distance, index, _)| (distance, index));
+        let mut best: Option<(Counterexample, usize, usize)> = None;
+        for (_, index, row) in near.into_iter().take(NEAR_ROWS) {
+            let mut current = example.clone();
+            // Column by column back to the row, as long as the models still differ.
+            for column in 0..width {
+                let mut trial = current.row.clone();
+                if !same(trial[column], row[column]) {
+                    trial[column] = row[column];
+                    current = judge.refuted_by(&trial).unwrap_or(current);
+                }
+            }
+            let distance = differ(&current.row, row);
+            if best.as_ref().is_none_or(|(_, _, least)| distance < *least) {
+                best = Some((current, index, distance));
+            }
+        }
+        best
     }
 
     /// A's lead exceeds the band (in exact arithmetic: the winner wins).
@@ -260,7 +297,26 @@ struct Judge<'a> {
     second: Predictor<'a>,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    fn new(comparison: &'a Comparison<'a>) -> Self {
+        let (first, second) = (Predictor::new(comparison.first), Predictor::new(comparison.second));
+        Self { comparison, first, second }
+    }
+
+    fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
+        let cells = self.comparison.atlas.cells_of(row)?;
+        let winner = exact_class(self.comparison.first, row);
+        let others = (0..self.comparison.classes.len() as u32).map(ClassId).filter(|&class| class != winner);
+        for other in others {
+            if self.comparison.system(winner, other).holds(&cells) {
+                let found = self.counterexample(row.to_vec(), winner);
+                let differ = self.comparison.classes[found.classes[0].index()] != found.classes[1];
+                return differ.then_some(found);
+            }
+        }
+        None
+    }
+
     /// Is a solution of a system a counterexample? One where only the order of addition could make a
     /// difference is noted in `open`.
     fn differs(&self, cells: &[CellId], open: &Mutex<Option<Vec<f64>>>) -> bool {
@@ -285,8 +341,7 @@ impl Judge<'_> {
         [class(&self.first), class(&self.second)]
     }
 
-    fn counterexample(&self, cells: &[CellId], winner: ClassId) -> Counterexample {
-        let row = self.comparison.atlas.grid().witness(cells);
+    fn counterexample(&self, row: Vec<f64>, winner: ClassId) -> Counterexample {
         let library = self.library_classes(&row);
         let in_libraries = self.comparison.classes[library[0].index()] != library[1];
         let scores = [&self.first, &self.second]
@@ -341,6 +396,11 @@ fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, Co
                 .ok_or_else(|| CompareError::ClassLabels { first: label.into_owned() })
         })
         .collect()
+}
+
+/// Equal as inputs: both missing, or equal numbers.
+fn same(a: f64, b: f64) -> bool {
+    a == b || a.is_nan() && b.is_nan()
 }
 
 fn exact(value: f64) -> Exact {

@@ -65,11 +65,7 @@ impl Model {
     }
 
     /// The class label of each row, as the library's `predict`.
-    fn predict<'py>(
-        &self,
-        py: Python<'py>,
-        rows: PyReadonlyArray2<'py, f64>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn predict<'py>(&self, py: Python<'py>, rows: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyAny>> {
         let labels = py.import("numpy")?.call_method1("asarray", (self.classes(py)?,))?;
         labels.call_method1("take", (self.class_indices(py, rows)?,))
     }
