@@ -1,22 +1,59 @@
-//! XGBoost.
+//! XGBoost's JSON and UBJSON, versions 1.7 to 3.4.
+//!
+//! A value goes left iff it is below the threshold, as f32; missing values go where the node says; the
+//! categories that a node lists go right, everything else left. Sums are f32 in the order of the file, from
+//! the intercept on; dart multiplies each leaf by the tree's weight first. Classes are those of
+//! `XGBClassifier`.
+//!
+//! The file's bytes are kept, with the places of the parts that an edit changes: what is written unchanged is
+//! the file itself, and an edit copies all that it does not understand.
+
+mod document;
+mod edit;
+mod fresh;
+mod json;
+mod model;
+mod source;
+mod tree;
+mod ubj;
+mod write;
 
 use std::io;
 
 use secateur_model::Ensemble;
 
-use crate::error::{EditError, FormatError, Place, Problem};
+use crate::error::{EditError, FormatError};
 use crate::{Document, Edit};
+use document::{Contents, Layout};
+use model::{Header, Objective, Version};
+use write::Encoding;
 
-/// A XGBoost model file.
+/// An XGBoost model file.
 #[derive(Clone, Debug)]
 pub struct File {
+    bytes: Vec<u8>,
+    encoding: Encoding,
+    layout: Layout,
+    header: Header,
     ensemble: Ensemble,
 }
 
+/// The newest version whose files were compared with the library itself.
+const NEWEST: Version = Version(3, 4, i64::MAX);
+
+impl File {
+    fn from_bytes(bytes: Vec<u8>) -> Result<Self, FormatError> {
+        let is_ubj = matches!(bytes.as_slice(), [b'{', b'L' | b'l' | b'i' | b'U' | b'I' | b'#' | b'$', ..]);
+        let encoding = if is_ubj { Encoding::Ubj } else { Encoding::Json };
+        let contents = Contents::read(&bytes, encoding)?;
+        let (ensemble, header, layout) = model::build(contents)?;
+        Ok(Self { bytes, encoding, layout, header, ensemble })
+    }
+}
+
 impl Document for File {
-    fn parse(_bytes: &[u8]) -> Result<Self, FormatError> {
-        let what = "XGBoost".to_owned();
-        Err(FormatError::new(Place::File, Problem::Unsupported { what, advice: "it comes next" }))
+    fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        Self::from_bytes(bytes.to_vec())
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -24,18 +61,63 @@ impl Document for File {
     }
 
     fn dialect(&self) -> String {
-        String::new()
+        let Version(major, minor, patch) = self.header.version;
+        let encoding = match self.encoding {
+            Encoding::Json => "JSON",
+            Encoding::Ubj => "UBJSON",
+        };
+        format!("XGBoost {major}.{minor}.{patch}, {encoding}")
     }
 
     fn notes(&self) -> Vec<String> {
-        Vec::new()
+        let header = &self.header;
+        let mut notes = Vec::new();
+        let all = header.tree_info.len();
+        if header.used_trees < all {
+            notes.push(format!(
+                "The file names a best round (early stopping): as in XGBClassifier only the first {} of its {all} \
+                 trees count. Booster.predict would use all of them.",
+                header.used_trees
+            ));
+        }
+        if header.dart && header.version < Version(3, 3, 0) {
+            notes.push(
+                "Scores are those of Booster.predict on a DMatrix. With dart models, inplace_predict of XGBoost \
+                 up to 3.2 (and so XGBClassifier there) rounds differently in the last bits."
+                    .to_owned(),
+            );
+        }
+        if header.objective == Objective::LogitRaw {
+            notes.push(
+                "binary:logitraw: as in XGBClassifier, class 1 is a raw score above 0.5, not above 0."
+                    .to_owned(),
+            );
+        }
+        if header.objective == Objective::Softprob && self.ensemble.group_count() == 2 {
+            notes.push(
+                "multi:softprob with two classes: the class is the more probable one; XGBClassifier itself answers \
+                 with a table of labels here."
+                    .to_owned(),
+            );
+        }
+        if header.vector_leaves && !header.leaf_weights {
+            notes.push(
+                "Trees with vector leaves as XGBoost up to 3.1 writes them: later versions load the file and crash."
+                    .to_owned(),
+            );
+        }
+        if header.version > NEWEST {
+            notes.push("The file is of a newer version of XGBoost than those it was tested with.".to_owned());
+        }
+        notes
     }
 
-    fn write(&self, _out: &mut dyn io::Write) -> io::Result<()> {
-        Ok(())
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(&self.bytes)
     }
 
-    fn edit(&self, _edit: &Edit) -> Result<Self, EditError> {
-        Ok(self.clone())
+    fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
+        let bytes = edit::edited_bytes(self, edit)?;
+        Self::from_bytes(bytes).map_err(|error| EditError::ReadBack { reason: error.to_string() })
     }
 }

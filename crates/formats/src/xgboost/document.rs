@@ -1,0 +1,355 @@
+//! The walk over a whole file: what the model needs is taken, what an edit will change is remembered by its
+//! place, everything else is checked and passed over.
+
+use std::collections::BTreeSet;
+
+use secateur_model::TreeBuilder;
+
+use super::json::Json;
+use super::source::{EndPosition, Source, Span};
+use super::tree::TreeFields;
+use super::ubj::Ubj;
+use super::write::Encoding;
+use crate::error::{FormatError, Place, Problem};
+
+/// Where the parts of the file stand that an edit changes.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    pub(super) attributes: Span,
+    /// Each attribute's key and value.
+    pub(super) attribute_entries: Vec<(String, Span)>,
+    pub(super) base_score: Span,
+    pub(super) num_trees: Span,
+    pub(super) iteration_indptr: Option<Span>,
+    /// Where the key of `tree_info` begins.
+    pub(super) tree_info_key: usize,
+    pub(super) tree_info: Span,
+    pub(super) weight_drop: Option<Span>,
+    pub(super) trees: Span,
+    /// The object of each tree.
+    pub(super) tree_objects: Vec<Span>,
+}
+
+/// A value and the bytes it was read from.
+#[derive(Debug)]
+struct Found<T> {
+    span: Span,
+    value: T,
+}
+
+/// The names of a column's categories.
+#[derive(Debug, Default)]
+pub(super) struct CategoryNames {
+    offsets: Option<Vec<i64>>,
+    values: Vec<i64>,
+}
+
+impl CategoryNames {
+    /// The text of code 0, 1, ...; `None` where the dictionary does not fit together.
+    pub(super) fn labels(&self) -> Option<Vec<String>> {
+        let Some(offsets) = &self.offsets else {
+            return Some(self.values.iter().map(i64::to_string).collect());
+        };
+        // The bytes of text are stored as signed numbers.
+        let bytes: Vec<u8> = self.values.iter().map(|&value| value as u8).collect();
+        let label = |ends: &[i64]| {
+            let range = usize::try_from(ends[0]).ok()?..usize::try_from(ends[1]).ok()?;
+            String::from_utf8(bytes.get(range)?.to_vec()).ok()
+        };
+        // Offsets that go back would repeat the text without end.
+        if !offsets.is_sorted() {
+            return None;
+        }
+        offsets.windows(2).map(label).collect()
+    }
+}
+
+/// What a file holds.
+#[derive(Debug)]
+pub(super) struct Contents {
+    pub(super) layout: Layout,
+    pub(super) version: Option<Vec<i64>>,
+    pub(super) best_iteration: Option<String>,
+    pub(super) feature_names: Vec<String>,
+    pub(super) feature_types: Vec<String>,
+    pub(super) category_names: Vec<CategoryNames>,
+    pub(super) booster: String,
+    pub(super) objective: String,
+    pub(super) objective_num_class: Option<String>,
+    pub(super) base_score: String,
+    pub(super) num_class: Option<String>,
+    pub(super) num_feature: Option<String>,
+    pub(super) num_target: Option<String>,
+    pub(super) num_trees: String,
+    pub(super) num_parallel_tree: Option<String>,
+    pub(super) tree_info: Vec<i64>,
+    pub(super) iteration_indptr: Option<Vec<i64>>,
+    pub(super) weights: Option<Vec<f32>>,
+    /// The trees, each with the numbers in a leaf if there are several.
+    pub(super) trees: Vec<(TreeBuilder, Option<usize>)>,
+    /// The trees keep their leaf vectors in `leaf_weights` (3.2 on) rather than in `base_weights`.
+    pub(super) leaf_weights: bool,
+    /// Features that some split looks up in categories.
+    pub(super) categorical: BTreeSet<u32>,
+}
+
+impl Contents {
+    pub(super) fn read(bytes: &[u8], encoding: Encoding) -> Result<Self, FormatError> {
+        match encoding {
+            Encoding::Json => Collector::default().read(Json::new(bytes)),
+            Encoding::Ubj => Collector::default().read(Ubj::new(bytes)),
+        }
+    }
+}
+
+/// The contents while they are found, in whatever order the file has them.
+#[derive(Debug, Default)]
+struct Collector {
+    version: Option<Vec<i64>>,
+    attributes: Option<Found<Vec<(String, Span)>>>,
+    best_iteration: Option<String>,
+    feature_names: Vec<String>,
+    feature_types: Vec<String>,
+    category_names: Vec<CategoryNames>,
+    booster: Option<String>,
+    objective: Option<String>,
+    objective_num_class: Option<String>,
+    base_score: Option<Found<String>>,
+    num_class: Option<String>,
+    num_feature: Option<String>,
+    num_target: Option<String>,
+    num_trees: Option<Found<String>>,
+    num_parallel_tree: Option<String>,
+    tree_info_key: usize,
+    tree_info: Option<Found<Vec<i64>>>,
+    iteration_indptr: Option<Found<Vec<i64>>>,
+    weight_drop: Option<Found<Vec<f32>>>,
+    tree_objects: Option<Found<Vec<Span>>>,
+    trees: Vec<(TreeBuilder, Option<usize>)>,
+    leaf_weights: bool,
+    categorical: BTreeSet<u32>,
+}
+
+impl Collector {
+    fn read<'a, S: Source<'a> + EndPosition>(mut self, mut source: S) -> Result<Contents, FormatError> {
+        source.object(&mut |source, key, _| match key {
+            "learner" => self.learner(source),
+            "version" => {
+                let mut parts = Vec::new();
+                source.integers(&mut parts)?;
+                self.version = Some(parts);
+                Ok(())
+            }
+            _ => source.skip(),
+        })?;
+        source.end()?;
+        self.contents()
+    }
+
+    fn learner<'a, S: Source<'a> + EndPosition>(&mut self, source: &mut S) -> Result<(), FormatError> {
+        source.object(&mut |source, key, _| match key {
+            "attributes" => self.attributes(source),
+            "feature_names" => strings(source, &mut self.feature_names),
+            "feature_types" => strings(source, &mut self.feature_types),
+            "gradient_booster" => self.booster(source, true),
+            "learner_model_param" => source.object(&mut |source, key, _| {
+                match key {
+                    "base_score" => self.base_score = Some(text(source)?),
+                    "num_class" => self.num_class = Some(text(source)?.value),
+                    "num_feature" => self.num_feature = Some(text(source)?.value),
+                    "num_target" => self.num_target = Some(text(source)?.value),
+                    _ => source.skip()?,
+                }
+                Ok(())
+            }),
+            "objective" => source.object(&mut |source, key, _| match key {
+                "name" => {
+                    self.objective = Some(text(source)?.value);
+                    Ok(())
+                }
+                "softmax_multiclass_param" => source.object(&mut |source, key, _| match key {
+                    "num_class" => {
+                        self.objective_num_class = Some(text(source)?.value);
+                        Ok(())
+                    }
+                    _ => source.skip(),
+                }),
+                _ => source.skip(),
+            }),
+            _ => source.skip(),
+        })
+    }
+
+    fn attributes<'a, S: Source<'a> + EndPosition>(&mut self, source: &mut S) -> Result<(), FormatError> {
+        let mut value = Vec::new();
+        let (span, ()) = source.span(|source| {
+            source.object(&mut |source, key, start| {
+                let text = source.string()?;
+                if key == "best_iteration" {
+                    self.best_iteration = Some(text.into_owned());
+                }
+                value.push((key.to_owned(), Span { start, end: source.end_position() }));
+                Ok(())
+            })
+        })?;
+        self.attributes = Some(Found { span, value });
+        Ok(())
+    }
+
+    /// `outer` is the booster of the learner; dart up to 3.2 has another one inside.
+    fn booster<'a, S: Source<'a> + EndPosition>(
+        &mut self,
+        source: &mut S,
+        outer: bool,
+    ) -> Result<(), FormatError> {
+        source.object(&mut |source, key, _| match key {
+            "name" if outer => {
+                self.booster = Some(text(source)?.value);
+                Ok(())
+            }
+            "gbtree" if outer => self.booster(source, false),
+            "model" => self.model(source),
+            "weight_drop" if outer => self.weight_drop(source),
+            _ => source.skip(),
+        })
+    }
+
+    fn model<'a, S: Source<'a> + EndPosition>(&mut self, source: &mut S) -> Result<(), FormatError> {
+        source.object(&mut |source, key, start| match key {
+            "cats" => source.object(&mut |source, key, _| match key {
+                "enc" => self.category_names(source),
+                _ => source.skip(),
+            }),
+            "gbtree_model_param" => source.object(&mut |source, key, _| {
+                match key {
+                    "num_trees" => self.num_trees = Some(text(source)?),
+                    "num_parallel_tree" => self.num_parallel_tree = Some(text(source)?.value),
+                    _ => source.skip()?,
+                }
+                Ok(())
+            }),
+            "iteration_indptr" => {
+                self.iteration_indptr = Some(integers(source)?);
+                Ok(())
+            }
+            "tree_info" => {
+                self.tree_info_key = start;
+                self.tree_info = Some(integers(source)?);
+                Ok(())
+            }
+            "weight_drop" => self.weight_drop(source),
+            "trees" => self.trees(source),
+            _ => source.skip(),
+        })
+    }
+
+    fn weight_drop<'a, S: Source<'a> + EndPosition>(&mut self, source: &mut S) -> Result<(), FormatError> {
+        let mut value = Vec::new();
+        let (span, ()) = source.span(|source| source.floats(&mut value))?;
+        if self.weight_drop.replace(Found { span, value }).is_some() {
+            let place = Place::Byte(span.start as u64);
+            return Err(FormatError::new(place, Problem::DuplicateKey { key: "weight_drop".to_owned() }));
+        }
+        Ok(())
+    }
+
+    fn category_names<'a, S: Source<'a> + EndPosition>(&mut self, source: &mut S) -> Result<(), FormatError> {
+        source.array(&mut |source| {
+            let mut names = CategoryNames::default();
+            source.object(&mut |source, key, _| match key {
+                "offsets" => source.integers(names.offsets.insert(Vec::new())),
+                "values" => source.integers(&mut names.values),
+                _ => source.skip(),
+            })?;
+            self.category_names.push(names);
+            Ok(())
+        })
+    }
+
+    fn trees<'a, S: Source<'a> + EndPosition>(&mut self, source: &mut S) -> Result<(), FormatError> {
+        let mut fields = TreeFields::default();
+        let mut objects = Vec::new();
+        let (span, ()) = source.span(|source| {
+            source.array(&mut |source| {
+                objects.push(fields.read(source, objects.len())?);
+                let tree = fields.builder(&mut self.categorical)?;
+                self.leaf_weights |= fields.has_leaf_weights();
+                self.trees.push((tree, fields.vector()));
+                Ok(())
+            })
+        })?;
+        self.tree_objects = Some(Found { span, value: objects });
+        Ok(())
+    }
+
+    fn contents(self) -> Result<Contents, FormatError> {
+        // Which booster and objective come first: other fields are missing where these are not supported.
+        let booster = required(self.booster, "learner.gradient_booster.name")?;
+        super::model::check_booster(&booster)?;
+        let objective = required(self.objective, "learner.objective.name")?;
+        super::model::check_objective(&objective)?;
+        let attributes = required(self.attributes, "learner.attributes")?;
+        let base_score = required(self.base_score, "learner.learner_model_param.base_score")?;
+        let model = "learner.gradient_booster.model";
+        let num_trees = required(self.num_trees, &format!("{model}.gbtree_model_param.num_trees"))?;
+        let tree_info = required(self.tree_info, &format!("{model}.tree_info"))?;
+        let trees = required(self.tree_objects, &format!("{model}.trees"))?;
+        let layout = Layout {
+            attributes: attributes.span,
+            attribute_entries: attributes.value,
+            base_score: base_score.span,
+            num_trees: num_trees.span,
+            iteration_indptr: self.iteration_indptr.as_ref().map(|found| found.span),
+            tree_info_key: self.tree_info_key,
+            tree_info: tree_info.span,
+            weight_drop: self.weight_drop.as_ref().map(|found| found.span),
+            trees: trees.span,
+            tree_objects: trees.value,
+        };
+        Ok(Contents {
+            layout,
+            version: self.version,
+            best_iteration: self.best_iteration,
+            feature_names: self.feature_names,
+            feature_types: self.feature_types,
+            category_names: self.category_names,
+            booster,
+            objective,
+            objective_num_class: self.objective_num_class,
+            base_score: base_score.value,
+            num_class: self.num_class,
+            num_feature: self.num_feature,
+            num_target: self.num_target,
+            num_trees: num_trees.value,
+            num_parallel_tree: self.num_parallel_tree,
+            tree_info: tree_info.value,
+            iteration_indptr: self.iteration_indptr.map(|found| found.value),
+            weights: self.weight_drop.map(|found| found.value),
+            trees: self.trees,
+            leaf_weights: self.leaf_weights,
+            categorical: self.categorical,
+        })
+    }
+}
+
+fn required<T>(found: Option<T>, path: &str) -> Result<T, FormatError> {
+    found.ok_or_else(|| FormatError::new(Place::Field(path.to_owned()), Problem::Missing))
+}
+
+fn text<'a, S: Source<'a> + EndPosition>(source: &mut S) -> Result<Found<String>, FormatError> {
+    let (span, value) = source.span(S::string)?;
+    Ok(Found { span, value: value.into_owned() })
+}
+
+fn integers<'a, S: Source<'a> + EndPosition>(source: &mut S) -> Result<Found<Vec<i64>>, FormatError> {
+    let mut value = Vec::new();
+    let (span, ()) = source.span(|source| source.integers(&mut value))?;
+    Ok(Found { span, value })
+}
+
+fn strings<'a, S: Source<'a>>(source: &mut S, out: &mut Vec<String>) -> Result<(), FormatError> {
+    source.array(&mut |source| {
+        out.push(source.string()?.into_owned());
+        Ok(())
+    })
+}

@@ -1,0 +1,114 @@
+//! What the readers of the two encodings have in common: a walk over a document whose values are taken
+//! where they stand, without a tree of all of them in memory.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::error::{FormatError, Place, Problem};
+
+/// The bytes of one value in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Span {
+    pub(super) fn of(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.start..self.end]
+    }
+}
+
+/// Deeper nesting than any model file has.
+const MAX_DEPTH: usize = 64;
+
+/// Called with a key and the position where it begins, before the reader takes the value.
+pub(super) type Entry<'v, S> = dyn FnMut(&mut S, &str, usize) -> Result<(), FormatError> + 'v;
+
+/// Called before the reader takes each element.
+pub(super) type Element<'v, S> = dyn FnMut(&mut S) -> Result<(), FormatError> + 'v;
+
+/// A reader that stands before a value. Each method takes one value of the kind it names, or fails and
+/// says where.
+pub(super) trait Source<'a>: Sized {
+    /// Where the next value begins.
+    fn position(&mut self) -> usize;
+    /// Stands before the value that begins there.
+    fn seek(&mut self, position: usize);
+    /// An object, no key twice.
+    fn object(&mut self, visit: &mut Entry<'_, Self>) -> Result<(), FormatError>;
+    /// An array of anything.
+    fn array(&mut self, visit: &mut Element<'_, Self>) -> Result<(), FormatError>;
+    fn string(&mut self) -> Result<Cow<'a, str>, FormatError>;
+    fn integer(&mut self) -> Result<i64, FormatError>;
+    /// An array of integers, appended to `out`.
+    fn integers<T: TryFrom<i64>>(&mut self, out: &mut Vec<T>) -> Result<(), FormatError>;
+    /// An array of floats, appended to `out`.
+    fn floats(&mut self, out: &mut Vec<f32>) -> Result<(), FormatError>;
+    /// An array of floats; only its length is taken.
+    fn count_floats(&mut self) -> Result<usize, FormatError>;
+    /// Any value, checked and passed over.
+    fn skip(&mut self) -> Result<(), FormatError>;
+    /// Nothing but the end of the file may follow.
+    fn end(&mut self) -> Result<(), FormatError>;
+
+    /// Takes a value with `take` and tells which bytes it was.
+    fn span<T>(
+        &mut self,
+        take: impl FnOnce(&mut Self) -> Result<T, FormatError>,
+    ) -> Result<(Span, T), FormatError>
+    where
+        Self: EndPosition,
+    {
+        let start = self.position();
+        let value = take(self)?;
+        Ok((Span { start, end: self.end_position() }, value))
+    }
+}
+
+/// Where the value that was taken last ended.
+pub(super) trait EndPosition {
+    fn end_position(&self) -> usize;
+}
+
+/// An error at a byte.
+pub(super) fn fail<T>(at: usize, problem: Problem) -> Result<T, FormatError> {
+    Err(FormatError::new(Place::Byte(at as u64), problem))
+}
+
+/// One level deeper.
+pub(super) fn deeper(depth: &mut usize, at: usize) -> Result<(), FormatError> {
+    *depth += 1;
+    if *depth > MAX_DEPTH { fail(at, Problem::TooDeep { limit: MAX_DEPTH }) } else { Ok(()) }
+}
+
+/// An integer of the type that the field has.
+pub(super) fn narrow<T: TryFrom<i64>>(value: i64, at: usize) -> Result<T, FormatError> {
+    T::try_from(value).or_else(|_| {
+        fail(at, Problem::Value { found: value.to_string(), expected: "in the range of this field" })
+    })
+}
+
+/// The keys of one object so far.
+#[derive(Default)]
+pub(super) struct Keys<'a> {
+    few: Vec<Cow<'a, str>>,
+    many: HashSet<Cow<'a, str>>,
+}
+
+impl<'a> Keys<'a> {
+    /// Up to here a walk over the list is faster than hashing.
+    const FEW: usize = 24;
+
+    pub(super) fn add(&mut self, key: Cow<'a, str>, at: usize) -> Result<(), FormatError> {
+        if self.few.contains(&key) || self.many.contains(&key) {
+            return fail(at, Problem::DuplicateKey { key: key.into_owned() });
+        }
+        if self.few.len() < Self::FEW {
+            self.few.push(key);
+        } else {
+            self.many.insert(key);
+        }
+        Ok(())
+    }
+}
