@@ -135,8 +135,27 @@ pub(super) fn json_float(value: f32) -> String {
     match value {
         _ if value.is_nan() => "NaN".to_owned(),
         _ if value.is_infinite() => if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned(),
-        _ => format!("{value:E}"),
+        _ => {
+            let shortest = format!("{value:E}");
+            even_of_two(&shortest, value).unwrap_or(shortest)
+        }
     }
+}
+
+/// Where the value lies in the very middle of two shortest texts, Rust takes the upper one and the library
+/// the even one; that text, if it is another.
+fn even_of_two(shortest: &str, value: f32) -> Option<String> {
+    let (digits, exponent) = shortest.split_once('E')?;
+    let last = digits.bytes().last().filter(|digit| digit % 2 == 1)?;
+    let lower = format!("{}{}", &digits[..digits.len() - 1], char::from(last - 1));
+    let candidate = format!("{lower}E{exponent}");
+    if candidate.parse() != Ok(value) {
+        return None;
+    }
+    // More digits than any f32 has: the exact value.
+    let exact = format!("{value:.120E}");
+    let rest = exact.strip_prefix(&lower)?.split_once('E')?.0;
+    (rest.starts_with('5') && rest[1..].bytes().all(|digit| digit == b'0')).then_some(candidate)
 }
 
 fn count(length: usize, out: &mut Vec<u8>) {
@@ -172,6 +191,10 @@ mod tests {
         }
         assert_eq!(json_float(f32::from_bits(1)), "1E-45");
         assert_eq!(json_float(f32::MAX), "3.4028235E38");
+        // In the middle of two texts.
+        assert_eq!(json_float(-2_089_203.25), "-2.0892032E6");
+        assert_eq!(json_float(2_961_869.25), "2.9618692E6");
+        assert_eq!(json_float(2_089_203.75), "2.0892038E6");
         assert_eq!(json_float(f32::NAN), "NaN");
         assert_eq!(json_float(f32::NEG_INFINITY), "-Infinity");
     }
