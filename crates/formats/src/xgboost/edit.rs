@@ -33,7 +33,7 @@ enum Change {
     /// Other values in the leaves, in the order of the leaf ids.
     Leaves(Vec<f32>),
     /// Everything that makes up a tree.
-    Tree(FreshTree),
+    Tree(Box<FreshTree>),
 }
 
 /// The bytes of the edited file.
@@ -60,7 +60,8 @@ fn new_tree(file: &File, edit: &TreeEdit) -> Result<NewTree, EditError> {
         (_, None) => (Change::None, weights.map_or(1.0, |weights| weights[index])),
         (TreeEdit::Replace { with, .. }, Some(leaves)) => {
             let fresh = fresh_tree(file, with, &leaves);
-            (Change::Tree(fresh.map_err(|what| EditError::TreeContent { tree, what })?), 1.0)
+            let fresh = fresh.map_err(|what| EditError::TreeContent { tree, what })?;
+            (Change::Tree(Box::new(fresh)), 1.0)
         }
         (_, Some(leaves)) => (Change::Leaves(leaves.into_iter().map(|leaf| leaf as f32).collect()), 1.0),
     };
@@ -76,7 +77,7 @@ fn fresh_tree(file: &File, tree: &Tree, leaves: &[f64]) -> Result<FreshTree, &'s
 /// A tree with one leaf, at the head of the file.
 fn constant_tree(file: &File, group: u32, values: Vec<f32>) -> NewTree {
     let fresh = FreshTree::constant(&values, file.header.vector_leaves, file.header.leaf_weights);
-    NewTree { pattern: 0, change: Change::Tree(fresh), group, round: 0, weight: 1.0 }
+    NewTree { pattern: 0, change: Change::Tree(Box::new(fresh)), group, round: 0, weight: 1.0 }
 }
 
 /// The new text of `base_score` if it changes, and the trees that hold what it cannot.

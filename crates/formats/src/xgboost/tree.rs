@@ -188,12 +188,13 @@ impl TreeFields {
                 _ => source.skip(),
             })
         })?;
-        if self.vector.is_some() && !self.has_leaf_weights() {
-            if let Some(weights) = self.span(Field::BaseWeights) {
-                source.seek(weights.start);
-                source.floats(&mut self.base_weights)?;
-                source.seek(span.end);
-            }
+        if self.vector.is_some()
+            && !self.has_leaf_weights()
+            && let Some(weights) = self.span(Field::BaseWeights)
+        {
+            source.seek(weights.start);
+            source.floats(&mut self.base_weights)?;
+            source.seek(span.end);
         }
         self.check_lengths()?;
         Ok(span)
@@ -323,7 +324,7 @@ impl TreeFields {
             return self.fail(field, Problem::Missing);
         }
         let vector = self.vector.unwrap_or(1);
-        let all = self.nodes.checked_mul(vector).unwrap_or(usize::MAX);
+        let all = self.nodes.saturating_mul(vector);
         // (field, its length, the length it must have, may it be missing)
         let vector_leaves = self.vector.is_some();
         let lengths = [

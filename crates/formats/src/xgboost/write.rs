@@ -192,9 +192,9 @@ mod tests {
         assert_eq!(json_float(f32::from_bits(1)), "1E-45");
         assert_eq!(json_float(f32::MAX), "3.4028235E38");
         // In the middle of two texts.
-        assert_eq!(json_float(-2_089_203.25), "-2.0892032E6");
-        assert_eq!(json_float(2_961_869.25), "2.9618692E6");
-        assert_eq!(json_float(2_089_203.75), "2.0892038E6");
+        assert_eq!(json_float(-(8_356_813.0 / 4.0)), "-2.0892032E6");
+        assert_eq!(json_float(11_847_477.0 / 4.0), "2.9618692E6");
+        assert_eq!(json_float(8_356_815.0 / 4.0), "2.0892038E6");
         assert_eq!(json_float(f32::NAN), "NaN");
         assert_eq!(json_float(f32::NEG_INFINITY), "-Infinity");
     }
