@@ -20,9 +20,8 @@ pub(super) struct Layout {
     pub(super) attribute_entries: Vec<(String, Span)>,
     pub(super) base_score: Span,
     pub(super) num_trees: Span,
+    pub(super) num_parallel_tree: Option<Span>,
     pub(super) iteration_indptr: Option<Span>,
-    /// Where the key of `tree_info` begins.
-    pub(super) tree_info_key: usize,
     pub(super) tree_info: Span,
     pub(super) weight_drop: Option<Span>,
     pub(super) trees: Span,
@@ -119,8 +118,7 @@ struct Collector {
     num_feature: Option<String>,
     num_target: Option<String>,
     num_trees: Option<Found<String>>,
-    num_parallel_tree: Option<String>,
-    tree_info_key: usize,
+    num_parallel_tree: Option<Found<String>>,
     tree_info: Option<Found<Vec<i64>>>,
     iteration_indptr: Option<Found<Vec<i64>>>,
     weight_drop: Option<Found<Vec<f32>>>,
@@ -215,7 +213,7 @@ impl Collector {
     }
 
     fn model<'a, S: Source<'a> + EndPosition>(&mut self, source: &mut S) -> Result<(), FormatError> {
-        source.object(&mut |source, key, start| match key {
+        source.object(&mut |source, key, _| match key {
             "cats" => source.object(&mut |source, key, _| match key {
                 "enc" => self.category_names(source),
                 _ => source.skip(),
@@ -223,7 +221,7 @@ impl Collector {
             "gbtree_model_param" => source.object(&mut |source, key, _| {
                 match key {
                     "num_trees" => self.num_trees = Some(text(source)?),
-                    "num_parallel_tree" => self.num_parallel_tree = Some(text(source)?.value),
+                    "num_parallel_tree" => self.num_parallel_tree = Some(text(source)?),
                     _ => source.skip()?,
                 }
                 Ok(())
@@ -233,7 +231,6 @@ impl Collector {
                 Ok(())
             }
             "tree_info" => {
-                self.tree_info_key = start;
                 self.tree_info = Some(integers(source)?);
                 Ok(())
             }
@@ -299,8 +296,8 @@ impl Collector {
             attribute_entries: attributes.value,
             base_score: base_score.span,
             num_trees: num_trees.span,
+            num_parallel_tree: self.num_parallel_tree.as_ref().map(|found| found.span),
             iteration_indptr: self.iteration_indptr.as_ref().map(|found| found.span),
-            tree_info_key: self.tree_info_key,
             tree_info: tree_info.span,
             weight_drop: self.weight_drop.as_ref().map(|found| found.span),
             trees: trees.span,
@@ -321,7 +318,7 @@ impl Collector {
             num_feature: self.num_feature,
             num_target: self.num_target,
             num_trees: num_trees.value,
-            num_parallel_tree: self.num_parallel_tree,
+            num_parallel_tree: self.num_parallel_tree.map(|found| found.value),
             tree_info: tree_info.value,
             iteration_indptr: self.iteration_indptr.map(|found| found.value),
             weights: self.weight_drop.map(|found| found.value),

@@ -1,7 +1,7 @@
 //! An edit of a file: the bytes of every changed value are written anew, all others are copied.
 //!
 //! Rules of the format that are kept here: trees are numbered by position; `num_trees`, `tree_info`,
-//! `iteration_indptr` and `weight_drop` stay in step; a best round is forgotten with the trees behind it;
+//! `iteration_indptr` and `weight_drop` stay in step; without `iteration_indptr` there are whole rounds; a best round is forgotten with the trees behind it;
 //! there is always a tree, because a logistic model without one loses the logit of its intercept.
 
 use secateur_model::{Ensemble, NumberType, Tree};
@@ -46,6 +46,15 @@ pub(super) fn edited_bytes(file: &File, edit: &Edit) -> Result<Vec<u8>, EditErro
     if trees.is_empty() {
         let values = if file.header.vector_leaves { file.ensemble.group_count() } else { 1 };
         trees.push(constant_tree(file, 0, vec![0.0; values]));
+    }
+    // Where rounds are derived, 1.7 predicts with whole ones only and later versions refuse others.
+    if file.header.derived_round.is_some() && !file.header.vector_leaves {
+        let last = trees.iter().map(|tree| tree.round).max().unwrap_or(0);
+        while !trees.len().is_multiple_of(file.ensemble.group_count()) {
+            let mut padding = constant_tree(file, 0, vec![0.0]);
+            padding.round = last;
+            trees.push(padding);
+        }
     }
     let writer = Writer { file, fields: TreeFields::default(), out: Vec::with_capacity(file.bytes.len()) };
     Ok(writer.write(base_score.as_deref(), &trees))
@@ -133,7 +142,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write(mut self, base_score: Option<&str>, trees: &[NewTree]) -> Vec<u8> {
-        let Layout { attributes, tree_info, tree_info_key, num_trees, .. } = self.file.layout;
+        let Layout { attributes, tree_info, num_trees, .. } = self.file.layout;
         let bytes = &self.file.bytes;
         let encoding = self.file.encoding;
         // Each part that changes, and what is written in its place.
@@ -151,24 +160,16 @@ impl Writer<'_> {
         let groups: Vec<i64> = trees.iter().map(|tree| i64::from(tree.group)).collect();
         let style = Elements::like(bytes, tree_info);
         parts.push((tree_info, Box::new(move |w| encoding.integers(&groups, style, &mut w.out))));
-        let rounds = round_starts(trees);
-        match self.file.layout.iteration_indptr {
-            Some(span) => {
-                let style = Elements::like(bytes, span);
-                parts.push((span, Box::new(move |w| encoding.integers(&rounds, style, &mut w.out))));
-            }
-            // Files of 1.7 have none; newer versions would derive rounds that need not fit any more.
-            None => {
-                let before = Span { start: tree_info_key, end: tree_info_key };
-                parts.push((
-                    before,
-                    Box::new(move |writer| {
-                        encoding.key("iteration_indptr", &mut writer.out);
-                        encoding.integers(&rounds, Elements::Tagged, &mut writer.out);
-                        encoding.separator(&mut writer.out);
-                    }),
-                ));
-            }
+        if let Some(span) = self.file.layout.iteration_indptr {
+            let rounds = round_starts(trees);
+            let style = Elements::like(bytes, span);
+            parts.push((span, Box::new(move |w| encoding.integers(&rounds, style, &mut w.out))));
+        }
+        if let (Some(round), Some(span)) =
+            (self.file.header.derived_round, self.file.layout.num_parallel_tree)
+            && !trees.len().is_multiple_of(round)
+        {
+            parts.push((span, Box::new(|writer| encoding.plain_string("1", &mut writer.out))));
         }
         if let (Some(span), Some(_)) = (self.file.layout.weight_drop, &self.file.header.weights) {
             let weights: Vec<f32> = trees.iter().map(|tree| tree.weight).collect();

@@ -21,6 +21,8 @@ pub(super) struct Header {
     pub(super) leaf_weights: bool,
     /// The first tree of each round and the number of all trees.
     pub(super) rounds: Vec<usize>,
+    /// How many trees a round has, where the file does not say but lets the library derive it.
+    pub(super) derived_round: Option<usize>,
     /// How many of the trees the classifier uses.
     pub(super) used_trees: usize,
     pub(super) tree_info: Vec<u32>,
@@ -36,6 +38,11 @@ impl Version {
     /// `base_score` is a list, with a number for each class.
     pub(super) fn has_vector_base_score(self) -> bool {
         self >= Self(3, 1, 0)
+    }
+
+    /// The file's list of rounds counts.
+    fn has_rounds(self) -> bool {
+        self >= Self(2, 0, 0)
     }
 
     /// A probability as intercept is moved away from 0 and 1.
@@ -192,7 +199,8 @@ fn header(contents: &Contents, vectors: &[Option<usize>]) -> Result<Header, Form
     {
         return Err(wrong_length("learner.gradient_booster weight_drop", count, weights.len()));
     }
-    let rounds = rounds(contents, if vector_leaves { 1 } else { groups }, count)?;
+    let derived_round = derived_round(contents, version, if vector_leaves { 1 } else { groups }, count)?;
+    let rounds = rounds(contents, derived_round, count)?;
     let used_trees = used_trees(contents.best_iteration.as_deref(), &rounds)?;
     let dart = contents.booster == "dart" || weights.is_some();
     let leaf_weights = contents.leaf_weights;
@@ -203,6 +211,7 @@ fn header(contents: &Contents, vectors: &[Option<usize>]) -> Result<Header, Form
         vector_leaves,
         leaf_weights,
         rounds,
+        derived_round,
         used_trees,
         tree_info,
         weights,
@@ -257,25 +266,45 @@ fn groups(contents: &Contents, objective: Objective) -> Result<usize, FormatErro
     }
 }
 
-/// The first tree of each round, and the number of trees.
-fn rounds(contents: &Contents, groups: usize, trees: usize) -> Result<Vec<usize>, FormatError> {
-    if let Some(found) = &contents.iteration_indptr {
-        let path = format!("{MODEL}.iteration_indptr");
-        let fits = found.first() == Some(&0) && found.last() == Some(&(trees as i64)) && found.is_sorted();
-        return match fits {
-            true => Ok(found.iter().map(|&tree| tree as usize).collect()),
-            false => {
-                let expected = "a list of tree numbers that rises from 0 to the number of trees";
-                Err(wrong(&path, format!("the list of {} numbers", found.len()), expected))
-            }
-        };
+/// How many trees each round has, where that is derived: 1.7 knows no list of rounds, later versions do
+/// without one.
+fn derived_round(
+    contents: &Contents,
+    version: Version,
+    groups: usize,
+    trees: usize,
+) -> Result<Option<usize>, FormatError> {
+    if contents.iteration_indptr.is_some() && version.has_rounds() {
+        return Ok(None);
     }
     let path = format!("{MODEL}.gbtree_model_param.num_parallel_tree");
     let parallel = contents.num_parallel_tree.as_deref().map_or(Ok(1), |text| number(text, &path))?;
-    let step = usize::try_from(parallel).ok().and_then(|parallel| parallel.checked_mul(groups));
-    match step {
-        Some(step) if step > 0 => Ok((0..trees).step_by(step).chain([trees]).collect()),
+    let round = usize::try_from(parallel).ok().and_then(|parallel| parallel.checked_mul(groups));
+    match round {
+        Some(round) if round > 0 && trees.is_multiple_of(round) => Ok(Some(round)),
+        Some(round) if round > 0 => Err(wrong(
+            &format!("{MODEL}.trees"),
+            format!("a list of {trees} trees"),
+            "a whole number of rounds: XGBoost would leave trees out or refuse the file",
+        )),
         _ => Err(wrong(&path, parallel, "a number of trees")),
+    }
+}
+
+/// The first tree of each round, and the number of trees.
+fn rounds(contents: &Contents, derived: Option<usize>, trees: usize) -> Result<Vec<usize>, FormatError> {
+    let found = match (derived, &contents.iteration_indptr) {
+        (None, Some(found)) => found,
+        (round, _) => return Ok((0..trees).step_by(round.unwrap_or(1)).chain([trees]).collect()),
+    };
+    let fits = found.first() == Some(&0) && found.last() == Some(&(trees as i64)) && found.is_sorted();
+    match fits {
+        true => Ok(found.iter().map(|&tree| tree as usize).collect()),
+        false => {
+            let expected = "a list of tree numbers that rises from 0 to the number of trees";
+            let found = format!("the list of {} numbers", found.len());
+            Err(wrong(&format!("{MODEL}.iteration_indptr"), found, expected))
+        }
     }
 }
 
