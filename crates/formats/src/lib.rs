@@ -29,6 +29,10 @@ pub use error::{EditError, FormatError, Place, Problem};
 pub(crate) trait Document: Sized {
     /// Reads a whole file.
     fn parse(bytes: &[u8]) -> Result<Self, FormatError>;
+    /// Reads a whole file whose bytes the document may keep.
+    fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
+        Self::parse(&bytes)
+    }
     /// The model.
     fn ensemble(&self) -> &Ensemble;
     /// Framework, version and encoding in a few words: `XGBoost 3.4.1, UBJSON`.
@@ -70,16 +74,22 @@ impl ModelFile {
     /// Reads a model file; its format is told by its content.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let bytes = std::fs::read(path).map_err(ReadError::Io)?;
-        Ok(Self::parse(&bytes)?)
+        Ok(Self::parse_owned(bytes)?)
     }
 
     /// Reads a model from the bytes of its file.
     pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
-        Ok(match detect::detect(bytes)? {
-            Format::XgBoostJson | Format::XgBoostUbj => Self::XgBoost(Box::new(Document::parse(bytes)?)),
-            Format::LightGbm => Self::LightGbm(Box::new(Document::parse(bytes)?)),
-            Format::Skops => Self::Sklearn(Box::new(Document::parse(bytes)?)),
-            Format::Onnx => Self::Onnx(Box::new(Document::parse(bytes)?)),
+        Self::parse_owned(bytes.to_vec())
+    }
+
+    fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
+        Ok(match detect::detect(&bytes)? {
+            Format::XgBoostJson | Format::XgBoostUbj => {
+                Self::XgBoost(Box::new(Document::parse_owned(bytes)?))
+            }
+            Format::LightGbm => Self::LightGbm(Box::new(Document::parse_owned(bytes)?)),
+            Format::Skops => Self::Sklearn(Box::new(Document::parse_owned(bytes)?)),
+            Format::Onnx => Self::Onnx(Box::new(Document::parse_owned(bytes)?)),
         })
     }
 
