@@ -165,6 +165,10 @@ fn edited_files_read_back_as_the_model_that_was_meant() {
             assert_eq!(again.ensemble(), edited.ensemble(), "{name}");
             assert!(again.ensemble().trees().len() >= edit.trees.len().max(1), "{name}");
             assert_eq!(again.dialect(), model.dialect());
+            if name.starts_with("1.7") {
+                // That version leaves out the trees behind the last whole round.
+                assert!(again.ensemble().trees().len().is_multiple_of(original.group_count()), "{name}");
+            }
             assert!(!again.notes().iter().any(|note| note.contains("best round")), "{name}");
             let intercepts = edit.intercepts.as_deref().unwrap_or(original.intercepts());
             let meant = folded(original, &edit.trees, intercepts);

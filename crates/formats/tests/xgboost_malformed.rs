@@ -212,6 +212,10 @@ fn classes_that_do_not_fit_together_are_refused() {
     ModelFile::parse(softprob("3", "2").as_bytes()).unwrap();
     let cases = [
         (softprob("3", "3"), "tree 0, field tree_info: 3 is not a class"),
+        (
+            softprob("3", "0").replace("\"iteration_indptr\":[0,1],", ""),
+            "model.trees: a list of 1 trees is not a whole number of rounds",
+        ),
         (softprob("0", "0"), "num_class: 0 is not a number of classes"),
         (softprob("4000000000", "0"), "num_class: 4000000000 is not"),
         (

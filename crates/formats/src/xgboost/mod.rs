@@ -41,19 +41,17 @@ pub struct File {
 /// The newest version whose files were compared with the library itself.
 const NEWEST: Version = Version(3, 4, i64::MAX);
 
-impl File {
-    fn from_bytes(bytes: Vec<u8>) -> Result<Self, FormatError> {
+impl Document for File {
+    fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        Self::parse_owned(bytes.to_vec())
+    }
+
+    fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
         let is_ubj = matches!(bytes.as_slice(), [b'{', b'L' | b'l' | b'i' | b'U' | b'I' | b'#' | b'$', ..]);
         let encoding = if is_ubj { Encoding::Ubj } else { Encoding::Json };
         let contents = Contents::read(&bytes, encoding)?;
         let (ensemble, header, layout) = model::build(contents)?;
         Ok(Self { bytes, encoding, layout, header, ensemble })
-    }
-}
-
-impl Document for File {
-    fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
-        Self::from_bytes(bytes.to_vec())
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -118,6 +116,6 @@ impl Document for File {
 
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         let bytes = edit::edited_bytes(self, edit)?;
-        Self::from_bytes(bytes).map_err(|error| EditError::ReadBack { reason: error.to_string() })
+        Self::parse_owned(bytes).map_err(|error| EditError::ReadBack { reason: error.to_string() })
     }
 }

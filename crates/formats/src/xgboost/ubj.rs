@@ -167,11 +167,26 @@ impl<'a> Ubj<'a> {
                 // An array of another type is harmless where it is empty.
                 return if count == 0 { Ok(()) } else { self.unexpected(expected) };
             }
+            let at = self.at;
             let size = width(tag).unwrap_or(1);
-            let mut at = self.at;
-            for element in self.take(count * size, "an array")?.chunks_exact(size) {
-                each(tag, element, at)?;
-                at += size;
+            let bytes = self.take(count * size, "an array")?;
+            // A loop for each type: the type is then known where an element is decoded.
+            macro_rules! each_of {
+                ($tag:literal, $size:literal) => {
+                    for (index, element) in bytes.chunks_exact($size).enumerate() {
+                        each($tag, element, at + index * $size)?;
+                    }
+                };
+            }
+            match tag {
+                b'l' => each_of!(b'l', 4),
+                b'd' => each_of!(b'd', 4),
+                b'U' => each_of!(b'U', 1),
+                _ => {
+                    for (index, element) in bytes.chunks_exact(size).enumerate() {
+                        each(tag, element, at + index * size)?;
+                    }
+                }
             }
             return Ok(());
         }
