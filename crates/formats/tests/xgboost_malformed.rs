@@ -189,7 +189,7 @@ fn broken_model_fields_are_refused_with_their_path() {
             "weight_drop: 2 values where 1",
         ),
         ("},\"name\":\"gbtree", "\"name\"", "\"weight_drop\":[Infinity],\"name\"", "tree 0: weight inf"),
-        ("\"version", "}", "} trailing", "the end of the file expected, found ` trailing`"),
+        ("\"version", "}", "} trailing", "the end of the file expected, found `trailing`"),
         ("{\"learner", "{", "{\"learner\":{},", "the key \"learner\" stands here twice"),
     ];
     for (after, old, new, words) in cases {

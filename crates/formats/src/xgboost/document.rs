@@ -53,7 +53,8 @@ impl CategoryNames {
         let bytes: Vec<u8> = self.values.iter().map(|&value| value as u8).collect();
         let label = |ends: &[i64]| {
             let range = usize::try_from(ends[0]).ok()?..usize::try_from(ends[1]).ok()?;
-            String::from_utf8(bytes.get(range)?.to_vec()).ok()
+            // Some versions cut names that are not ASCII in the middle of a character.
+            Some(String::from_utf8_lossy(bytes.get(range)?).into_owned())
         };
         // Offsets that go back would repeat the text without end.
         if !offsets.is_sorted() {
