@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::output::complain;
+use crate::verify::{BandArgument, Limit};
 
 /// Exact pruning of tree ensembles: what a model file holds and what it predicts, bit for bit.
 ///
@@ -29,13 +30,15 @@ Examples:
   secateur demo                                    see it work on a small model of its own
   secateur inspect model.json                      what is in this file?
   secateur predict model.json --data table.csv     what does it predict?
+  secateur verify model.txt model.onnx             do these two decide alike on every input?
 
-Exit codes: 0 done, 2 bad usage or bad input, 130 interrupted.";
+Exit codes: 0 done or proved, 1 refuted, 2 bad usage or bad input, 3 undecided, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Inspect(Inspect),
     Predict(Predict),
+    Verify(Verify),
     Demo(Demo),
 }
 
@@ -86,6 +89,55 @@ pub(crate) struct Predict {
     /// A column of the table that is no input
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
+}
+
+/// Prove that two models decide alike on every input, or show one on which they differ
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The models may be of any two formats. Exit code 0: proved; 1: they differ; 3: undecided in the time given.
+
+The claim: wherever the first model's winner leads by more than the band, the library loading the second
+model decides as the library loading the first. The band `auto` is the smallest for which the first model's
+own decision is no artefact of its rounding; 0 compares both in exact arithmetic, ties included.
+
+Examples:
+  secateur verify model.json converted.onnx
+  secateur verify old.txt new.txt --data table.csv      start from real rows
+  secateur verify old.txt new.txt --time-limit 10m --json")]
+pub(crate) struct Verify {
+    /// The first model file
+    pub(crate) first: PathBuf,
+
+    /// The second model file
+    pub(crate) second: PathBuf,
+
+    /// How near to the first model's decision boundary the claim reaches: auto, 0, or a score
+    #[arg(long, value_name = "BAND", default_value = "auto")]
+    pub(crate) band: BandArgument,
+
+    /// Stop after this time, undecided: 30s, 10m, 2h
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time_limit: Option<Limit>,
+
+    /// Threads of the search; all cores unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
+    /// Where random choices start
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Rows to start from; a counterexample is brought as near to one of them as it can be
+    #[arg(short, long, value_name = "TABLE")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// A column of the table that is no input
+    #[arg(long, value_name = "NAME")]
+    pub(crate) target: Option<String>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Show every command at work on an embedded model and table

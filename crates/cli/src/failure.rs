@@ -16,19 +16,32 @@ use crate::output::complain;
 /// Bad usage or bad input.
 const BAD_INPUT: u8 = 2;
 
+/// How a command that did not fail ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Done, or proved.
+    Done,
+    /// A counterexample was found.
+    Refuted,
+    /// Neither proved nor refuted in the budget.
+    Undecided,
+}
+
 thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// Runs the command and reports how it ended.
-pub(crate) fn report(run: impl FnOnce() -> Result<()>) -> ExitCode {
+pub(crate) fn report(run: impl FnOnce() -> Result<Ending>) -> ExitCode {
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
         let text = format!("{}{}", words(panic.payload()), place.unwrap_or_default());
         PANIC.with_borrow_mut(|last| *last = Some(text));
     }));
     match panic::catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Ok(Ending::Done)) => ExitCode::SUCCESS,
+        Ok(Ok(Ending::Refuted)) => ExitCode::from(1),
+        Ok(Ok(Ending::Undecided)) => ExitCode::from(3),
         // Whoever reads our output has seen enough (`| head`).
         Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Ok(Err(error)) => {

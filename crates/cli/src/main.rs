@@ -1,11 +1,17 @@
-//! The `secateur` command line: what is in a model file, and what it predicts, bit for bit.
+//! The `secateur` command line: what is in a model file, what it predicts, bit for bit, and whether two
+//! models decide alike.
 //!
-//! One file for each command ([`inspect`], [`predict`], [`demo`]); [`table`] reads CSV and Parquet files,
+//! One file for each command ([`inspect`], [`predict`], [`verify`], [`demo`]); [`table`] reads CSV and Parquet files,
 //! [`output`] writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
 //!
 //! # Exit codes
-//! 0: done. 2: bad usage or bad input. 130: interrupted by Ctrl-C. 1 (refuted) and 3 (undecided) belong to
-//! commands that prove things.
+//! 0: done, or proved. 1: refuted, with a counterexample. 2: bad usage or bad input. 3: undecided in the
+//! budget. 130: interrupted by Ctrl-C.
+//!
+//! # `verify --json`
+//! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` (`score`,
+//! `probability`), `domain` (in words), `counterexample` (null, or `input` by feature with null for missing,
+//! `classes`, `scores`, `in_libraries`, `nearest_row`), `nodes`, `seconds`.
 //!
 //! # `inspect --json`
 //! One object; its keys stay:
@@ -36,6 +42,7 @@ mod predict;
 mod progress;
 mod table;
 mod text;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -47,9 +54,11 @@ fn main() -> ExitCode {
     failure::report(|| {
         output::clean_up_on_interrupt()?;
         match &arguments.command {
-            Command::Inspect(command) => inspect::run(command, arguments.talk()),
-            Command::Predict(command) => predict::run(command, arguments.talk()),
-            Command::Demo(command) => demo::run(command, arguments.talk()),
+            Command::Inspect(command) => inspect::run(command, arguments.talk())?,
+            Command::Predict(command) => predict::run(command, arguments.talk())?,
+            Command::Demo(command) => demo::run(command, arguments.talk())?,
+            Command::Verify(command) => return verify::run(command, arguments.talk()),
         }
+        Ok(failure::Ending::Done)
     })
 }

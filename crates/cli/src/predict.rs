@@ -63,7 +63,7 @@ fn predict(
         };
         predictor.for_each(&rows, write_row).map_err(|error: PredictError| table.explain(&error))?;
         total += count as u64;
-        progress.rows(total, table.done());
+        progress.count(total, "rows", table.done());
     }
     let time = progress.finish();
     if talk == Talk::Verbose {

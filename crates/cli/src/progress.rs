@@ -10,7 +10,7 @@ const SILENT: Duration = Duration::from_secs(1);
 const LIVE: Duration = Duration::from_millis(200);
 const PLAIN: Duration = Duration::from_secs(10);
 
-/// A count of rows that is shown now and then.
+/// A count of rows or boxes that is shown now and then.
 pub(crate) struct Progress {
     start: Instant,
     /// When the next line is due; `None` where none is wanted.
@@ -26,8 +26,8 @@ impl Progress {
         Self { start, next, live: io::stderr().is_terminal(), shown: false }
     }
 
-    /// Shows the count where it is due. `part` is how much of the table is done, from 0 to 1.
-    pub(crate) fn rows(&mut self, rows: u64, part: Option<f64>) {
+    /// Shows the count where it is due. `part` is how much of the whole is done, from 0 to 1.
+    pub(crate) fn count(&mut self, count: u64, what: &str, part: Option<f64>) {
         let now = Instant::now();
         if self.next.is_none_or(|next| now < next) {
             return;
@@ -35,7 +35,7 @@ impl Progress {
         self.next = Some(now + if self.live { LIVE } else { PLAIN });
         self.shown = true;
         let part = part.map(|part| format!(", {:.0}%", part.clamp(0.0, 1.0) * 100.0)).unwrap_or_default();
-        let line = format!("{} rows{part}, {:.0} s", grouped(rows), self.start.elapsed().as_secs_f64());
+        let line = format!("{} {what}{part}, {:.0} s", grouped(count), self.start.elapsed().as_secs_f64());
         let mut err = io::stderr().lock();
         // Where stderr is gone there is nobody to tell.
         let _ = if self.live { write!(err, "\r{line}\x1b[K") } else { writeln!(err, "{line}") };

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use secateur_model::CellId;
 
 use crate::lens::{Lens, View};
-use crate::stop::{Budget, StopReason};
+use crate::stop::{Budget, Progress, StopReason};
 use crate::system::System;
 
 /// How the search over boxes ended.
@@ -51,6 +51,7 @@ pub(crate) struct Search<'a> {
     /// Is a solution of the rows a solution indeed?
     accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
     wanted: usize,
+    progress: &'a Progress,
     nodes: AtomicU64,
 }
 
@@ -84,10 +85,11 @@ impl<'a> Search<'a> {
         lenses: &'a [Lens],
         accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
         wanted: usize,
+        progress: &'a Progress,
     ) -> Self {
         let sizes = system.atlas().axis_sizes();
         let rows = system.row_count();
-        Self { system, lenses, rows, sizes, accept, wanted, nodes: AtomicU64::new(0) }
+        Self { system, lenses, rows, sizes, accept, wanted, progress, nodes: AtomicU64::new(0) }
     }
 
     /// The boxes visited so far.
@@ -212,25 +214,31 @@ impl<'a> Search<'a> {
         skip: &dyn Fn(&[bool]) -> bool,
     ) -> Result<(), StopReason> {
         let mut visited = 0;
+        // Boxes and closed space since the last report.
+        let (mut fresh, mut closed) = (0, 0);
         while let Some(mut region) = stack.pop() {
             if visited % BATCH == 0 {
+                self.report(&mut fresh, &mut closed);
+                if let Some(reason) = budget.spent(self.nodes()) {
+                    stack.push(region);
+                    return Err(reason);
+                }
                 if visited >= limit {
                     stack.push(region);
                     return Ok(());
                 }
-                let total = self.nodes.fetch_add(BATCH.min(limit), Ordering::Relaxed);
-                if let Some(reason) = budget.spent(total) {
-                    stack.push(region);
-                    return Err(reason);
-                }
-                if visited > 0 && skip(&region.path) {
+                if skip(&region.path) {
                     scratch.spare.push(region);
                     continue;
                 }
             }
+            fresh += 1;
             visited += 1;
             match self.visit(&mut region, scratch) {
-                Step::Closed => scratch.spare.push(region),
+                Step::Closed => {
+                    closed += Progress::of_depth(region.path.len());
+                    scratch.spare.push(region);
+                }
                 Step::Split { axis, cell } => {
                     let mut second = scratch.copy_of(&region);
                     let (low, high) = region.ranges[axis];
@@ -250,10 +258,13 @@ impl<'a> Search<'a> {
                 break;
             }
         }
-        // The batch was counted whole when it began.
-        let unused = (BATCH - visited % BATCH) % BATCH;
-        self.nodes.fetch_sub(unused.min(self.nodes()), Ordering::Relaxed);
+        self.report(&mut fresh, &mut closed);
         Ok(())
+    }
+
+    fn report(&self, fresh: &mut u64, closed: &mut u64) {
+        self.nodes.fetch_add(*fresh, Ordering::Relaxed);
+        self.progress.add(std::mem::take(fresh), std::mem::take(closed));
     }
 
     /// Closes or narrows a box; if neither settles it, says where to split.

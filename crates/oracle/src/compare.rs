@@ -166,12 +166,14 @@ impl<'a> Comparison<'a> {
     /// Proves or refutes the claim.
     pub fn run(&self, options: &Options) -> Compared {
         let count = self.classes.len() as u32;
-        let mut nodes = 0;
+        let (mut nodes, mut pair) = (0, 0);
         let open = Mutex::new(None);
         let judge = Judge::new(self);
         let mut stopped = None;
         for winner in (0..count).map(ClassId) {
             for other in (0..count).map(ClassId).filter(|&other| other != winner) {
+                options.progress.begin(pair, u64::from(count) * u64::from(count - 1));
+                pair += 1;
                 let system = self.system(winner, other);
                 let accept = |cells: &[CellId]| judge.differs(cells, &open);
                 let solved = solve(&system, options, &accept);

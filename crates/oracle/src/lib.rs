@@ -21,5 +21,5 @@ pub use compare::{
     Band, CompareError, Compared, Comparison, Counterexample, Undecided, Verdict, exact_class,
 };
 pub use solve::{Answer, Options, Solved, solve};
-pub use stop::{Budget, Cancel, StopReason};
+pub use stop::{Budget, Cancel, Progress, StopReason};
 pub use system::{Row, System};

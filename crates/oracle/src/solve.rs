@@ -1,11 +1,13 @@
 //! The question to the oracle, layer by layer: root bound, known points, local search, meet in the
 //! middle, boxes.
 
+use std::sync::Arc;
+
 use secateur_model::CellId;
 
 use crate::branch::{Search, Searched};
 use crate::lens::Lens;
-use crate::stop::{Budget, StopReason};
+use crate::stop::{Budget, Progress, StopReason};
 use crate::system::System;
 use crate::{climb, meet, multipliers};
 
@@ -22,6 +24,8 @@ pub struct Options {
     pub seed: u64,
     /// Cells to try first: witnesses of earlier questions, rows of data.
     pub starts: Vec<Vec<CellId>>,
+    /// Where to tell how far the search has come.
+    pub progress: Arc<Progress>,
     /// Use the layers before the search over boxes, and combined rows in it. Off only to test and measure
     /// the search alone.
     pub shortcuts: bool,
@@ -36,6 +40,7 @@ impl Options {
             wanted: 1,
             seed: 0,
             starts: Vec::new(),
+            progress: Arc::default(),
             shortcuts: true,
         }
     }
@@ -116,7 +121,7 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if !found.is_empty() {
         return Solved { answer: Answer::Witnesses(found), nodes: 0 };
     }
-    let search = Search::new(system, &lenses, accept, options.wanted);
+    let search = Search::new(system, &lenses, accept, options.wanted, &options.progress);
     let answer = match search.run(&options.budget, options.threads) {
         Searched::Found(cells) => Answer::Witnesses(cells),
         Searched::Nothing => Answer::Proof,

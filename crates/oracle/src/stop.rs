@@ -1,7 +1,7 @@
-//! When to stop: budgets of time and nodes, and cancellation from outside.
+//! When to stop: budgets of time and nodes, and cancellation from outside; and how far a search has come.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// A switch that ends a search from another thread (Ctrl-C).
@@ -67,4 +67,48 @@ pub enum StopReason {
     Nodes,
     /// Somebody asked.
     Cancelled,
+}
+
+/// How far a search has come, for whoever watches from another thread.
+#[derive(Debug, Default)]
+pub struct Progress {
+    nodes: AtomicU64,
+    /// The share of the space that is closed, of `WHOLE`.
+    closed: AtomicU64,
+    question: AtomicU64,
+    questions: AtomicU64,
+}
+
+/// The whole space: halved with every split on the way to a box.
+const WHOLE: u64 = 1 << 52;
+
+impl Progress {
+    /// Boxes visited by all questions so far.
+    pub fn nodes(&self) -> u64 {
+        self.nodes.load(Ordering::Relaxed)
+    }
+
+    /// The share of the work that is proved, from 0 to 1: of all questions (pairs of classes), and of the
+    /// boxes of the present one, where each split halves what it splits.
+    pub fn share(&self) -> f64 {
+        let questions = self.questions.load(Ordering::Relaxed).max(1) as f64;
+        let closed = self.closed.load(Ordering::Relaxed) as f64 / WHOLE as f64;
+        ((self.question.load(Ordering::Relaxed) as f64 + closed) / questions).min(1.0)
+    }
+
+    pub(crate) fn begin(&self, question: u64, questions: u64) {
+        self.closed.store(0, Ordering::Relaxed);
+        self.question.store(question, Ordering::Relaxed);
+        self.questions.store(questions, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add(&self, nodes: u64, closed: u64) {
+        self.nodes.fetch_add(nodes, Ordering::Relaxed);
+        self.closed.fetch_add(closed, Ordering::Relaxed);
+    }
+
+    /// The share of a box at this depth.
+    pub(crate) fn of_depth(depth: usize) -> u64 {
+        WHOLE.checked_shr(depth as u32).unwrap_or(0)
+    }
 }

@@ -9,3 +9,4 @@ mod parquet;
 mod predict;
 mod refusals;
 mod support;
+mod verify;

@@ -1,0 +1,384 @@
+//! `secateur verify`: do two models decide alike on every input?
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use secateur_formats::ModelFile;
+use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, NumberType};
+use secateur_oracle::{Band, Budget, Comparison, Counterexample, Options, StopReason, Undecided, Verdict};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{Talk, Verify};
+use crate::failure::Ending;
+use crate::progress::Progress;
+use crate::table::Table;
+use crate::text::{counted, entry, number, printable};
+use crate::{logistic, model, output};
+
+/// How often the progress is looked at.
+const WATCH: Duration = Duration::from_millis(100);
+/// Rows of the table that are used as starts.
+const MOST_ROWS: usize = 100_000;
+
+pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
+    let started = Instant::now();
+    let first = model::read(&command.first)?.file;
+    let second = model::read(&command.second)?.file;
+    let ours = first.ensemble();
+    let (theirs, matching) = align(ours, second.ensemble());
+    let theirs = theirs.as_ref().unwrap_or(second.ensemble());
+    let comparison = Comparison::new(ours, theirs, command.band.0)
+        .map_err(|error| anyhow!("{} and {}: {error}", command.first.display(), command.second.display()))?;
+    let data = read_rows(command, ours)?;
+    let width = ours.features().len();
+    let starts = data.chunks_exact(width.max(1)).filter_map(|row| comparison.atlas().cells_of(row)).collect();
+    let threads =
+        command.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
+    let deadline = command.time_limit.and_then(|limit| started.checked_add(limit.0));
+    let options = Options {
+        budget: Budget { deadline, ..Budget::unlimited() },
+        threads: threads.max(1),
+        seed: command.seed,
+        starts,
+        ..Options::unlimited()
+    };
+    let compared = watched(&options, talk, || comparison.run(&options));
+    let mut nearest = None;
+    let verdict = match compared.verdict {
+        Verdict::Different(example) => {
+            let near = comparison.nearest(&example, &data);
+            nearest = near.as_ref().map(|(_, row, distance)| (*row, *distance));
+            Verdict::Different(near.map_or(example, |(example, ..)| Box::new(example)))
+        }
+        other => other,
+    };
+    let report = Report {
+        first: &first,
+        models: [ours, theirs],
+        domain: comparison.atlas().grid().domain(),
+        matching,
+        band: comparison.band(),
+        verdict: &verdict,
+        nearest,
+        nodes: compared.nodes,
+        seconds: started.elapsed().as_secs_f64(),
+    };
+    output::print(&if command.json {
+        serde_json::to_string_pretty(&report.json()).context("cannot be written as JSON")? + "\n"
+    } else {
+        report.words(talk)
+    })?;
+    Ok(match verdict {
+        Verdict::Identical => Ending::Done,
+        Verdict::Different(_) => Ending::Refuted,
+        Verdict::Undecided(_) => Ending::Undecided,
+    })
+}
+
+/// Runs a search and shows how far it has come.
+fn watched<T: Send>(options: &Options, talk: Talk, search: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let watcher = std::thread::current();
+        let searcher = scope.spawn(move || {
+            let result = search();
+            watcher.unpark();
+            result
+        });
+        let mut progress = Progress::start(talk);
+        while !searcher.is_finished() {
+            std::thread::park_timeout(WATCH);
+            progress.count(options.progress.nodes(), "boxes", Some(options.progress.share()));
+        }
+        progress.finish();
+        searcher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// The second model with its columns in the order of the first, where names tell; and how columns were
+/// matched.
+fn align(first: &Ensemble, second: &Ensemble) -> (Option<Ensemble>, &'static str) {
+    let (ours, theirs) = (first.features(), second.features());
+    if !ours.has_names() || !theirs.has_names() {
+        return (None, "by order (one of the models has no feature names)");
+    }
+    match second.with_column_order(ours) {
+        Some(reordered) => (Some(reordered), "by name"),
+        None => (None, "by order (the models name them differently)"),
+    }
+}
+
+/// The rows of the table, one after the other.
+fn read_rows(command: &Verify, ensemble: &Ensemble) -> Result<Vec<f64>> {
+    let Some(path) = &command.data else {
+        if command.target.is_some() {
+            bail!("--target goes with --data");
+        }
+        return Ok(Vec::new());
+    };
+    let mut table = Table::open(path, ensemble, command.target.as_deref())?;
+    let (mut all, mut chunk) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    while count < MOST_ROWS {
+        let rows = table.next_rows(&mut chunk)?;
+        if rows == 0 {
+            break;
+        }
+        all.extend_from_slice(&chunk);
+        count += rows;
+    }
+    Ok(all)
+}
+
+struct Report<'a> {
+    first: &'a ModelFile,
+    models: [&'a Ensemble; 2],
+    domain: &'a InputDomain,
+    matching: &'static str,
+    band: f64,
+    verdict: &'a Verdict,
+    /// Row of the table that the counterexample is near to, and in how many columns it differs.
+    nearest: Option<(usize, usize)>,
+    nodes: u64,
+    seconds: f64,
+}
+
+impl Report<'_> {
+    /// The probabilities of the first model inside the band, for logistic models.
+    fn probability(&self) -> Option<[f64; 2]> {
+        let secateur_model::Decision::Threshold { threshold, .. } = *self.models[0].decision() else {
+            return None;
+        };
+        Some(logistic::interval(logistic::scale(self.first)?, threshold, self.band))
+    }
+
+    fn json(&self) -> Value {
+        let (outcome, reason) = match self.verdict {
+            Verdict::Identical => ("identical", None),
+            Verdict::Different(_) => ("different", None),
+            Verdict::Undecided(why) => ("undecided", Some(undecided(why))),
+        };
+        let counterexample = match self.verdict {
+            Verdict::Different(example) => self.example_json(example),
+            _ => Value::Null,
+        };
+        json!({
+            "outcome": outcome,
+            "reason": reason,
+            "band": {"score": self.band, "probability": self.probability()},
+            "domain": domain_words(self.domain),
+            "counterexample": counterexample,
+            "nodes": self.nodes,
+            "seconds": self.seconds,
+        })
+    }
+
+    fn example_json(&self, example: &Counterexample) -> Value {
+        let features = self.models[0].features();
+        let input: Map<String, Value> = example
+            .row
+            .iter()
+            .enumerate()
+            .map(|(index, &value)| (features.name(FeatureId::new(index)).into_owned(), json_number(value)))
+            .collect();
+        let label = |model: usize| json_label(self.models[model].classes(), example.classes[model]);
+        let scores =
+            |model: usize| -> Vec<Value> { example.scores[model].iter().map(|&s| json_number(s)).collect() };
+        json!({
+            "input": input,
+            "classes": [label(0), label(1)],
+            "scores": [scores(0), scores(1)],
+            "in_libraries": example.in_libraries,
+            "nearest_row": self.nearest.map(|(row, columns)| json!({"row": row, "columns_changed": columns})),
+        })
+    }
+
+    fn words(&self, talk: Talk) -> String {
+        let mut text = match self.verdict {
+            Verdict::Identical => "identical: proved\n".to_owned(),
+            Verdict::Different(_) => "different\n".to_owned(),
+            Verdict::Undecided(why) => format!("undecided: {}\n", undecided(why)),
+        };
+        let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
+        let claim = if self.band == 0.0 {
+            "in exact arithmetic, ties by each library's rule".to_owned()
+        } else {
+            let probability =
+                self.probability().map(|interval| format!(" (probability {})", logistic::words(interval)));
+            format!(
+                "as the libraries decide, wherever the first model's winner leads by more than {:.3e}{}",
+                self.band,
+                probability.unwrap_or_default()
+            )
+        };
+        line("claim", &claim);
+        line("inputs", &domain_words(self.domain));
+        line("columns", self.matching);
+        if let Verdict::Different(example) = self.verdict {
+            self.example_words(example, talk, &mut line);
+        }
+        line("boxes", &counted(self.nodes, "box", "boxes"));
+        line("time", &format!("{:.3} s", self.seconds));
+        text
+    }
+
+    fn example_words(&self, example: &Counterexample, talk: Talk, line: &mut dyn FnMut(&str, &str)) {
+        for (model, key) in ["first says", "second says"].into_iter().enumerate() {
+            let number_type = self.models[model].accumulation().number;
+            let label = self.models[model].classes().text(example.classes[model]);
+            let scores: Vec<String> = example.scores[model].iter().map(|&s| number(s, number_type)).collect();
+            line(key, &format!("{}, raw score {}", printable(&label), scores.join(", ")));
+        }
+        if !example.in_libraries {
+            line(
+                "note",
+                "the libraries round to the same class here: the difference is one of exact arithmetic",
+            );
+        }
+        if let Some((row, columns)) = self.nearest {
+            let what = match columns {
+                0 => format!("the input is row {} of the table as it is", row + 1),
+                _ => format!(
+                    "the input is row {} of the table with {} changed",
+                    row + 1,
+                    counted(columns as u64, "column", "columns")
+                ),
+            };
+            line("near", &what);
+        }
+        let features = self.models[0].features();
+        let used: Vec<bool> = used_columns(self.models);
+        let mut unused = 0;
+        for (index, &value) in example.row.iter().enumerate() {
+            if !used[index] && talk != Talk::Verbose {
+                unused += 1;
+                continue;
+            }
+            let name = features.name(FeatureId::new(index));
+            let label = self.models[0].features().categories(FeatureId::new(index)).and_then(|categories| {
+                let code = categories.code(value)?;
+                categories.labels.as_ref()?.get(code as usize).cloned()
+            });
+            let shown = match label {
+                Some(label) => printable(&label).into_owned(),
+                None if value.is_nan() => "missing".to_owned(),
+                None => number(value, self.domain.number),
+            };
+            line(&printable(&name), &shown);
+        }
+        if unused > 0 {
+            line("others", &format!("{} that no split looks at", counted(unused, "column", "columns")));
+        }
+    }
+}
+
+fn used_columns(models: [&Ensemble; 2]) -> Vec<bool> {
+    let mut used = vec![false; models[0].features().len()];
+    for split in models.iter().flat_map(|model| model.trees()).flat_map(|tree| tree.splits()) {
+        used[split.feature.index()] = true;
+    }
+    used
+}
+
+fn undecided(why: &Undecided) -> &'static str {
+    match why {
+        Undecided::Stopped(StopReason::Time) => "the time limit was reached",
+        Undecided::Stopped(_) => "the budget was used up",
+        Undecided::OrderOfAddition(_) => {
+            "the second model's library adds in no fixed order, and for some inputs that order may decide"
+        }
+    }
+}
+
+/// Which inputs the claim is about.
+fn domain_words(domain: &InputDomain) -> String {
+    let number = match domain.number {
+        NumberType::F32 => "every f32 number",
+        NumberType::F64 => "every f64 number",
+    };
+    let infinities = if domain.infinities { ", infinities" } else { "" };
+    let missing = if domain.missing { ", missing values" } else { "" };
+    format!("{number}{infinities}{missing}, in every column")
+}
+
+/// Missing values are null; JSON has no infinities, so they are text.
+fn json_number(value: f64) -> Value {
+    if value.is_nan() {
+        Value::Null
+    } else if value.is_infinite() {
+        json!(if value > 0.0 { "Infinity" } else { "-Infinity" })
+    } else {
+        json!(value)
+    }
+}
+
+fn json_label(classes: &ClassLabels, class: secateur_model::ClassId) -> Value {
+    match classes {
+        ClassLabels::Unnamed(_) => json!(class.0),
+        ClassLabels::Integers(labels) => json!(labels[class.index()]),
+        ClassLabels::Floats(labels) => json!(labels[class.index()]),
+        ClassLabels::Booleans(labels) => json!(labels[class.index()]),
+        ClassLabels::Strings(labels) => json!(labels[class.index()]),
+    }
+}
+
+/// `auto`, `0`, or a score.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BandArgument(pub(crate) Band);
+
+impl std::str::FromStr for BandArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a band: give auto, 0, or a positive number");
+        if text == "auto" {
+            return Ok(Self(Band::Auto));
+        }
+        match text.parse::<f64>().map_err(|_| wrong())? {
+            0.0 => Ok(Self(Band::Exact)),
+            score if score > 0.0 && score.is_finite() => Ok(Self(Band::Score(score))),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// `30s`, `10m`, `2h`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit(Duration);
+
+impl std::str::FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a time: give 30s, 10m or 2h");
+        let unit = text.chars().last().ok_or_else(wrong)?;
+        let seconds = match unit {
+            's' => 1.0,
+            'm' => 60.0,
+            'h' => 3600.0,
+            _ => return Err(wrong()),
+        };
+        let count: f64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+        Duration::try_from_secs_f64(count * seconds).map(Self).map_err(|_| wrong())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_bands_are_read() {
+        assert_eq!("30s".parse::<Limit>().unwrap().0, Duration::from_secs(30));
+        assert_eq!("1.5m".parse::<Limit>().unwrap().0, Duration::from_secs(90));
+        assert_eq!("2h".parse::<Limit>().unwrap().0, Duration::from_secs(7200));
+        for wrong in ["", "s", "30", "-1s", "nans", "infh", "3 é"] {
+            assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
+        }
+        assert_eq!("auto".parse::<BandArgument>().unwrap().0, Band::Auto);
+        assert_eq!("0".parse::<BandArgument>().unwrap().0, Band::Exact);
+        assert_eq!("1e-3".parse::<BandArgument>().unwrap().0, Band::Score(1e-3));
+        for wrong in ["", "-1", "nan", "inf", "some"] {
+            assert!(wrong.parse::<BandArgument>().is_err(), "{wrong}");
+        }
+    }
+}

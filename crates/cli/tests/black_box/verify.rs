@@ -1,0 +1,105 @@
+//! `secateur verify`: proofs, counterexamples and refusals.
+
+use serde_json::Value;
+
+use crate::support::{FLOWERS, Folder, LABELS, THREE_CLASSES, UNNAMED};
+
+/// The model of flowers with another leaf.
+fn changed() -> String {
+    let text = FLOWERS.replace("leaf_value=-0.5 0.25 0.7", "leaf_value=-0.5 0.25 -0.7");
+    assert_ne!(text, FLOWERS);
+    text
+}
+
+#[test]
+fn a_model_is_proved_to_decide_as_itself() {
+    let folder = Folder::new();
+    folder.file("a.txt", FLOWERS);
+    let run = folder.run("verify a.txt a.txt");
+    assert!(run.ok().starts_with("identical: proved\n"), "{}", run.stdout);
+    let json: Value = serde_json::from_str(folder.run("verify a.txt a.txt --json").ok()).unwrap();
+    assert_eq!(json["outcome"], "identical");
+    assert_eq!(json["nodes"], 0);
+    assert_eq!(json["counterexample"], Value::Null);
+    assert!(json["band"]["score"].as_f64().unwrap() > 0.0);
+    assert_eq!(json["band"]["probability"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_changed_leaf_is_shown_by_an_input_that_predict_confirms() {
+    let folder = Folder::new();
+    folder.file("a.txt", FLOWERS);
+    folder.file("b.txt", changed());
+    for band in ["auto", "0"] {
+        let run = folder.run(&format!("verify a.txt b.txt --json --band {band}"));
+        assert_eq!(run.code, Some(1), "{}", run.stderr);
+        let json: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(json["outcome"], "different");
+        let example = &json["counterexample"];
+        assert_ne!(example["classes"][0], example["classes"][1]);
+        let names = ["length", "width", "colour"];
+        let fields =
+            names.map(|name| example["input"][name].as_f64().map_or(String::new(), |v| v.to_string()));
+        folder.file("row.csv", format!("{}\n{}\n", names.join(","), fields.join(",")));
+        for (model, index) in [("a.txt", 0), ("b.txt", 1)] {
+            let raw = folder.run(&format!("predict {model} --data row.csv --raw"));
+            let score: f64 = raw.ok().lines().nth(1).unwrap().parse().unwrap();
+            assert_eq!(Some(score), example["scores"][index][0].as_f64());
+            let class = folder.run(&format!("predict {model} --data row.csv"));
+            assert_eq!(class.ok().lines().nth(1).unwrap(), example["classes"][index].to_string());
+        }
+    }
+    let words = folder.run("verify a.txt b.txt");
+    assert_eq!(words.code, Some(1));
+    for part in ["different\n", "first says", "second says", "width", "colour"] {
+        assert!(words.stdout.contains(part), "{}", words.stdout);
+    }
+}
+
+#[test]
+fn a_counterexample_comes_near_to_the_data() {
+    let folder = Folder::new();
+    folder.file("a.txt", FLOWERS);
+    folder.file("b.txt", changed());
+    // The second row differs by itself.
+    folder.file("rows.csv", "length,width,colour\n1,1,1\n7.25,3.5,1\n");
+    let run = folder.run("verify a.txt b.txt --data rows.csv --json");
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(json["counterexample"]["nearest_row"]["row"], 1);
+    assert_eq!(json["counterexample"]["nearest_row"]["columns_changed"], 0);
+    assert_eq!(json["counterexample"]["input"]["length"], 7.25);
+    let words = folder.run("verify a.txt b.txt --data rows.csv");
+    assert!(words.stdout.contains("row 2 of the table as it is"), "{}", words.stdout);
+}
+
+#[test]
+fn columns_are_matched_by_name() {
+    let folder = Folder::new();
+    folder.file("a.txt", FLOWERS);
+    let swapped = FLOWERS
+        .replace("feature_names=length width colour", "feature_names=width length colour")
+        .replace("split_feature=0 1", "split_feature=1 0");
+    folder.file("b.txt", swapped);
+    let run = folder.run("verify a.txt b.txt");
+    assert!(run.ok().contains("by name"), "{}", run.stdout);
+}
+
+#[test]
+fn models_that_cannot_be_compared_are_refused() {
+    let folder = Folder::new();
+    folder.file("flowers.txt", FLOWERS);
+    folder.file("three.txt", THREE_CLASSES);
+    folder.file("unnamed.json", UNNAMED);
+    folder.file("labels.skops", LABELS);
+    let refused = |words: &str, part: &str| {
+        let run = folder.run(words);
+        assert!(run.refused().contains(part), "{words}: {}", run.stderr);
+    };
+    refused("verify flowers.txt three.txt", "classes");
+    refused("verify flowers.txt unnamed.json", "features");
+    refused("verify flowers.txt nothing.txt", "no such file");
+    refused("verify flowers.txt flowers.txt --band -1", "band");
+    refused("verify flowers.txt flowers.txt --band 1e-300", "band");
+    refused("verify flowers.txt flowers.txt --time-limit soon", "30s");
+    refused("verify flowers.txt flowers.txt --target x", "--data");
+}
