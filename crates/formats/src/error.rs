@@ -121,6 +121,8 @@ pub enum EditError {
     InterceptValue { value: f64 },
     #[error("this format cannot hold an intercept for {model}")]
     NoIntercept { model: &'static str },
+    #[error("a {model} needs at least one tree")]
+    NoTrees { model: &'static str },
     #[error("the edited file does not read back: {reason}")]
     ReadBack { reason: String },
 }

@@ -1,22 +1,88 @@
-//! scikit-learn.
+//! scikit-learn's tree classifiers: from skops archives, or from the parts of a live object that the Python
+//! package takes apart. Both give the same [`Parts`]; `build` states how scikit-learn executes them.
+
+mod archive;
+mod build;
+mod change;
+mod npy;
+mod numeric;
+mod parts;
+mod rewrite;
+mod schema;
+mod skops;
 
 use std::io;
 
 use secateur_model::Ensemble;
 
-use crate::error::{EditError, FormatError, Place, Problem};
+use archive::Archive;
+pub use parts::{
+    CategoryList, CategoryValues, Estimator, HistogramNode, Parts, PlainNode, TreeArrays, TreePart,
+};
+use schema::Node;
+
+use crate::error::{EditError, FormatError};
 use crate::{Document, Edit};
 
-/// A scikit-learn model file.
+/// A scikit-learn classifier.
 #[derive(Clone, Debug)]
 pub struct File {
+    source: Source,
+    /// Everything but the trees, which are large and in the source.
+    estimator: Estimator,
+    version: String,
     ensemble: Ensemble,
 }
 
+#[derive(Clone, Debug)]
+enum Source {
+    Skops { bytes: Vec<u8>, version: String },
+    Memory(Parts),
+}
+
+impl File {
+    /// A classifier that lives in memory.
+    pub fn from_parts(parts: Parts) -> Result<Self, FormatError> {
+        let ensemble = build::ensemble(&parts)?;
+        let (estimator, version) = (parts.estimator.clone(), parts.version.clone());
+        Ok(Self { source: Source::Memory(parts), estimator, version, ensemble })
+    }
+
+    /// The parts of a classifier that came from memory: edited where it was edited.
+    pub fn memory_parts(&self) -> Option<&Parts> {
+        match &self.source {
+            Source::Skops { .. } => None,
+            Source::Memory(parts) => Some(parts),
+        }
+    }
+
+    fn edit_skops(&self, bytes: &[u8], edit: &Edit) -> Result<Self, EditError> {
+        let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
+        let archive = Archive::parse(bytes).map_err(read_back)?;
+        let schema = archive.read(schema::SCHEMA).and_then(|text| schema::parse(&text)).map_err(read_back)?;
+        let reader = skops::Reader { archive: &archive };
+        let parts = Node::root(&schema).and_then(|root| reader.parts(&root)).map_err(read_back)?;
+        let parts = change::edited(&parts, &self.ensemble, edit)?;
+        let bytes = rewrite::rewritten(&archive, schema, &parts)?;
+        let edited = Self::parse(&bytes).map_err(read_back)?;
+        let expected = build::ensemble(&parts).map_err(read_back)?;
+        if edited.ensemble != expected {
+            return Err(EditError::ReadBack { reason: "another model was written".to_owned() });
+        }
+        Ok(edited)
+    }
+}
+
 impl Document for File {
-    fn parse(_bytes: &[u8]) -> Result<Self, FormatError> {
-        let what = "scikit-learn".to_owned();
-        Err(FormatError::new(Place::File, Problem::Unsupported { what, advice: "it comes next" }))
+    fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        let archive = Archive::parse(bytes)?;
+        let schema = schema::parse(&archive.read(schema::SCHEMA)?)?;
+        let root = Node::root(&schema)?;
+        let version = root.skops_version().to_owned();
+        let parts = skops::Reader { archive: &archive }.parts(&root)?;
+        let ensemble = build::ensemble(&parts)?;
+        let source = Source::Skops { bytes: bytes.to_vec(), version };
+        Ok(Self { source, estimator: parts.estimator, version: parts.version, ensemble })
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -24,18 +90,61 @@ impl Document for File {
     }
 
     fn dialect(&self) -> String {
-        String::new()
+        let from = match &self.source {
+            Source::Skops { version, .. } => format!("skops {version}"),
+            Source::Memory(_) => "in memory".to_owned(),
+        };
+        format!("scikit-learn {} {}, {from}", self.version, self.estimator.name())
     }
 
     fn notes(&self) -> Vec<String> {
-        Vec::new()
+        let mut notes = Vec::new();
+        match &self.estimator {
+            Estimator::RandomForest | Estimator::ExtraTrees => notes.push(
+                "With n_jobs above 1 scikit-learn adds the trees in an order that changes from run to run; \
+                 scores here are those of n_jobs=1."
+                    .to_owned(),
+            ),
+            Estimator::GradientBoosting { start: Some(start), .. }
+                if start.len() > 1 && matches!(self.source, Source::Skops { .. }) =>
+            {
+                notes.push(
+                    "The file holds class priors, and NumPy's logarithm of them differs between processors \
+                     in the last bits (AVX-512 or not), and with it every score; the scores here are those \
+                     of the C library's logarithm. An edited model holds the scores themselves."
+                        .to_owned(),
+                );
+            }
+            Estimator::HistGradientBoosting { categories, .. } if !categories.is_empty() => notes.push(
+                "Categorical columns are looked up in the model's encoder; an unknown category counts as \
+                 missing, and scikit-learn refuses infinities in these columns."
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+        notes
     }
 
-    fn write(&self, _out: &mut dyn io::Write) -> io::Result<()> {
-        Ok(())
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        match &self.source {
+            Source::Skops { bytes, .. } => out.write_all(bytes),
+            Source::Memory(_) => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "a scikit-learn model from memory has no file: save the estimator with skops.io.dump",
+            )),
+        }
     }
 
-    fn edit(&self, _edit: &Edit) -> Result<Self, EditError> {
-        Ok(self.clone())
+    fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
+        if change::is_unchanged(&self.ensemble, edit) {
+            return Ok(self.clone());
+        }
+        match &self.source {
+            Source::Skops { bytes, .. } => self.edit_skops(bytes, edit),
+            Source::Memory(parts) => {
+                let parts = change::edited(parts, &self.ensemble, edit)?;
+                Self::from_parts(parts).map_err(|error| EditError::ReadBack { reason: error.to_string() })
+            }
+        }
     }
 }

@@ -1,0 +1,225 @@
+//! Edited parts back into the skops archive they came from: only the nodes on the way to what changes are
+//! touched, each gets an id of its own, and members that nothing refers to any more are left out.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::archive::{self, Archive, Source};
+use super::npy;
+use super::parts::{Estimator, Parts, TreeArrays, TreePart};
+use super::schema::SCHEMA;
+use crate::error::EditError;
+
+/// The archive with other parts. `schema` is that of the archive and has been read as a model.
+pub(crate) fn rewritten(
+    archive: &Archive<'_>,
+    mut schema: Value,
+    parts: &Parts,
+) -> Result<Vec<u8>, EditError> {
+    let before = members_of(&schema);
+    let mut editor = Editor { used: ids_of(&schema), next: 1, members: HashMap::new(), archive };
+    editor.model(&mut schema, parts).ok_or_else(|| read_back("the schema has another form"))?;
+    let after = members_of(&schema);
+    let text = serde_json::to_vec_pretty(&schema).map_err(|error| read_back(&error.to_string()))?;
+    let mut new: Vec<(String, Vec<u8>)> = editor.members.into_iter().collect();
+    new.sort();
+    let mut sources = Vec::new();
+    for member in archive.members() {
+        let name = member.name();
+        if name == SCHEMA {
+            for (name, content) in new.drain(..) {
+                sources.push(Source::New { like: member, name, content });
+            }
+            sources.push(Source::New { like: member, name: SCHEMA.to_owned(), content: text.clone() });
+        } else if after.contains(name) || !before.contains(name) {
+            sources.push(Source::Same(member));
+        }
+    }
+    archive::write(archive, sources).map_err(|error| read_back(&error.to_string()))
+}
+
+fn read_back(reason: &str) -> EditError {
+    EditError::ReadBack { reason: reason.to_owned() }
+}
+
+struct Editor<'a> {
+    /// Ids that nodes of the schema have.
+    used: HashSet<u64>,
+    next: u64,
+    members: HashMap<String, Vec<u8>>,
+    archive: &'a Archive<'a>,
+}
+
+/// What is `None` here has been read before, so it is there.
+impl Editor<'_> {
+    fn model(&mut self, schema: &mut Value, parts: &Parts) -> Option<()> {
+        if parts.estimator == Estimator::DecisionTree {
+            return self.tree(schema, parts.trees.first()?);
+        }
+        let fields = self.attributes(schema)?;
+        let name = match parts.estimator {
+            Estimator::HistGradientBoosting { .. } => "_predictors",
+            _ => "estimators_",
+        };
+        let list = fields.get_mut(name)?;
+        self.renew(list)?;
+        let content = list.get_mut("content")?;
+        let rounds = matches!(
+            parts.estimator,
+            Estimator::GradientBoosting { .. } | Estimator::HistGradientBoosting { .. }
+        );
+        *content = if rounds {
+            self.rounds(content.as_array()?, parts)?
+        } else {
+            Value::Array(self.trees(content.as_array()?.iter(), &parts.trees)?)
+        };
+        let count = content.as_array()?.len();
+        if let Some(shape) = list.get_mut("shape") {
+            self.renew(shape)?;
+            *shape.get_mut("content")?.get_mut(0)? = self.scalar(count.to_string());
+        }
+        match &parts.estimator {
+            Estimator::AdaBoost { weights } => {
+                let array = npy::write_doubles(&[weights.len()], weights);
+                fields.insert("estimator_weights_".to_owned(), self.array(array));
+            }
+            Estimator::GradientBoosting { learning_rate, start } => {
+                fields.insert("learning_rate".to_owned(), self.scalar(format!("{learning_rate:?}")));
+                fields.insert("n_estimators_".to_owned(), self.scalar(count.to_string()));
+                if start.is_none() {
+                    fields.insert("init_".to_owned(), self.scalar("\"zero\"".to_owned()));
+                }
+            }
+            Estimator::HistGradientBoosting { baseline, .. } => {
+                let array = npy::write_doubles(&[1, baseline.len()], baseline);
+                fields.insert("_baseline_prediction".to_owned(), self.array(array));
+                return Some(());
+            }
+            _ => {}
+        }
+        fields.insert("n_estimators".to_owned(), self.scalar(count.to_string()));
+        Some(())
+    }
+
+    /// Rounds of trees, each a list.
+    fn rounds(&mut self, old: &[Value], parts: &Parts) -> Option<Value> {
+        let lists: Option<Vec<&Vec<Value>>> =
+            old.iter().map(|round| round.get("content").and_then(Value::as_array)).collect();
+        let trees = self.trees(lists?.into_iter().flatten(), &parts.trees)?;
+        let groups = if parts.classes.len() == 2 { 1 } else { parts.classes.len() };
+        let mut rounds = Vec::new();
+        for trees in trees.chunks(groups) {
+            let mut round = old.first()?.clone();
+            self.renew(&mut round)?;
+            *round.get_mut("content")? = Value::Array(trees.to_vec());
+            rounds.push(round);
+        }
+        Some(Value::Array(rounds))
+    }
+
+    fn trees<'v>(&mut self, old: impl Iterator<Item = &'v Value>, parts: &[TreePart]) -> Option<Vec<Value>> {
+        let old: Vec<&Value> = old.collect();
+        let trees = parts.iter().map(|part| {
+            let mut node = (*old.get(part.origin as usize)?).clone();
+            if part.edited {
+                self.tree(&mut node, part)?;
+            }
+            Some(node)
+        });
+        trees.collect()
+    }
+
+    /// Puts arrays into the node of an estimator.
+    fn tree(&mut self, estimator: &mut Value, part: &TreePart) -> Option<()> {
+        let fields = self.attributes(estimator)?;
+        let arrays = part.arrays.to_npy().into_iter().map(|npy| self.array(npy)).collect::<Vec<_>>();
+        match part.arrays {
+            TreeArrays::Plain { .. } => {
+                let state = self.attributes(fields.get_mut("tree_")?)?;
+                for (name, array) in ["nodes", "values"].into_iter().zip(arrays) {
+                    state.insert(name.to_owned(), array);
+                }
+                state.insert("max_depth".to_owned(), self.scalar(part.arrays.depth().to_string()));
+                state.insert("node_count".to_owned(), self.scalar(part.arrays.node_count().to_string()));
+            }
+            TreeArrays::Histogram { .. } => {
+                let names = ["nodes", "raw_left_cat_bitsets", "binned_left_cat_bitsets"];
+                for (name, array) in names.into_iter().zip(arrays) {
+                    fields.insert(name.to_owned(), array);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The attributes of an object that is about to change.
+    fn attributes<'v>(&mut self, node: &'v mut Value) -> Option<&'v mut Map<String, Value>> {
+        self.renew(node)?;
+        let dictionary = node.get_mut("content")?;
+        self.renew(dictionary)?;
+        dictionary.get_mut("content")?.as_object_mut()
+    }
+
+    /// Gives a node an id of its own.
+    fn renew(&mut self, node: &mut Value) -> Option<()> {
+        let id = self.fresh();
+        node.as_object_mut()?.insert("__id__".to_owned(), id.into());
+        Some(())
+    }
+
+    fn fresh(&mut self) -> u64 {
+        while !self.used.insert(self.next) || self.archive.contains(&format!("{}.npy", self.next)) {
+            self.next += 1;
+        }
+        self.next
+    }
+
+    /// A scalar, given as the JSON text of its value.
+    fn scalar(&mut self, text: String) -> Value {
+        json!({
+            "__class__": "str", "__module__": "builtins", "__loader__": "JsonNode",
+            "content": text, "is_json": true, "__id__": self.fresh(),
+        })
+    }
+
+    fn array(&mut self, npy: Vec<u8>) -> Value {
+        let id = self.fresh();
+        let file = format!("{id}.npy");
+        self.members.insert(file.clone(), npy);
+        json!({
+            "__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode",
+            "type": "numpy", "file": file, "__id__": id,
+        })
+    }
+}
+
+/// Calls `visit` with every object of the schema.
+fn for_each_object<'v>(schema: &'v Value, mut visit: impl FnMut(&'v Map<String, Value>)) {
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(map) => {
+                visit(map);
+                open.extend(map.values());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The archive members that nodes refer to.
+fn members_of(schema: &Value) -> HashSet<String> {
+    let mut members = HashSet::new();
+    for_each_object(schema, |map| {
+        members.extend(map.get("file").and_then(Value::as_str).map(str::to_owned));
+    });
+    members
+}
+
+fn ids_of(schema: &Value) -> HashSet<u64> {
+    let mut ids = HashSet::new();
+    for_each_object(schema, |map| ids.extend(map.get("__id__").and_then(Value::as_u64)));
+    ids
+}
