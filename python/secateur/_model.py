@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from secateur import _sklearn
 from secateur._secateur import Model, ModelError
 
 
@@ -24,4 +25,6 @@ def load(model: Any) -> Model:
     if package == "lightgbm":
         booster = getattr(model, "booster_", model)
         return Model.parse(booster.model_to_string().encode())
+    if package == "sklearn":
+        return _sklearn.load(model)
     raise ModelError(f"{type(model).__module__}.{type(model).__qualname__} is not a model that secateur can read")

@@ -113,10 +113,11 @@ impl ModelFile {
         each!(self, document => document.write(out))
     }
 
-    /// The file's bytes.
+    /// The bytes of a model that was read from a file. (One of scikit-learn's that lives in memory has
+    /// none: [`write`](Self::write) says so.)
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        self.write(&mut bytes).expect("writing to memory does not fail");
+        self.write(&mut bytes).expect("a model that was read from a file is written to memory");
         bytes
     }
 

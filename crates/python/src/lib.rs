@@ -3,6 +3,7 @@
 mod compare;
 mod error;
 mod model;
+mod sklearn;
 
 use pyo3::prelude::*;
 
@@ -11,5 +12,6 @@ fn _secateur(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Model>()?;
     module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
+    sklearn::register(module)?;
     error::register(module)
 }

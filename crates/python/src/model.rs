@@ -35,9 +35,11 @@ impl Model {
     }
 
     /// The bytes of the model's file.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| self.file.to_bytes());
-        PyBytes::new(py, &bytes)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        // A live scikit-learn estimator has no file.
+        let mut bytes = Vec::new();
+        py.detach(|| self.file.write(&mut bytes)).map_err(|e| error::EditingError::new_err(e.to_string()))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     /// The raw scores of each row, exactly as the library's.

@@ -19,7 +19,7 @@ use archive::Archive;
 pub use parts::{
     CategoryList, CategoryValues, Estimator, HistogramNode, Parts, PlainNode, TreeArrays, TreePart,
 };
-use schema::Node;
+use schema::Schema;
 
 use crate::error::{EditError, FormatError};
 use crate::{Document, Edit};
@@ -59,11 +59,11 @@ impl File {
     fn edit_skops(&self, bytes: &[u8], edit: &Edit) -> Result<Self, EditError> {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let archive = Archive::parse(bytes).map_err(read_back)?;
-        let schema = archive.read(schema::SCHEMA).and_then(|text| schema::parse(&text)).map_err(read_back)?;
+        let schema = archive.read(schema::SCHEMA).and_then(|text| Schema::parse(&text)).map_err(read_back)?;
         let reader = skops::Reader { archive: &archive };
-        let parts = Node::root(&schema).and_then(|root| reader.parts(&root)).map_err(read_back)?;
+        let parts = schema.root().and_then(|root| reader.parts(&root)).map_err(read_back)?;
         let parts = change::edited(&parts, &self.ensemble, edit)?;
-        let bytes = rewrite::rewritten(&archive, schema, &parts)?;
+        let bytes = rewrite::rewritten(&archive, schema.value, &parts)?;
         let edited = Self::parse(&bytes).map_err(read_back)?;
         let expected = build::ensemble(&parts).map_err(read_back)?;
         if edited.ensemble != expected {
@@ -76,8 +76,8 @@ impl File {
 impl Document for File {
     fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         let archive = Archive::parse(bytes)?;
-        let schema = schema::parse(&archive.read(schema::SCHEMA)?)?;
-        let root = Node::root(&schema)?;
+        let schema = Schema::parse(&archive.read(schema::SCHEMA)?)?;
+        let root = schema.root()?;
         let version = root.skops_version().to_owned();
         let parts = skops::Reader { archive: &archive }.parts(&root)?;
         let ensemble = build::ensemble(&parts)?;

@@ -272,7 +272,7 @@ impl TreeArrays {
     }
 
     /// The number of splits on the longest path from the root; the children are in range and form a tree.
-    pub(crate) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         let children = |node: usize| match self {
             Self::Plain { nodes, .. } => {
                 let node = &nodes[node];

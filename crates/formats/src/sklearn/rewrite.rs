@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::archive::{self, Archive, Source};
 use super::npy;
 use super::parts::{Estimator, Parts, TreeArrays, TreePart};
-use super::schema::SCHEMA;
+use super::schema::{SCHEMA, for_each_object};
 use crate::error::EditError;
 
 /// The archive with other parts. `schema` is that of the archive and has been read as a model.
@@ -191,21 +191,6 @@ impl Editor<'_> {
             "__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode",
             "type": "numpy", "file": file, "__id__": id,
         })
-    }
-}
-
-/// Calls `visit` with every object of the schema.
-fn for_each_object<'v>(schema: &'v Value, mut visit: impl FnMut(&'v Map<String, Value>)) {
-    let mut open = vec![schema];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Array(items) => open.extend(items),
-            Value::Object(map) => {
-                visit(map);
-                open.extend(map.values());
-            }
-            _ => {}
-        }
     }
 }
 

@@ -2,11 +2,13 @@
 //! skops would use, and its content. Nothing is executed: a node is read only where its class is known.
 //!
 //! skops loads a node once for each `__id__`: a later node of the same id is ignored, whatever it says.
-//! Nodes of one id must therefore be equal here, and an edited node needs an id of its own.
+//! A node that is read must therefore be equal to all others of its id but for the ids inside, whose nodes
+//! must be so in turn; and an edited node needs an id of its own. (Nodes that nobody reads may differ: a
+//! shared random state is taken apart anew each time.)
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -20,43 +22,82 @@ pub(crate) const SCHEMA: &str = "schema.json";
 /// How deep JSON may be nested; deeper text is refused by the parser itself.
 const DEPTH_LIMIT: usize = 128;
 
-/// Reads the schema: JSON without repeated keys, whose nodes of one id are equal.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Value, FormatError> {
-    let fail = |problem| FormatError::new(Place::Entry(SCHEMA.to_owned()), problem);
-    let repeated = RefCell::new(None);
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let parsed = Strict { repeated: &repeated }.deserialize(&mut deserializer);
-    let parsed = parsed.and_then(|value| deserializer.end().map(|()| value));
-    let value = parsed.map_err(|error| {
-        let text = error.to_string();
-        fail(match repeated.take() {
-            Some(key) => Problem::DuplicateKey { key },
-            None if text.contains("recursion limit") => Problem::TooDeep { limit: DEPTH_LIMIT },
-            None => Problem::Syntax { expected: "JSON", found: text },
-        })
-    })?;
-    check_ids(&value).map_err(fail)?;
-    Ok(value)
+/// A parsed schema.
+#[derive(Debug)]
+pub(crate) struct Schema {
+    pub(crate) value: Value,
+    /// Ids that stand on nodes that differ, or hold such ids.
+    ambiguous: HashSet<u64>,
 }
 
-/// Nodes that share an id are equal.
-fn check_ids(root: &Value) -> Result<(), Problem> {
-    let mut first: HashMap<u64, &Value> = HashMap::new();
+impl Schema {
+    /// Reads JSON without repeated keys.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        let repeated = RefCell::new(None);
+        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+        let parsed = Strict { repeated: &repeated }.deserialize(&mut deserializer);
+        let parsed = parsed.and_then(|value| deserializer.end().map(|()| value));
+        let value = parsed.map_err(|error| {
+            let text = error.to_string();
+            let problem = match repeated.take() {
+                Some(key) => Problem::DuplicateKey { key },
+                None if text.contains("recursion limit") => Problem::TooDeep { limit: DEPTH_LIMIT },
+                None => Problem::Syntax { expected: "JSON", found: text },
+            };
+            FormatError::new(Place::Entry(SCHEMA.to_owned()), problem)
+        })?;
+        let ambiguous = ambiguous_ids(&value);
+        Ok(Self { value, ambiguous })
+    }
+
+    /// The node of the whole model.
+    pub(crate) fn root(&self) -> Result<Node<'_>, FormatError> {
+        Node::at(&self.value, String::new(), &self.ambiguous)
+    }
+}
+
+fn ambiguous_ids(root: &Value) -> HashSet<u64> {
+    let variants = variants(root);
+    let mut ambiguous = HashSet::new();
+    let mut holders: HashMap<u64, Vec<u64>> = HashMap::new();
+    for (&id, nodes) in variants.iter().filter(|(_, nodes)| nodes.len() > 1) {
+        if nodes.iter().any(|node| !equal_but_for_ids(nodes[0], node)) {
+            ambiguous.insert(id);
+        }
+        for node in nodes {
+            for_each_object(node, |inner| {
+                if let Some(inner) = inner.get("__id__").and_then(Value::as_u64) {
+                    holders.entry(inner).or_default().push(id);
+                }
+            });
+        }
+    }
+    let mut open: Vec<u64> = ambiguous.iter().copied().collect();
+    while let Some(id) = open.pop() {
+        for &holder in holders.get(&id).into_iter().flatten() {
+            if ambiguous.insert(holder) {
+                open.push(holder);
+            }
+        }
+    }
+    ambiguous
+}
+
+/// For each id the nodes that have it, without those that are equal to the first.
+fn variants(root: &Value) -> HashMap<u64, Vec<&Value>> {
+    let mut variants: HashMap<u64, Vec<&Value>> = HashMap::new();
     let mut open = vec![root];
     while let Some(value) = open.pop() {
         match value {
             Value::Array(items) => open.extend(items),
             Value::Object(map) => {
-                if let Some(id) = map.get("__id__").and_then(Value::as_u64).filter(|&id| id != 0) {
-                    match first.entry(id) {
-                        // Equal to one whose inside is checked.
-                        Entry::Occupied(seen) if *seen.get() == value => continue,
-                        Entry::Occupied(_) => {
-                            let found = format!("the second node with __id__ {id}");
-                            return Err(Problem::Value { found, expected: "equal to the first" });
-                        }
+                if let Some(id) = map.get("__id__").and_then(Value::as_u64) {
+                    match variants.entry(id) {
+                        // Its inside has been looked through.
+                        Entry::Occupied(seen) if seen.get()[0] == value => continue,
+                        Entry::Occupied(mut seen) => seen.get_mut().push(value),
                         Entry::Vacant(place) => {
-                            place.insert(value);
+                            place.insert(vec![value]);
                         }
                     }
                 }
@@ -65,7 +106,38 @@ fn check_ids(root: &Value) -> Result<(), Problem> {
             _ => {}
         }
     }
-    Ok(())
+    variants
+}
+
+/// Recursion ends with the depth that the parser allows.
+fn equal_but_for_ids(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal_but_for_ids(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            let same = |(key, value): (&String, &Value)| {
+                b.get(key).is_some_and(|other| key == "__id__" || equal_but_for_ids(value, other))
+            };
+            a.len() == b.len() && a.iter().all(same)
+        }
+        _ => a == b,
+    }
+}
+
+/// Calls `visit` with every object of the schema.
+pub(crate) fn for_each_object<'v>(schema: &'v Value, mut visit: impl FnMut(&'v Map<String, Value>)) {
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(map) => {
+                visit(map);
+                open.extend(map.values());
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A node of the schema, and how it was reached.
@@ -73,17 +145,13 @@ fn check_ids(root: &Value) -> Result<(), Problem> {
 pub(crate) struct Node<'a> {
     map: &'a Map<String, Value>,
     path: String,
+    ambiguous: &'a HashSet<u64>,
 }
 
 impl<'a> Node<'a> {
-    /// The node of the whole model.
-    pub(crate) fn root(schema: &'a Value) -> Result<Self, FormatError> {
-        Self::at(schema, String::new())
-    }
-
-    fn at(value: &'a Value, path: String) -> Result<Self, FormatError> {
+    fn at(value: &'a Value, path: String, ambiguous: &'a HashSet<u64>) -> Result<Self, FormatError> {
         match value {
-            Value::Object(map) => Ok(Self { map, path }),
+            Value::Object(map) => Ok(Self { map, path, ambiguous }),
             other => Err(FormatError::new(
                 Place::Field(path),
                 Problem::Value { found: brief(other), expected: "a node of a skops schema" },
@@ -120,7 +188,14 @@ impl<'a> Node<'a> {
         Ok((self.text_field("__module__")?, self.text_field("__class__")?))
     }
 
+    /// The loader of a node whose content is about to be read.
     fn loader(&self) -> Result<&'a str, FormatError> {
+        if let Some(id) = self.map.get("__id__").and_then(Value::as_u64)
+            && self.ambiguous.contains(&id)
+        {
+            let expected = "equal to the others of this id, which skops would take for it";
+            return Err(self.value_error(format!("the node with __id__ {id}"), expected));
+        }
         let loader = self.text_field("__loader__")?;
         if loader == "CachedNode" {
             let what = "a node that refers to another one (CachedNode)".to_owned();
@@ -151,14 +226,14 @@ impl<'a> Node<'a> {
             let (module, name) = self.class()?;
             return Err(self.value_error(format!("{module}.{name}"), "an object"));
         }
-        Self::at(self.content()?, self.path.clone())?.fields()
+        Self::at(self.content()?, self.path.clone(), self.ambiguous)?.fields()
     }
 
     /// The items of a dictionary.
     pub(crate) fn fields(&self) -> Result<Fields<'a>, FormatError> {
         self.expect("DictNode", ("builtins", "dict"), "a dictionary")?;
         match self.content()? {
-            Value::Object(map) => Ok(Fields { map, path: self.path.clone() }),
+            Value::Object(map) => Ok(Fields { map, path: self.path.clone(), ambiguous: self.ambiguous }),
             other => Err(self.value_error(brief(other), "the items of a dictionary")),
         }
     }
@@ -175,7 +250,7 @@ impl<'a> Node<'a> {
             Ok(Value::Array(items)) if known => items
                 .iter()
                 .enumerate()
-                .map(|(index, item)| Self::at(item, format!("{}[{index}]", self.path)))
+                .map(|(index, item)| Self::at(item, format!("{}[{index}]", self.path), self.ambiguous))
                 .collect(),
             _ => {
                 let (module, name) = self.class()?;
@@ -191,8 +266,9 @@ impl<'a> Node<'a> {
 
     /// The shape of an array of Python objects.
     pub(crate) fn shape(&self) -> Result<Vec<usize>, FormatError> {
+        self.loader()?;
         let shape = self.map.get("shape").ok_or_else(|| self.error(Problem::Missing))?;
-        let sizes = Self::at(shape, format!("{}.shape", self.path))?.items()?;
+        let sizes = Self::at(shape, format!("{}.shape", self.path), self.ambiguous)?.items()?;
         sizes.iter().map(Self::count).collect()
     }
 
@@ -259,13 +335,14 @@ impl<'a> Node<'a> {
 pub(crate) struct Fields<'a> {
     map: &'a Map<String, Value>,
     path: String,
+    ambiguous: &'a HashSet<u64>,
 }
 
 impl<'a> Fields<'a> {
     /// A field that may be absent.
     pub(crate) fn optional(&self, name: &str) -> Result<Option<Node<'a>>, FormatError> {
         let path = || if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };
-        self.map.get(name).map(|value| Node::at(value, path())).transpose()
+        self.map.get(name).map(|value| Node::at(value, path(), self.ambiguous)).transpose()
     }
 
     /// A field that must be there.
@@ -364,12 +441,25 @@ mod tests {
             (deep.as_str(), "nested deeper"),
             (r#"{"a": "#, "JSON expected"),
             (r#"{} {}"#, "JSON expected"),
-            (r#"[{"__id__": 7, "content": "1"}, {"__id__": 7, "content": "2"}]"#, "__id__ 7"),
         ];
         for (text, words) in cases {
-            let message = parse(text.as_bytes()).unwrap_err().to_string();
+            let message = Schema::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(message.contains(words) && message.contains("schema.json"), "{message}");
         }
-        assert!(parse(br#"[{"__id__": 7, "content": "1"}, {"__id__": 7, "content": "1"}]"#).is_ok());
+        let node = |id: u32, content: &str| {
+            format!(
+                r#"{{"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "{content}", "__id__": {id}}}"#
+            )
+        };
+        let list = |a: String, b: String| {
+            format!(
+                r#"{{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [{a}, {b}]}}"#
+            )
+        };
+        let twice = Schema::parse(list(node(7, "1"), node(7, "1")).as_bytes()).unwrap();
+        assert_eq!(twice.root().unwrap().items().unwrap()[1].count().unwrap(), 1);
+        let other = Schema::parse(list(node(7, "1"), node(7, "2")).as_bytes()).unwrap();
+        let message = other.root().unwrap().items().unwrap()[1].count().unwrap_err().to_string();
+        assert!(message.contains("__id__ 7"), "{message}");
     }
 }

@@ -156,15 +156,15 @@ impl<'a> Reader<'a> {
     /// The scores of gradient boosting's initial estimator; `None` for zeros.
     fn start(&self, fields: &Fields<'a>, classes: usize) -> Result<Option<Vec<f64>>, FormatError> {
         let init = fields.required("init_")?;
-        if init.text()?.as_deref() == Some("zero") {
-            return Ok(None);
-        }
         let unsupported = |node: &Node<'_>, what: String| {
             let advice = "gradient boosting starts from the class priors (init=None) or from init=\"zero\"; \
                           use the Python package on the fitted object, or fit it again";
             node.error(Problem::Unsupported { what, advice })
         };
         let (module, class) = init.class()?;
+        if (module, class) == ("builtins", "str") && init.text()?.as_deref() == Some("zero") {
+            return Ok(None);
+        }
         if (module, class) != ("sklearn.dummy", "DummyClassifier") {
             return Err(unsupported(&init, format!("an initial estimator of class {module}.{class}")));
         }

@@ -1,0 +1,140 @@
+//! scikit-learn classifiers that live in memory: their parts come in as a dictionary, arrays in `.npy`
+//! form, and those of an edited model go out in the same way.
+
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use secateur_formats::ModelFile;
+use secateur_formats::sklearn::{CategoryList, CategoryValues, Estimator, File, Parts, TreeArrays, TreePart};
+use secateur_model::{ClassLabels, TreeId};
+
+use crate::error::{self, ModelError};
+use crate::model::Model;
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(sklearn_model, module)?)?;
+    module.add_function(wrap_pyfunction!(sklearn_parts, module)?)
+}
+
+/// What `secateur._sklearn` extracts.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Extracted {
+    estimator: String,
+    version: String,
+    classes: Labels,
+    feature_count: u32,
+    feature_names: Option<Vec<String>>,
+    missing: bool,
+    trees: Vec<Vec<PyBackedBytes>>,
+    weights: Vec<f64>,
+    learning_rate: f64,
+    start: Option<Vec<f64>>,
+    baseline: Vec<f64>,
+    columns: Vec<u32>,
+    categories: Vec<(Categories, [u32; 8])>,
+}
+
+#[derive(FromPyObject)]
+enum Labels {
+    Booleans(Vec<bool>),
+    Integers(Vec<i64>),
+    Floats(Vec<f64>),
+    Strings(Vec<String>),
+}
+
+#[derive(FromPyObject)]
+enum Categories {
+    Numbers(Vec<f64>),
+    Texts(Vec<String>),
+}
+
+/// The model of an estimator's parts.
+#[pyfunction]
+fn sklearn_model(py: Python<'_>, parts: Extracted) -> PyResult<Model> {
+    let parts = convert(parts)?;
+    let file = py.detach(|| File::from_parts(parts)).map_err(error::from_format)?;
+    Ok(Model { file: ModelFile::Sklearn(Box::new(file)) })
+}
+
+fn convert(from: Extracted) -> PyResult<Parts> {
+    let histogram = from.estimator == "HistGradientBoostingClassifier";
+    let estimator = match from.estimator.as_str() {
+        "DecisionTreeClassifier" | "ExtraTreeClassifier" => Estimator::DecisionTree,
+        "RandomForestClassifier" => Estimator::RandomForest,
+        "ExtraTreesClassifier" => Estimator::ExtraTrees,
+        "AdaBoostClassifier" => Estimator::AdaBoost { weights: from.weights },
+        "GradientBoostingClassifier" => {
+            Estimator::GradientBoosting { learning_rate: from.learning_rate, start: from.start }
+        }
+        "HistGradientBoostingClassifier" => {
+            let categories = from.categories.into_iter().map(|(values, known)| {
+                let values = match values {
+                    Categories::Numbers(values) => CategoryValues::Numbers(values),
+                    Categories::Texts(values) => CategoryValues::Texts(values),
+                };
+                CategoryList { values, known }
+            });
+            Estimator::HistGradientBoosting {
+                baseline: from.baseline,
+                columns: from.columns,
+                categories: categories.collect(),
+            }
+        }
+        other => return Err(ModelError::new_err(format!("{other} is not a classifier that is supported"))),
+    };
+    let trees = from.trees.iter().enumerate().map(|(index, arrays)| {
+        let tree = TreeId::new(index);
+        let arrays = match arrays.as_slice() {
+            [nodes, values] if !histogram => TreeArrays::plain_from_npy(tree, nodes, values),
+            [nodes, left, binned] if histogram => TreeArrays::histogram_from_npy(tree, nodes, left, binned),
+            _ => return Err(ModelError::new_err(format!("tree {tree}: another number of arrays is needed"))),
+        };
+        Ok(TreePart { origin: tree.0, edited: false, arrays: arrays.map_err(error::from_format)? })
+    });
+    Ok(Parts {
+        estimator,
+        version: from.version,
+        classes: match from.classes {
+            Labels::Booleans(labels) => ClassLabels::Booleans(labels),
+            Labels::Integers(labels) => ClassLabels::Integers(labels),
+            Labels::Floats(labels) => ClassLabels::Floats(labels),
+            Labels::Strings(labels) => ClassLabels::Strings(labels),
+        },
+        feature_count: from.feature_count,
+        feature_names: from.feature_names,
+        missing: from.missing,
+        trees: trees.collect::<PyResult<_>>()?,
+    })
+}
+
+/// What to put into a copy of the estimator that a model came from: for each tree the position of the one
+/// it stands for, its depth, and its arrays (`None` where they are as they were).
+#[pyfunction]
+fn sklearn_parts<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>> {
+    let parts = match &model.file {
+        ModelFile::Sklearn(file) => file.memory_parts(),
+        _ => None,
+    };
+    let parts = parts.ok_or_else(|| ModelError::new_err("this model did not come from a live estimator"))?;
+    let trees = PyList::empty(py);
+    for part in &parts.trees {
+        let arrays = part
+            .edited
+            .then(|| part.arrays.to_npy().iter().map(|npy| PyBytes::new(py, npy)).collect::<Vec<_>>());
+        trees.append((part.origin, part.arrays.depth(), arrays))?;
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("trees", trees)?;
+    match &parts.estimator {
+        Estimator::AdaBoost { weights } => dict.set_item("weights", weights)?,
+        Estimator::GradientBoosting { learning_rate, start } => {
+            dict.set_item("learning_rate", learning_rate)?;
+            dict.set_item("start_from_zero", start.is_none())?;
+        }
+        Estimator::HistGradientBoosting { baseline, .. } => dict.set_item("baseline", baseline)?,
+        _ => {}
+    }
+    Ok(dict)
+}

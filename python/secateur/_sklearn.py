@@ -1,0 +1,244 @@
+"""scikit-learn classifiers: a fitted estimator's parts for the extension, and a new estimator from edited ones.
+
+scikit-learn is not imported here: an estimator brings its own. Arrays travel in `.npy` form, so that a live
+model is read and checked by the code that reads skops archives.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import sys
+from typing import Any
+
+import numpy as np
+
+from secateur._secateur import Model, ModelError, sklearn_model, sklearn_parts
+
+_TREES = "sklearn.tree._classes"
+_FORESTS = "sklearn.ensemble._forest"
+_SUPPORTED = {
+    (_TREES, "DecisionTreeClassifier"),
+    (_TREES, "ExtraTreeClassifier"),
+    (_FORESTS, "RandomForestClassifier"),
+    (_FORESTS, "ExtraTreesClassifier"),
+    ("sklearn.ensemble._weight_boosting", "AdaBoostClassifier"),
+    ("sklearn.ensemble._gb", "GradientBoostingClassifier"),
+    ("sklearn.ensemble._hist_gradient_boosting.gradient_boosting", "HistGradientBoostingClassifier"),
+}
+
+
+def load(estimator: Any) -> Model:
+    """The model of a fitted classifier."""
+    return sklearn_model(_extract(estimator))
+
+
+def rebuild(estimator: Any, model: Model) -> Any:
+    """A new estimator for `model`, which came from `estimator` by `load` and edits. `estimator` itself stays
+    as it is, and the two share nothing."""
+    parts = sklearn_parts(model)
+    name = _name(estimator)
+    if name in ("DecisionTreeClassifier", "ExtraTreeClassifier"):
+        return _plain_tree(estimator, *parts["trees"][0][1:])
+    attribute = "_predictors" if name == "HistGradientBoostingClassifier" else "estimators_"
+    old = _flat(getattr(estimator, attribute))
+    # The old trees are not copied only to be thrown away.
+    shell = copy.copy(estimator)
+    delattr(shell, attribute)
+    new = copy.deepcopy(shell)
+    make = _histogram_tree if name == "HistGradientBoostingClassifier" else _plain_tree
+    trees = [make(old[origin], depth, arrays) for origin, depth, arrays in parts["trees"]]
+    if name == "HistGradientBoostingClassifier":
+        groups = len(parts["baseline"])
+        new._predictors = [trees[start : start + groups] for start in range(0, len(trees), groups)]
+        new._baseline_prediction = np.array([parts["baseline"]], dtype=np.float64)
+        return new
+    if name == "GradientBoostingClassifier":
+        rounds = np.empty(len(trees), dtype=object)
+        rounds[:] = trees
+        new.estimators_ = rounds.reshape(-1, estimator.estimators_.shape[1])
+        new.n_estimators_ = len(new.estimators_)
+        new.learning_rate = parts["learning_rate"]
+        if parts["start_from_zero"]:
+            new.init_ = "zero"
+    else:
+        new.estimators_ = trees
+    if name == "AdaBoostClassifier":
+        new.estimator_weights_ = np.array(parts["weights"], dtype=np.float64)
+    new.n_estimators = len(new.estimators_)
+    return new
+
+
+def _name(estimator: Any) -> str:
+    kind = type(estimator)
+    # Subclasses may predict as they like.
+    if (kind.__module__, kind.__qualname__) not in _SUPPORTED:
+        raise ModelError(
+            f"{kind.__module__}.{kind.__qualname__} is not supported; scikit-learn's DecisionTree, RandomForest, "
+            "ExtraTrees, AdaBoost, GradientBoosting and HistGradientBoosting classifiers are"
+        )
+    return kind.__qualname__
+
+
+def _extract(estimator: Any) -> dict[str, Any]:
+    name = _name(estimator)
+    version = sys.modules["sklearn"].__version__
+    if tuple(int(number) for number in version.split(".")[:2]) < (1, 4):
+        raise ModelError(f"scikit-learn {version} is not supported; versions from 1.4 on are")
+    if not hasattr(estimator, "classes_"):
+        raise ModelError(f"this {name} is not fitted")
+    if isinstance(estimator.classes_, list):
+        raise ModelError("a classifier with several outputs is not supported; fit one model for each output")
+    names = getattr(estimator, "feature_names_in_", None)
+    parts: dict[str, Any] = {
+        "estimator": name,
+        "version": version,
+        "classes": _labels(estimator.classes_),
+        "feature_count": int(estimator.n_features_in_),
+        "feature_names": None if names is None else [str(column) for column in names],
+        "missing": False,
+        "weights": [],
+        "learning_rate": 1.0,
+        "start": None,
+        "baseline": [],
+        "columns": [],
+        "categories": [],
+    }
+    if name == "HistGradientBoostingClassifier":
+        return parts | _histogram(estimator)
+    if name in ("DecisionTreeClassifier", "ExtraTreeClassifier"):
+        trees = [estimator]
+    else:
+        trees = _flat(estimator.estimators_)
+    if name == "AdaBoostClassifier":
+        parts["weights"] = np.asarray(estimator.estimator_weights_, dtype=np.float64).tolist()
+        _check_voters(estimator, trees)
+    elif name == "GradientBoostingClassifier":
+        parts["learning_rate"] = float(estimator.learning_rate)
+        parts["start"] = _start(estimator)
+    elif trees:
+        parts["missing"] = bool(trees[0]._support_missing_values(np.zeros((1, 1))))
+    parts["trees"] = [_plain_arrays(tree.tree_) for tree in trees]
+    return parts
+
+
+def _labels(classes: np.ndarray) -> list[Any]:
+    labels = np.asarray(classes).tolist()
+    if len({type(label) for label in labels}) != 1:
+        raise ModelError(f"the class labels {labels!r} are not of one type")
+    return labels
+
+
+def _flat(trees: Any) -> list[Any]:
+    """The trees of all rounds in one list."""
+    flat: list[Any] = []
+    for item in trees:
+        if isinstance(item, (list, np.ndarray)):
+            flat.extend(item)
+        else:
+            flat.append(item)
+    return flat
+
+
+def _check_voters(estimator: Any, trees: list[Any]) -> None:
+    for tree in trees:
+        kind = type(tree)
+        if (kind.__module__, kind.__qualname__) not in {
+            (_TREES, "DecisionTreeClassifier"),
+            (_TREES, "ExtraTreeClassifier"),
+        }:
+            raise ModelError(f"AdaBoost of {kind.__qualname__} is not supported, of decision trees it is")
+        if not np.array_equal(tree.classes_, estimator.classes_):
+            raise ModelError("AdaBoost with a tree of other classes is not supported")
+
+
+def _start(estimator: Any) -> list[float] | None:
+    """The scores that gradient boosting starts from, from the library itself: NumPy's logarithm depends on
+    the processor."""
+    init = estimator.init_
+    if isinstance(init, str) and init == "zero":
+        return None
+    if type(init).__qualname__ != "DummyClassifier" or init._strategy != "prior":
+        raise ModelError(
+            f"gradient boosting that starts from {init!r} is not supported; it starts from the class priors "
+            '(init=None) or from init="zero"'
+        )
+    row = np.zeros((1, estimator.n_features_in_), dtype=np.float32)
+    return estimator._raw_predict_init(row)[0].tolist()
+
+
+def _histogram(estimator: Any) -> dict[str, Any]:
+    predictors = _flat(estimator._predictors)
+    preprocessor = estimator._preprocessor
+    columns = list(range(estimator.n_features_in_))
+    categories = []
+    if preprocessor is not None:
+        indices = preprocessor._transformer_to_input_indices
+        columns = [int(index) for key in ("encoder", "numerical") for index in indices[key]]
+        encoder = preprocessor.named_transformers_["encoder"]
+        known = estimator._bin_mapper.bin_thresholds_
+        categories = [(_categories(values), _bits(codes)) for values, codes in zip(encoder.categories_, known)]
+    return {
+        "missing": True,
+        "trees": [
+            [_npy(tree.nodes), _npy(tree.raw_left_cat_bitsets), _npy(tree.binned_left_cat_bitsets)]
+            for tree in predictors
+        ],
+        "baseline": estimator._baseline_prediction.ravel().tolist(),
+        "columns": columns,
+        "categories": categories,
+    }
+
+
+def _categories(values: np.ndarray) -> list[Any]:
+    """The categories without NaN and None, which are listed last."""
+    listed = [value for value in np.asarray(values).tolist() if value is not None and value == value]
+    if all(isinstance(value, str) for value in listed):
+        return listed
+    if all(isinstance(value, (int, float)) for value in listed):
+        return [float(value) for value in listed]
+    raise ModelError(f"the categories {listed!r} are neither all numbers nor all text")
+
+
+def _bits(codes: np.ndarray) -> list[int]:
+    words = [0] * 8
+    for code in np.asarray(codes).astype(int).tolist():
+        words[code // 32] |= 1 << code % 32
+    return words
+
+
+def _plain_arrays(tree: Any) -> list[bytes]:
+    state = tree.__getstate__()
+    return [_npy(state["nodes"]), _npy(state["values"])]
+
+
+def _plain_tree(estimator: Any, depth: int, arrays: list[bytes] | None) -> Any:
+    """A copy of an estimator with one tree, with other arrays in it."""
+    if arrays is None:
+        return copy.deepcopy(estimator)
+    constructor, arguments, _ = estimator.tree_.__reduce__()
+    tree = constructor(*arguments)
+    nodes, values = (_array(data) for data in arrays)
+    tree.__setstate__({"max_depth": depth, "node_count": len(nodes), "nodes": nodes, "values": values})
+    shell = copy.copy(estimator)
+    del shell.tree_
+    new = copy.deepcopy(shell)
+    new.tree_ = tree
+    return new
+
+
+def _histogram_tree(predictor: Any, depth: int, arrays: list[bytes] | None) -> Any:
+    new = copy.deepcopy(predictor)
+    if arrays is not None:
+        new.nodes, new.raw_left_cat_bitsets, new.binned_left_cat_bitsets = (_array(data) for data in arrays)
+    return new
+
+
+def _npy(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _array(data: bytes) -> np.ndarray:
+    return np.load(io.BytesIO(data), allow_pickle=False)
