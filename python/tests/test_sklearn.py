@@ -345,6 +345,23 @@ def test_edits_really_change_the_model():
         assert same == (edit == "unchanged"), edit
 
 
+def test_ties_go_the_way_of_each_library():
+    rows, target = data(2)
+    for name, winner in [("boosting", 1), ("histogram_missing", 0), ("forest_missing", 0), ("tree", 0)]:
+        estimator, _, to_library = case(name)
+        model = secateur.load(estimator)
+        tied = model.edit([], [0.0] * len(model.intercepts))
+        assert (tied.raw_scores(rows) == 0.0).all()
+        assert (tied.class_indices(rows) == winner).all()
+        assert_predicts_as(tied, _sklearn.rebuild(estimator, tied), rows, to_library)
+    voters = AdaBoostClassifier(n_estimators=2, random_state=0).fit(rows, target)
+    voters.estimator_weights_ = np.array([0.1, 0.1])
+    model = secateur.load(voters)
+    tied = np.flatnonzero(model.raw_scores(rows)[:, 0] == 0.0)
+    assert len(tied) > 10 and (model.class_indices(rows[tied]) == 0).all()
+    assert_predicts_as(model, voters, rows, lambda x: x)
+
+
 def test_a_compressed_archive_is_read_and_edited():
     estimator, base, to_library = case("forest")
     data = skops.io.dumps(estimator, compression=zipfile.ZIP_DEFLATED, compresslevel=9)

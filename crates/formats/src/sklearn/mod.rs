@@ -4,6 +4,8 @@
 mod archive;
 mod build;
 mod change;
+#[cfg(test)]
+mod hazards;
 mod npy;
 mod numeric;
 mod parts;

@@ -1,0 +1,139 @@
+//! The committed scikit-learn models give the scores and classes that scikit-learn gave.
+
+use std::path::PathBuf;
+
+use secateur_formats::{Edit, ModelFile, TreeEdit};
+use secateur_model::{Predictor, TreeId};
+
+const MODELS: [&str; 9] = [
+    "tree",
+    "forest",
+    "extra_trees",
+    "adaboost",
+    "adaboost_three",
+    "boosting",
+    "boosting_three",
+    "histogram",
+    "histogram_categories",
+];
+
+fn path(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "../../testdata/models/sklearn", name].iter().collect()
+}
+
+fn model(name: &str) -> ModelFile {
+    ModelFile::read(&path(&format!("{name}.skops"))).unwrap()
+}
+
+struct Expected {
+    row: Vec<f64>,
+    raw: Vec<u64>,
+    class: String,
+}
+
+fn expected(name: &str) -> Vec<Expected> {
+    let text = std::fs::read_to_string(path(&format!("{name}.expected.jsonl"))).unwrap();
+    let read = |line: &str| {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        let bits = |key: &str| -> Vec<u64> {
+            let items = value[key].as_array().unwrap().iter();
+            items.map(|item| u64::from_str_radix(item.as_str().unwrap(), 16).unwrap()).collect()
+        };
+        Expected {
+            row: bits("row").into_iter().map(f64::from_bits).collect(),
+            raw: bits("raw"),
+            class: value["class"].as_str().unwrap().to_owned(),
+        }
+    };
+    text.lines().map(read).collect()
+}
+
+#[test]
+fn every_model_gives_the_bits_of_the_library() {
+    for name in MODELS {
+        let file = model(name);
+        let predictor = Predictor::new(file.ensemble());
+        let expected = expected(name);
+        assert_eq!(expected.len(), 50);
+        for (index, case) in expected.iter().enumerate() {
+            let raw = predictor.raw_scores(&case.row).unwrap();
+            let raw: Vec<u64> = raw.iter().map(|score| score.to_bits()).collect();
+            assert_eq!(raw, case.raw, "{name}, row {index}: {:?}", case.row);
+            let class = predictor.classes(&case.row).unwrap()[0];
+            assert_eq!(file.ensemble().classes().text(class), case.class, "{name}, row {index}");
+        }
+    }
+}
+
+#[test]
+fn a_model_that_is_written_unchanged_has_the_same_bytes() {
+    for name in MODELS {
+        let bytes = std::fs::read(path(&format!("{name}.skops"))).unwrap();
+        let file = ModelFile::parse(&bytes).unwrap();
+        assert!(file.to_bytes() == bytes, "{name}");
+        let edited = file.edit(&Edit::unchanged(file.ensemble())).unwrap();
+        assert!(edited.to_bytes() == bytes, "{name}, edited");
+    }
+}
+
+#[test]
+fn a_tree_that_takes_its_own_place_predicts_the_same() {
+    for name in MODELS {
+        let file = model(name);
+        let replace = |index: usize| {
+            let tree = TreeId::new(index);
+            TreeEdit::Replace { tree, with: file.ensemble().tree(tree).clone() }
+        };
+        let trees = (0..file.ensemble().trees().len()).map(replace).collect();
+        let edited = file.edit(&Edit { trees, intercepts: None }).unwrap();
+        let again = ModelFile::parse(&edited.to_bytes()).unwrap();
+        assert_eq!(edited.ensemble(), again.ensemble(), "{name}");
+        let (before, after) = (Predictor::new(file.ensemble()), Predictor::new(again.ensemble()));
+        for case in expected(name) {
+            assert_eq!(before.classes(&case.row).unwrap(), after.classes(&case.row).unwrap(), "{name}");
+            let scores = |predictor: &Predictor<'_>| predictor.raw_scores(&case.row).unwrap();
+            assert_eq!(scores(&before), scores(&after), "{name}, {:?}", case.row);
+        }
+    }
+}
+
+#[test]
+fn an_edited_model_is_what_reading_it_again_gives() {
+    for name in MODELS {
+        let file = model(name);
+        let trees = file.ensemble().trees().len();
+        let scale = |index| TreeEdit::Scale { tree: TreeId::new(index), factor: 1.5 + index as f64 };
+        let keep = |index| TreeEdit::Keep(TreeId::new(index));
+        let moved: Vec<f64> = match name {
+            // What voters of three classes can hold is a vote.
+            "adaboost_three" => vec![-0.125, -0.125, 0.25],
+            _ => file.ensemble().intercepts().iter().map(|value| value + 0.1).collect(),
+        };
+        let edits = [
+            Edit { trees: (0..trees).step_by(2).map(keep).collect(), intercepts: None },
+            Edit { trees: (0..trees).map(scale).collect(), intercepts: None },
+            Edit { trees: (0..trees).map(keep).collect(), intercepts: Some(moved.clone()) },
+            Edit { trees: Vec::new(), intercepts: Some(moved) },
+        ];
+        for (number, edit) in edits.iter().enumerate() {
+            let edited = file.edit(edit).unwrap_or_else(|error| panic!("{name}, edit {number}: {error}"));
+            let again = ModelFile::parse(&edited.to_bytes()).unwrap();
+            assert_eq!(edited.ensemble(), again.ensemble(), "{name}, edit {number}");
+            assert!(edited.to_bytes() == again.to_bytes(), "{name}, edit {number}");
+        }
+    }
+}
+
+#[test]
+fn a_vote_cannot_be_replaced_by_other_leaves() {
+    for name in ["adaboost", "adaboost_three"] {
+        let file = model(name);
+        let tree = file.ensemble().tree(TreeId(0));
+        let mut leaves = tree.leaf_values().to_vec();
+        leaves[0] *= 3.0;
+        let with = tree.with_leaf_values(leaves).unwrap();
+        let edit = Edit { trees: vec![TreeEdit::Replace { tree: TreeId(0), with }], intercepts: None };
+        let message = file.edit(&edit).unwrap_err().to_string();
+        assert!(message.contains("votes"), "{message}");
+    }
+}
