@@ -13,6 +13,8 @@
 //!   to the baseline; class 1 iff the sum is `> 0`. Categorical columns are looked up in an encoder,
 //!   where an unknown category counts as missing, and come first in the columns that the trees see.
 
+use std::collections::HashSet;
+
 use secateur_model::{
     Accumulation, Average, BuildError, Categories, CategoryRule, Decision, Ensemble, EnsembleBuilder,
     FeatureId, Features, GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split,
@@ -193,7 +195,7 @@ fn features(parts: &Parts) -> Result<Features, FormatError> {
     Ok(features)
 }
 
-/// Every column once, and no more categories than a set has bits.
+/// Every column once; categories in an order that the encoder can search, and no more than a set has bits.
 fn check_columns(columns: &[u32], categories: &[CategoryList], features: u32) -> Result<(), FormatError> {
     let mut sorted = columns.to_vec();
     sorted.sort_unstable();
@@ -204,6 +206,14 @@ fn check_columns(columns: &[u32], categories: &[CategoryList], features: u32) ->
     for list in categories {
         if list.values.count() > 256 {
             return Err(at("_preprocessor", format!("{} categories", list.values.count()), "at most 256"));
+        }
+        let distinct = match &list.values {
+            CategoryValues::Numbers(values) => values.is_sorted_by(|a, b| a < b),
+            CategoryValues::Texts(texts) => texts.iter().collect::<HashSet<_>>().len() == texts.len(),
+        };
+        if !distinct {
+            let found = format!("{:?}", list.values);
+            return Err(at("_preprocessor", found, "a list of ascending numbers, or of texts, each once"));
         }
     }
     Ok(())

@@ -262,6 +262,17 @@ const HAZARDS: &[Hazard] = &[
         },
         &["field _preprocessor", "order of the input columns"],
     ),
+    (
+        "histogram_categories",
+        |o| {
+            let encoder =
+                &mut o.fields()["_preprocessor"]["content"]["content"]["transformers_"]["content"][0];
+            let lists = &mut encoder["content"][1]["content"]["content"]["categories_"]["content"];
+            let file = lists[1]["file"].as_str().unwrap().to_owned();
+            o.members.insert(file, npy::write_doubles(&[3], &[7.0, 0.1, -2.5]));
+        },
+        &["field _preprocessor", "ascending numbers"],
+    ),
 ];
 
 #[test]

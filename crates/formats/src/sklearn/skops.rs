@@ -308,7 +308,7 @@ impl<'a> Reader<'a> {
                 }
                 // NaN is listed last.
                 ClassLabels::Floats(mut values) => {
-                    values.truncate(values.iter().position(|value| value.is_nan()).unwrap_or(values.len()));
+                    values.pop_if(|value| value.is_nan());
                     Ok(CategoryValues::Numbers(values))
                 }
                 ClassLabels::Strings(values) => Ok(CategoryValues::Texts(values)),
