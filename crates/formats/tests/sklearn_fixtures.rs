@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{Predictor, TreeId};
+use secateur_model::{Ensemble, Output, Predictor, TreeId};
 
 const MODELS: [&str; 9] = [
     "tree",
@@ -97,29 +97,74 @@ fn a_tree_that_takes_its_own_place_predicts_the_same() {
     }
 }
 
+/// Edits of every kind: trees removed, scaled, intercepts moved, all at once, and nothing left but these.
+fn edits(name: &str, ensemble: &Ensemble) -> Vec<Edit> {
+    let trees = ensemble.trees().len();
+    let scale = |index| TreeEdit::Scale { tree: TreeId::new(index), factor: 1.5 + index as f64 };
+    let keep = |index| TreeEdit::Keep(TreeId::new(index));
+    let moved: Vec<f64> = match name {
+        // What voters of three classes can hold is a vote.
+        "adaboost_three" => vec![-0.125, -0.125, 0.25],
+        _ => ensemble.intercepts().iter().map(|value| value + 0.1).collect(),
+    };
+    vec![
+        Edit { trees: (0..trees).step_by(2).map(keep).collect(), intercepts: None },
+        Edit { trees: (0..trees).map(scale).collect(), intercepts: None },
+        Edit { trees: (0..trees).map(keep).collect(), intercepts: Some(moved.clone()) },
+        Edit {
+            trees: (0..trees).map(|i| if i % 2 == 0 { keep(i) } else { scale(i) }).collect(),
+            intercepts: Some(moved.clone()),
+        },
+        Edit { trees: Vec::new(), intercepts: Some(moved) },
+    ]
+}
+
 #[test]
 fn an_edited_model_is_what_reading_it_again_gives() {
     for name in MODELS {
         let file = model(name);
-        let trees = file.ensemble().trees().len();
-        let scale = |index| TreeEdit::Scale { tree: TreeId::new(index), factor: 1.5 + index as f64 };
-        let keep = |index| TreeEdit::Keep(TreeId::new(index));
-        let moved: Vec<f64> = match name {
-            // What voters of three classes can hold is a vote.
-            "adaboost_three" => vec![-0.125, -0.125, 0.25],
-            _ => file.ensemble().intercepts().iter().map(|value| value + 0.1).collect(),
-        };
-        let edits = [
-            Edit { trees: (0..trees).step_by(2).map(keep).collect(), intercepts: None },
-            Edit { trees: (0..trees).map(scale).collect(), intercepts: None },
-            Edit { trees: (0..trees).map(keep).collect(), intercepts: Some(moved.clone()) },
-            Edit { trees: Vec::new(), intercepts: Some(moved) },
-        ];
-        for (number, edit) in edits.iter().enumerate() {
+        for (number, edit) in edits(name, file.ensemble()).iter().enumerate() {
             let edited = file.edit(edit).unwrap_or_else(|error| panic!("{name}, edit {number}: {error}"));
             let again = ModelFile::parse(&edited.to_bytes()).unwrap();
             assert_eq!(edited.ensemble(), again.ensemble(), "{name}, edit {number}");
             assert!(edited.to_bytes() == again.to_bytes(), "{name}, edit {number}");
+        }
+    }
+}
+
+/// The sums of a row, before any division, up to rounding.
+fn sums(ensemble: &Ensemble, row: &[f64], intercepts: &[f64], factor: impl Fn(usize) -> f64) -> Vec<f64> {
+    let row: Vec<f64> = row.iter().map(|&value| ensemble.domain().read(value).unwrap()).collect();
+    let mut sums = intercepts.to_vec();
+    for (index, (tree, leaf)) in ensemble.trees().iter().zip(ensemble.leaves(&row)).enumerate() {
+        let scale = factor(index) * tree.weight();
+        match tree.output() {
+            Output::Group(group) => sums[group.index()] += scale * tree.leaf(leaf)[0],
+            Output::All => sums.iter_mut().zip(tree.leaf(leaf)).for_each(|(sum, leaf)| *sum += scale * leaf),
+        }
+    }
+    sums
+}
+
+#[test]
+fn an_edited_model_has_the_sums_that_the_edit_asks_for() {
+    for name in MODELS {
+        let file = model(name);
+        for (number, edit) in edits(name, file.ensemble()).iter().enumerate() {
+            let edited = file.edit(edit).unwrap();
+            let intercepts = edit.intercepts.as_deref().unwrap_or(file.ensemble().intercepts());
+            let factor = |index: usize| match edit.trees.iter().find(|e| e.source().index() == index) {
+                None => 0.0,
+                Some(TreeEdit::Scale { factor, .. }) => *factor,
+                Some(_) => 1.0,
+            };
+            for case in expected(name) {
+                let wanted = sums(file.ensemble(), &case.row, intercepts, factor);
+                let found = sums(edited.ensemble(), &case.row, edited.ensemble().intercepts(), |_| 1.0);
+                for (wanted, found) in wanted.iter().zip(&found) {
+                    assert!((wanted - found).abs() < 1e-12, "{name}, edit {number}: {found} for {wanted}");
+                }
+            }
         }
     }
 }
