@@ -77,14 +77,17 @@ impl File {
 
 impl Document for File {
     fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
-        let archive = Archive::parse(bytes)?;
-        let schema = Schema::parse(&archive.read(schema::SCHEMA)?)?;
-        let root = schema.root()?;
-        let version = root.skops_version().to_owned();
-        let parts = skops::Reader { archive: &archive }.parts(&root)?;
+        let (parts, skops_version) = {
+            let archive = Archive::parse(bytes)?;
+            let schema = Schema::parse(&archive.read(schema::SCHEMA)?)?;
+            let root = schema.root()?;
+            (skops::Reader { archive: &archive }.parts(&root)?, root.skops_version().to_owned())
+        };
         let ensemble = build::ensemble(&parts)?;
-        let source = Source::Skops { bytes: bytes.to_vec(), version };
-        Ok(Self { source, estimator: parts.estimator, version: parts.version, ensemble })
+        // The trees go before the bytes are copied: a large file is not held more often than needed.
+        let Parts { estimator, version, .. } = parts;
+        let source = Source::Skops { bytes: bytes.to_vec(), version: skops_version };
+        Ok(Self { source, estimator, version, ensemble })
     }
 
     fn ensemble(&self) -> &Ensemble {
