@@ -66,7 +66,7 @@ impl File {
         let parts = schema.root().and_then(|root| reader.parts(&root)).map_err(read_back)?;
         let parts = change::edited(&parts, &self.ensemble, edit)?;
         let bytes = rewrite::rewritten(&archive, schema.value, &parts)?;
-        let edited = Self::parse(&bytes).map_err(read_back)?;
+        let edited = Self::parse_owned(bytes).map_err(read_back)?;
         let expected = build::ensemble(&parts).map_err(read_back)?;
         if edited.ensemble != expected {
             return Err(EditError::ReadBack { reason: "another model was written".to_owned() });
@@ -77,17 +77,19 @@ impl File {
 
 impl Document for File {
     fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        Self::parse_owned(bytes.to_vec())
+    }
+
+    fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
         let (parts, skops_version) = {
-            let archive = Archive::parse(bytes)?;
+            let archive = Archive::parse(&bytes)?;
             let schema = Schema::parse(&archive.read(schema::SCHEMA)?)?;
             let root = schema.root()?;
             (skops::Reader { archive: &archive }.parts(&root)?, root.skops_version().to_owned())
         };
         let ensemble = build::ensemble(&parts)?;
-        // The trees go before the bytes are copied: a large file is not held more often than needed.
         let Parts { estimator, version, .. } = parts;
-        let source = Source::Skops { bytes: bytes.to_vec(), version: skops_version };
-        Ok(Self { source, estimator, version, ensemble })
+        Ok(Self { source: Source::Skops { bytes, version: skops_version }, estimator, version, ensemble })
     }
 
     fn ensemble(&self) -> &Ensemble {
