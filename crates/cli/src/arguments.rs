@@ -112,7 +112,7 @@ pub(crate) struct Verify {
     pub(crate) second: PathBuf,
 
     /// How near to the first model's decision boundary the claim reaches: auto, 0, or a score
-    #[arg(long, value_name = "BAND", default_value = "auto")]
+    #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
     /// Stop after this time, undecided: 30s, 10m, 2h

@@ -97,6 +97,7 @@ fn models_that_cannot_be_compared_are_refused() {
     };
     refused("verify flowers.txt three.txt", "classes");
     refused("verify flowers.txt unnamed.json", "features");
+    refused("verify flowers.txt labels.skops", "features");
     refused("verify flowers.txt nothing.txt", "no such file");
     refused("verify flowers.txt flowers.txt --band -1", "band");
     refused("verify flowers.txt flowers.txt --band 1e-300", "band");
