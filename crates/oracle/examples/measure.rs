@@ -1,0 +1,104 @@
+//! Measures the oracle on model files; `make bench-oracle` calls it.
+//!
+//! `measure proof ORIGINAL OTHER` proves that two models decide alike (exact arithmetic, all pairs of
+//! classes, one thread), with all layers and by the search over boxes alone.
+//! `measure wall MODEL THREADS SECONDS` splits the space by the sign of a binary model's score with the
+//! search over boxes alone: rows `score >= 1e-9` and `-score >= 1e-9`, which no input satisfies.
+//! Both print one line of JSON. Times hold all work after the files are read.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use secateur_formats::ModelFile;
+use secateur_model::Exact;
+use secateur_oracle::{Atlas, Band, Budget, Comparison, Options, Row, System, solve};
+
+/// A proof is repeated until this much time is spent; the fastest run counts.
+const REPEAT_SECONDS: f64 = 1.0;
+/// Shorter runs are timed by the clock on the wall: the system counts processor time in ticks, and the
+/// fastest of many short runs is one that nothing interrupted.
+const SHORT_SECONDS: f64 = 0.05;
+/// A search over boxes alone ends here.
+const BOXES_SECONDS: f64 = 20.0;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words[..] {
+        ["proof", original, other] => proof(original, other),
+        ["wall", model, threads, seconds] => wall(model, threads, seconds),
+        _ => Err("usage: measure proof ORIGINAL OTHER | measure wall MODEL THREADS SECONDS".into()),
+    };
+    match result {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+fn proof(original: &str, other: &str) -> Result<String, Failure> {
+    let (original, other) = (ModelFile::read(Path::new(original))?, ModelFile::read(Path::new(other))?);
+    let comparison = Comparison::new(original.ensemble(), other.ensemble(), Band::Exact)?;
+    let cells = log10_cells(comparison.atlas());
+    let run = |shortcuts: bool, seconds: Option<f64>| {
+        let budget = seconds.map_or(Budget::unlimited(), Budget::seconds);
+        let options = Options { shortcuts, budget, ..Options::unlimited() };
+        let (started, cpu) = (Instant::now(), cpu_seconds());
+        let comparison = Comparison::new(original.ensemble(), other.ensemble(), Band::Exact)
+            .expect("it worked a moment ago");
+        let compared = comparison.run(&options);
+        let wall = started.elapsed().as_secs_f64();
+        let cpu = cpu_seconds().zip(cpu).map_or(wall, |(end, start)| end - start);
+        (if wall < SHORT_SECONDS { wall } else { cpu }, compared)
+    };
+    let fastest = |shortcuts: bool, seconds: Option<f64>| {
+        let started = Instant::now();
+        let (mut time, compared) = run(shortcuts, seconds);
+        while started.elapsed().as_secs_f64() < REPEAT_SECONDS {
+            time = run(shortcuts, seconds).0.min(time);
+        }
+        let verdict = format!("{:?}", compared.verdict);
+        let word = verdict.split('(').next().unwrap_or_default().to_lowercase();
+        let nodes = compared.nodes;
+        format!(r#"{{"verdict":"{word}","seconds":{time},"nodes":{nodes}}}"#)
+    };
+    let (all, boxes) = (fastest(true, None), fastest(false, Some(BOXES_SECONDS)));
+    Ok(format!(r#"{{"log10_cells":{cells},"all":{all},"boxes":{boxes}}}"#))
+}
+
+fn wall(model: &str, threads: &str, seconds: &str) -> Result<String, Failure> {
+    let file = ModelFile::read(Path::new(model))?;
+    let (threads, seconds) = (threads.parse()?, seconds.parse()?);
+    let started = Instant::now();
+    let atlas = Atlas::new(&[file.ensemble()])?;
+    let bound = Exact::from_f64(1e-9).expect("finite");
+    let row = |sign| Row { terms: vec![(atlas.sum_of(0, 0), sign)], bound: bound.clone(), strict: false };
+    let system = System::new(&atlas, &[row(1), row(-1)]);
+    let budget = Budget::seconds(seconds);
+    let options = Options { budget, threads, shortcuts: false, ..Options::unlimited() };
+    let solved = solve(&system, &options, &|_| true);
+    let (time, nodes) = (started.elapsed().as_secs_f64(), solved.nodes);
+    let answer = format!("{:?}", solved.answer).to_lowercase();
+    let cells = log10_cells(&atlas);
+    Ok(format!(r#"{{"log10_cells":{cells},"answer":"{answer}","nodes":{nodes},"seconds":{time}}}"#))
+}
+
+/// How many cells the search is over.
+fn log10_cells(atlas: &Atlas) -> f64 {
+    atlas.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
+}
+
+/// The processor time of this thread, where the system tells it: on a machine with other work, the
+/// clock on the wall says little.
+fn cpu_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
+}
