@@ -2,8 +2,9 @@
 //!
 //! `phi(lambda) = sum over pieces of max over leaves of lambda.value - lambda.bound` is convex and
 //! homogeneous; a lambda with `phi < 0` proves the system empty at once. That happens when one model is a
-//! multiple of the other, so ratios read off the pieces are tried first; then a few subgradient steps in
-//! floating point. What is found here is only a hint: the lens computes its bound exactly.
+//! multiple of the other: [`proportional`] tries ratios read off the pieces. [`best`] takes a few
+//! subgradient steps in floating point. What is found here is only a hint: the lens computes its bound
+//! exactly.
 
 use num_traits::ToPrimitive;
 
@@ -41,30 +42,28 @@ impl Normalised {
     }
 }
 
+/// Multipliers that prove the system empty at the root because one model is a multiple of the other: the
+/// ratio of the last row to each other one is read off the piece with the widest last row.
+pub(crate) fn proportional(system: &System<'_>) -> Option<Vec<u64>> {
+    let count = system.row_count();
+    let (pieces, _) = in_f64(system);
+    (0..count.saturating_sub(1)).find_map(|row| {
+        let (a, b) = ratio(&pieces, count, row)?;
+        let mut lambda = vec![0; count];
+        lambda[row] = a;
+        lambda[count - 1] = b;
+        let lens = Lens::new(system, &lambda);
+        (!lens.alive(&lens.root())).then_some(lambda)
+    })
+}
+
 /// The most promising multipliers, `None` where single rows are all there is.
 pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
     let count = system.row_count();
     if count < 2 {
         return None;
     }
-    let to_f64 = |value: &num_bigint::BigInt| value.to_f64().unwrap_or(f64::MAX);
-    let pieces: Vec<Vec<f64>> = (0..system.atlas().pieces().len())
-        .map(|piece| system.piece_values(piece).iter().map(to_f64).collect())
-        .collect();
-    let bounds: Vec<f64> = system.bounds().iter().map(to_f64).collect();
-    // Ratios of the last row to each other one, read off the piece with the widest last row: exact where
-    // one model is a multiple of the other.
-    for row in 0..count - 1 {
-        if let Some((a, b)) = ratio(&pieces, count, row) {
-            let mut lambda = vec![0; count];
-            lambda[row] = a;
-            lambda[count - 1] = b;
-            let lens = Lens::new(system, &lambda);
-            if !lens.alive(&lens.root()) {
-                return Some(lambda);
-            }
-        }
-    }
+    let (pieces, bounds) = in_f64(system);
     let scales: Vec<f64> = (0..count).map(|row| range(&pieces, count, row).max(f64::MIN_POSITIVE)).collect();
     let normalised = Normalised {
         rows: count,
@@ -102,6 +101,15 @@ pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
     let integers: Vec<u64> =
         raw.iter().map(|r| (r / largest * f64::powi(2.0, BITS)).round() as u64).collect();
     (integers.iter().filter(|&&i| i > 0).count() > 1).then_some(integers)
+}
+
+/// The values of each piece, and the bounds, rounded.
+fn in_f64(system: &System<'_>) -> (Vec<Vec<f64>>, Vec<f64>) {
+    let to_f64 = |value: &num_bigint::BigInt| value.to_f64().unwrap_or(f64::MAX);
+    let pieces = (0..system.atlas().pieces().len())
+        .map(|piece| system.piece_values(piece).iter().map(to_f64).collect())
+        .collect();
+    (pieces, system.bounds().iter().map(to_f64).collect())
 }
 
 /// The sum of the ranges of one row over all pieces.

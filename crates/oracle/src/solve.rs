@@ -1,5 +1,5 @@
-//! The question to the oracle, layer by layer: root bound, known points, local search, meet in the
-//! middle, boxes.
+//! The question to the oracle, layer by layer: root bound, known points, meet in the middle, a few boxes,
+//! combined rows, local search, all boxes.
 
 use std::sync::Arc;
 
@@ -10,6 +10,10 @@ use crate::lens::Lens;
 use crate::stop::{Budget, Progress, StopReason};
 use crate::system::System;
 use crate::{climb, meet, multipliers};
+
+/// A small space is searched in less time than local search and the choice of multipliers take: boxes that
+/// are visited before those.
+const FEW: u64 = 1_024;
 
 /// How to search.
 #[derive(Clone, Debug)]
@@ -82,14 +86,20 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if lenses.iter().any(proved) {
         return Solved { answer: Answer::Proof, nodes: 0 };
     }
-    if options.shortcuts
-        && let Some(combined) = multipliers::best(system)
-    {
-        let lens = Lens::new(system, &combined);
-        if proved(&lens) {
-            return Solved { answer: Answer::Proof, nodes: 0 };
-        }
-        lenses.push(lens);
+    let search = |lenses: &[Lens], budget: &Budget, threads: usize| {
+        let search = Search::new(system, lenses, accept, options.wanted, &options.progress);
+        let answer = match search.run(budget, threads) {
+            Searched::Found(cells) => Answer::Witnesses(cells),
+            Searched::Nothing => Answer::Proof,
+            Searched::Stopped(reason) => Answer::Undecided(reason),
+        };
+        Solved { answer, nodes: search.nodes() }
+    };
+    if !options.shortcuts {
+        return search(&lenses, &options.budget, options.threads);
+    }
+    if multipliers::proportional(system).is_some() {
+        return Solved { answer: Answer::Proof, nodes: 0 };
     }
     // Points that are known, or that climbing finds, spare the search.
     let mut found: Vec<Vec<CellId>> = Vec::new();
@@ -99,7 +109,9 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
         }
         found.len() >= options.wanted
     };
-    if options.shortcuts && !options.starts.iter().any(|start| visit(start)) {
+    let mut budget = options.budget.clone();
+    let mut nodes = 0;
+    if !options.starts.iter().any(|start| visit(start)) {
         match meet::solve(system) {
             Some(None) => return Solved { answer: Answer::Proof, nodes: 0 },
             // What is not accepted, or is not enough, is left to the search.
@@ -107,25 +119,29 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
                 visit(&cells);
             }
             None => {
+                let few = budget.nodes.map_or(FEW, |most| most.min(FEW));
+                let solved = search(&lenses, &Budget { nodes: Some(few), ..budget.clone() }, 1);
+                nodes = solved.nodes;
+                if solved.answer != Answer::Undecided(StopReason::Nodes) {
+                    return solved;
+                }
+                budget.nodes = budget.nodes.map(|most| most.saturating_sub(nodes));
+                if let Some(combined) = multipliers::best(system) {
+                    let lens = Lens::new(system, &combined);
+                    if proved(&lens) {
+                        return Solved { answer: Answer::Proof, nodes };
+                    }
+                    lenses.push(lens);
+                }
                 let mut rng = fastrand::Rng::with_seed(options.seed);
-                climb::climb(
-                    &lenses[..rows],
-                    &system.atlas().axis_sizes(),
-                    &options.starts,
-                    &mut rng,
-                    &mut visit,
-                );
+                let sizes = system.atlas().axis_sizes();
+                climb::climb(&lenses[..rows], &sizes, &options.starts, &mut rng, &mut visit);
             }
         }
     }
     if !found.is_empty() {
-        return Solved { answer: Answer::Witnesses(found), nodes: 0 };
+        return Solved { answer: Answer::Witnesses(found), nodes };
     }
-    let search = Search::new(system, &lenses, accept, options.wanted, &options.progress);
-    let answer = match search.run(&options.budget, options.threads) {
-        Searched::Found(cells) => Answer::Witnesses(cells),
-        Searched::Nothing => Answer::Proof,
-        Searched::Stopped(reason) => Answer::Undecided(reason),
-    };
-    Solved { answer, nodes: search.nodes() }
+    let solved = search(&lenses, &budget, options.threads);
+    Solved { nodes: nodes + solved.nodes, ..solved }
 }
