@@ -72,6 +72,7 @@ class PlainTree:
     threshold: np.ndarray
     left: np.ndarray
     right: np.ndarray
+    missing_goes_left: np.ndarray
     value: np.ndarray
 
 
@@ -99,6 +100,7 @@ class PlainModel:
                     break
                 values = rows[np.arange(len(rows)), np.maximum(feature, 0)]
                 left = values <= tree.threshold[node] if self.equal_goes_left else values < tree.threshold[node]
+                left = np.where(np.isnan(values), tree.missing_goes_left[node], left)
                 node = np.where(inner, np.where(left, tree.left[node], tree.right[node]), node)
             result[:, index] = tree.value[node]
         return result
@@ -187,6 +189,7 @@ def _plain_xgboost(path: Path) -> PlainModel:
                 threshold=conditions,
                 left=left,
                 right=np.array(tree["right_children"]),
+                missing_goes_left=np.array(tree["default_left"], dtype=bool),
                 value=np.where(leaf, conditions, 0.0),
             )
         )
@@ -214,6 +217,7 @@ def _plain_sklearn(instance: Instance, path: Path) -> PlainModel:
                 threshold=tree.threshold,
                 left=tree.children_left,
                 right=tree.children_right,
+                missing_goes_left=tree.missing_go_to_left.astype(bool),
                 value=np.where(leaf, value, 0.0),
             )
         )

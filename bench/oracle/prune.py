@@ -86,6 +86,14 @@ def _neighbours(plain: PlainModel, row: np.ndarray) -> np.ndarray:
     return np.array(result)
 
 
+def _snapped(plain: PlainModel, weights: np.ndarray, intercept: float) -> tuple[np.ndarray, float]:
+    """The original weights themselves where the LP found nothing but a multiple of them."""
+    factor = weights.sum() / plain.weights.sum()
+    if factor > 0 and np.allclose(weights, factor * plain.weights, rtol=1e-6, atol=0):
+        return plain.weights, plain.intercept
+    return weights, intercept
+
+
 def _edited(instance: Instance, model: Any, plain: PlainModel, weights: np.ndarray, intercept: float) -> Any:
     kept = [(index, float(w / a)) for index, (w, a) in enumerate(zip(weights, plain.weights)) if w > 0]
     if instance.kind == "RandomForest":
@@ -131,6 +139,7 @@ def prune(instance: Instance, model: Any, plain: PlainModel, rows: np.ndarray, u
             solution = np.array(lp.getSolution().col_value)
             weights, intercept = solution[:count], float(solution[count])
             weights = np.where(weights > TINY * weights.max(), weights, 0.0)
+            weights, intercept = _snapped(plain, weights, intercept)
             continue
         edited = _edited(instance, model, plain, weights, intercept)
         left = max(deadline - time.process_time(), 1.0)

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use num_bigint::BigInt;
 use num_traits::Zero;
-use secateur_model::{CellId, CellSet, Ensemble, Exact, Grid, GridError, Node, NodeId, Output, Tree};
+use secateur_model::{CellId, CellSet, Ensemble, Exact, Grid, GridError, LeafId, Node, NodeId, Output, Tree};
 
 /// Trees of a model pair may be laid over each other when the result has at most this many times the
 /// leaves of the larger one.
@@ -70,19 +70,19 @@ impl Atlas {
         for model in models {
             offsets.push(offsets.last().expect("starts with one") + model.group_count());
         }
+        let exponent = smallest_exponent(models);
         let layers: Vec<Vec<Layer<'_>>> = models
             .iter()
-            .enumerate()
-            .map(|(index, model)| {
-                model.trees().iter().map(|tree| Layer::new(model, tree, &grid, offsets[index])).collect()
+            .zip(&offsets)
+            .map(|(model, &offset)| {
+                model.trees().iter().map(|tree| Layer::new(model, tree, &grid, offset, exponent)).collect()
             })
             .collect();
         let missing_as: Vec<Option<CellId>> =
             (0..grid.axes().len()).map(|axis| equal_of_missing(&grid, &layers, axis)).collect();
-        let exponent = smallest_exponent(models);
         let sums = *offsets.last().expect("starts with one");
         let sizes = searched_sizes(&grid, &missing_as);
-        let mut maker = PieceMaker { sizes: &sizes, sums, exponent, pieces: Vec::new() };
+        let mut maker = PieceMaker { sizes: &sizes, sums, pieces: Vec::new() };
         for stack in stacks(&layers) {
             maker.add(&stack);
         }
@@ -205,8 +205,10 @@ fn equal_of_missing(grid: &Grid, layers: &[Vec<Layer<'_>>], axis: usize) -> Opti
 /// A tree of a model, its splits turned into cell sets.
 struct Layer<'a> {
     tree: &'a Tree,
-    /// Where this model's sums begin.
-    offset: usize,
+    /// Its first sum.
+    sum: usize,
+    /// For each leaf what it adds to its sums, weight included.
+    values: Vec<BigInt>,
     /// For each node that is a split: axis and the cells that go left.
     splits: Vec<Option<(usize, CellSet)>>,
     /// The axes of its splits, ascending.
@@ -214,7 +216,7 @@ struct Layer<'a> {
 }
 
 impl<'a> Layer<'a> {
-    fn new(model: &Ensemble, tree: &'a Tree, grid: &Grid, offset: usize) -> Self {
+    fn new(model: &Ensemble, tree: &'a Tree, grid: &Grid, offset: usize, exponent: i64) -> Self {
         let splits: Vec<Option<(usize, CellSet)>> = tree
             .nodes()
             .map(|(_, node)| match node {
@@ -228,7 +230,18 @@ impl<'a> Layer<'a> {
         let mut axes: Vec<usize> = splits.iter().flatten().map(|(axis, _)| *axis).collect();
         axes.sort_unstable();
         axes.dedup();
-        Self { tree, offset, splits, axes }
+        let sum = match tree.output() {
+            Output::Group(group) => offset + group.index(),
+            Output::All => offset,
+        };
+        let weight = exact(tree.weight());
+        let values = tree.leaf_values().iter().map(|&value| scaled(&(&weight * &exact(value)), exponent));
+        Self { tree, sum, values: values.collect(), splits, axes }
+    }
+
+    fn leaf(&self, leaf: LeafId) -> &[BigInt] {
+        let width = self.values.len() / self.tree.leaf_count();
+        &self.values[leaf.index() * width..][..width]
     }
 
     /// Equal for trees that partition the cells by the same splits, whatever their leaves hold.
@@ -303,7 +316,6 @@ struct PieceMaker<'a> {
     /// How many cells of each axis count.
     sizes: &'a [u32],
     sums: usize,
-    exponent: i64,
     pieces: Vec<Piece>,
 }
 
@@ -342,7 +354,9 @@ impl PieceMaker<'_> {
             let layer = stack[depth];
             match layer.tree.node(node) {
                 Node::Leaf(id) => {
-                    self.add_values(layer, layer.tree.leaf(id), &mut leaf.values);
+                    for (slot, value) in leaf.values[layer.sum..].iter_mut().zip(layer.leaf(id)) {
+                        *slot += value;
+                    }
                     if depth + 1 < stack.len() {
                         open.push(Open { depth: depth + 1, node: NodeId(0), leaf });
                     } else {
@@ -379,17 +393,6 @@ impl PieceMaker<'_> {
             }
         }
         Some(leaves)
-    }
-
-    fn add_values(&self, layer: &Layer<'_>, leaf: &[f64], values: &mut [BigInt]) {
-        let weight = exact(layer.tree.weight());
-        let first = match layer.tree.output() {
-            Output::Group(group) => layer.offset + group.index(),
-            Output::All => layer.offset,
-        };
-        for (value, slot) in leaf.iter().zip(&mut values[first..]) {
-            *slot += scaled(&(&weight * &exact(*value)), self.exponent);
-        }
     }
 
     fn piece(&self, stack: &[&Layer<'_>], leaves: Vec<OverlayLeaf>) -> Piece {
