@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use secateur_model::CellId;
 
 use crate::lens::{Lens, View};
+use crate::record::{ProofStep, Record};
 use crate::stop::{Budget, Progress, StopReason};
 use crate::system::System;
 
@@ -52,6 +53,7 @@ pub(crate) struct Search<'a> {
     accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
     wanted: usize,
     progress: &'a Progress,
+    record: Option<&'a dyn Record>,
     nodes: AtomicU64,
 }
 
@@ -86,10 +88,11 @@ impl<'a> Search<'a> {
         accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
         wanted: usize,
         progress: &'a Progress,
+        record: Option<&'a dyn Record>,
     ) -> Self {
         let sizes = system.atlas().axis_sizes();
         let rows = system.row_count();
-        Self { system, lenses, rows, sizes, accept, wanted, progress, nodes: AtomicU64::new(0) }
+        Self { system, lenses, rows, sizes, accept, wanted, progress, record, nodes: AtomicU64::new(0) }
     }
 
     /// The boxes visited so far.
@@ -223,6 +226,11 @@ impl<'a> Search<'a> {
                     stack.push(region);
                     return Err(reason);
                 }
+                let kept = (stack.len() + scratch.spare.len() + 1) * region.bytes();
+                if budget.memory.is_some_and(|most| kept as u64 > most) {
+                    stack.push(region);
+                    return Err(StopReason::Memory);
+                }
                 if visited >= limit {
                     stack.push(region);
                     return Ok(());
@@ -245,7 +253,9 @@ impl<'a> Search<'a> {
                     self.narrow(&mut region, axis, low, cell + 1);
                     self.narrow(&mut second, axis, cell + 1, high);
                     // The side with more room first: solutions, where there are any, come sooner.
-                    if self.room(&second) > self.room(&region) {
+                    let low_first = self.room(&second) <= self.room(&region);
+                    self.step(&region, || ProofStep::Split { axis, cell, low_first });
+                    if !low_first {
                         std::mem::swap(&mut region, &mut second);
                     }
                     region.path.push(false);
@@ -270,7 +280,8 @@ impl<'a> Search<'a> {
     /// Closes or narrows a box; if neither settles it, says where to split.
     fn visit(&self, region: &mut Region, scratch: &mut Scratch) -> Step {
         loop {
-            if self.closed(region) {
+            if let Some(lens) = self.closing(region) {
+                self.step(region, || ProofStep::Close { lens });
                 return Step::Closed;
             }
             self.choose_rows(region, scratch);
@@ -299,6 +310,7 @@ impl<'a> Search<'a> {
             }
             if open <= 1 || open == 2 && self.smaller_open(region) <= NARROW {
                 self.look_at_each(region, scratch);
+                self.step(region, || ProofStep::Cells);
                 return Step::Closed;
             }
             return match best {
@@ -338,6 +350,7 @@ impl<'a> Search<'a> {
             }
             if (new_low, new_high) != (low, high) {
                 self.narrow(region, axis, new_low, new_high);
+                self.step(region, || ProofStep::Narrow { axis, low: new_low, high: new_high, lens: row });
                 return true;
             }
             let scale = 1.0 / (slack as f64 + 1.0);
@@ -350,8 +363,15 @@ impl<'a> Search<'a> {
         false
     }
 
-    fn closed(&self, region: &Region) -> bool {
-        self.lenses.iter().zip(&region.views).any(|(lens, view)| !lens.alive(view))
+    /// A lens that shows that the box holds no solution.
+    fn closing(&self, region: &Region) -> Option<usize> {
+        self.lenses.iter().zip(&region.views).position(|(lens, view)| !lens.alive(view))
+    }
+
+    fn step(&self, region: &Region, step: impl FnOnce() -> ProofStep) {
+        if let Some(record) = self.record {
+            record.step(&region.path, step());
+        }
     }
 
     /// How far a row's bound is from closing the box, relative to its range.
@@ -397,7 +417,7 @@ impl<'a> Search<'a> {
                 for cell in low..high {
                     let mut slice = scratch.copy_of(region);
                     self.narrow(&mut slice, outer, cell, cell + 1);
-                    if !self.closed(&slice) {
+                    if self.closing(&slice).is_none() {
                         self.look_along(&slice, Some(inner), scratch);
                     }
                     scratch.spare.push(slice);
@@ -441,6 +461,13 @@ impl<'a> Search<'a> {
         if (exact || self.system.holds(&cells)) && (self.accept)(&cells) {
             scratch.found.push((region.path.clone(), cells));
         }
+    }
+}
+
+impl Region {
+    /// The memory that a box takes, about.
+    fn bytes(&self) -> usize {
+        self.ranges.len() * 8 + self.views.iter().map(View::bytes).sum::<usize>() + self.path.capacity()
     }
 }
 

@@ -21,6 +21,8 @@ const VALUE_BITS: u64 = 61;
 /// One combination of rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Lens {
+    /// The multiplier of each row.
+    pub(crate) multipliers: Vec<u64>,
     /// A box is alive while its upper bound reaches this.
     pub(crate) bound: i64,
     /// Nothing was rounded.
@@ -68,6 +70,10 @@ pub(crate) struct View {
 }
 
 impl View {
+    pub(crate) fn bytes(&self) -> usize {
+        (self.masks.len() + self.maxima.len()) * 8
+    }
+
     pub(crate) fn copy_from(&mut self, other: &View) {
         self.masks.copy_from_slice(&other.masks);
         self.maxima.copy_from_slice(&other.maxima);
@@ -99,6 +105,7 @@ impl Lens {
                     value.is_zero() || value.trailing_zeros().is_some_and(|zeros| zeros >= shift)
                 });
         let mut lens = Self {
+            multipliers: multipliers.to_vec(),
             bound: up(&bound),
             exact,
             range: 0,

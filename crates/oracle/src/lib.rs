@@ -12,6 +12,7 @@ mod compare;
 mod lens;
 mod meet;
 mod multipliers;
+mod record;
 mod solve;
 mod stop;
 mod system;
@@ -20,6 +21,7 @@ pub use atlas::{Atlas, Piece};
 pub use compare::{
     Band, CompareError, Compared, Comparison, Counterexample, Undecided, Verdict, exact_class,
 };
+pub use record::{ProofStep, Record};
 pub use solve::{Answer, Options, Solved, solve};
 pub use stop::{Budget, Cancel, Progress, StopReason};
 pub use system::{Row, System};

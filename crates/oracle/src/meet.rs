@@ -14,8 +14,8 @@ use secateur_model::CellId;
 
 use crate::system::System;
 
-/// No half may list more combinations than this.
-const MOST: usize = 4_000_000;
+/// No half may list more combinations than this, before those without use are dropped.
+const MOST: usize = 8_000_000;
 /// Numbers must leave room for sums in 128 bits.
 const BITS: u64 = 120;
 
@@ -44,7 +44,7 @@ impl Table {
 
 /// A solution, or `None` inside for a proof that there is none; `None` outside where this method does not
 /// apply.
-pub(crate) fn solve(system: &System<'_>) -> Option<Option<Vec<CellId>>> {
+pub(crate) fn solve(system: &System<'_>, memory: Option<u64>) -> Option<Option<Vec<CellId>>> {
     let atlas = system.atlas();
     if system.row_count() != 2 || !atlas.is_univariate() {
         return None;
@@ -83,8 +83,10 @@ pub(crate) fn solve(system: &System<'_>) -> Option<Option<Vec<CellId>>> {
     let best = halves
         .each_ref()
         .map(|half| half.iter().map(Table::best).fold((0, 0), |sum, top| (sum.0 + top.0, sum.1 + top.1)));
-    let first = combine(&halves[0], bounds, best[0], best[1])?;
-    let second = combine(&halves[1], bounds, best[1], best[0])?;
+    // Two lists are held at a time, the new one and what it is made from, in each half.
+    let entries = memory.map_or(MOST, |bytes| (bytes / 4) as usize / size_of::<Partial>()).min(MOST);
+    let first = combine(&halves[0], bounds, best[0], best[1], entries)?;
+    let second = combine(&halves[1], bounds, best[1], best[0], entries)?;
     Some(meet(&first, &second, bounds).map(|(a, b)| {
         let mut cells = vec![CellId(0); atlas.grid().axes().len()];
         for (half, partial) in halves.iter().zip([a, b]) {
@@ -105,6 +107,7 @@ fn combine(
     bounds: (i128, i128),
     mut own_best: (i128, i128),
     other_best: (i128, i128),
+    most: usize,
 ) -> Option<Vec<Partial>> {
     let mut list = vec![Partial { f: 0, g: 0, code: 0 }];
     let mut radix = 1u64;
@@ -112,7 +115,7 @@ fn combine(
         let top = table.best();
         own_best = (own_best.0 - top.0, own_best.1 - top.1);
         let needed = (bounds.0 - own_best.0 - other_best.0, bounds.1 - own_best.1 - other_best.1);
-        if list.len().checked_mul(table.entries.len())? > MOST * 8 {
+        if list.len().checked_mul(table.entries.len())? > most {
             return None;
         }
         let mut next = Vec::with_capacity(list.len() * table.entries.len());
@@ -134,9 +137,6 @@ fn combine(
             }
             better
         });
-        if next.len() > MOST {
-            return None;
-        }
         list = next;
     }
     Some(list)

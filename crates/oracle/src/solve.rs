@@ -7,6 +7,7 @@ use secateur_model::CellId;
 
 use crate::branch::{Search, Searched};
 use crate::lens::Lens;
+use crate::record::{ProofStep, Record};
 use crate::stop::{Budget, Progress, StopReason};
 use crate::system::System;
 use crate::{climb, meet, multipliers};
@@ -30,6 +31,8 @@ pub struct Options {
     pub starts: Vec<Vec<CellId>>,
     /// Where to tell how far the search has come.
     pub progress: Arc<Progress>,
+    /// Who takes the proof. Only what the steps can express is used then: no meeting in the middle.
+    pub record: Option<Arc<dyn Record>>,
     /// Use the layers before the search over boxes, and combined rows in it. Off only to test and measure
     /// the search alone.
     pub shortcuts: bool,
@@ -45,6 +48,7 @@ impl Options {
             seed: 0,
             starts: Vec::new(),
             progress: Arc::default(),
+            record: None,
             shortcuts: true,
         }
     }
@@ -75,73 +79,105 @@ pub struct Solved {
 /// `accept` sees only cells that satisfy the rows; one that it refuses counts as no solution.
 pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId]) -> bool + Sync)) -> Solved {
     let rows = system.row_count();
-    let mut lenses: Vec<Lens> = (0..rows)
-        .map(|row| {
-            let mut unit = vec![0; rows];
-            unit[row] = 1;
-            Lens::new(system, &unit)
-        })
-        .collect();
-    let proved = |lens: &Lens| !lens.alive(&lens.root());
-    if lenses.iter().any(proved) {
-        return Solved { answer: Answer::Proof, nodes: 0 };
+    let unit = |row: usize| (0..rows).map(|other| u64::from(other == row)).collect::<Vec<u64>>();
+    let question = Question { system, options, accept };
+    let mut lenses: Vec<Lens> = (0..rows).map(|row| Lens::new(system, &unit(row))).collect();
+    if let Some(lens) = lenses.iter().find(|lens| proves(lens)) {
+        return question.proved_by(lens);
     }
-    let search = |lenses: &[Lens], budget: &Budget, threads: usize| {
-        let search = Search::new(system, lenses, accept, options.wanted, &options.progress);
+    if !options.shortcuts {
+        return question.search(&lenses, &options.budget, options.threads, &options.progress);
+    }
+    if let Some(multipliers) = multipliers::proportional(system) {
+        return question.proved_by(&Lens::new(system, &multipliers));
+    }
+    // Points that are known, or that climbing finds, spare the search.
+    let mut found: Vec<Vec<CellId>> = Vec::new();
+    if options.starts.iter().any(|start| question.keep(start, &mut found)) {
+        return Solved { answer: Answer::Witnesses(found), nodes: 0 };
+    }
+    let mut budget = options.budget.clone();
+    let mut nodes = 0;
+    if options.record.is_none() {
+        match meet::solve(system, budget.memory) {
+            Some(None) => return Solved { answer: Answer::Proof, nodes: 0 },
+            // What is not accepted, or is not enough, is left to the search.
+            Some(Some(cells)) => {
+                question.keep(&cells, &mut found);
+            }
+            None => {
+                let few = budget.nodes.map_or(FEW, |most| most.min(FEW));
+                let few = Budget { nodes: Some(few), ..budget.clone() };
+                let solved = question.search(&lenses, &few, 1, &Progress::default());
+                if solved.answer != Answer::Undecided(StopReason::Nodes) {
+                    return solved;
+                }
+                nodes = solved.nodes;
+                budget.nodes = budget.nodes.map(|most| most.saturating_sub(nodes));
+            }
+        }
+    }
+    if let Some(combined) = multipliers::best(system) {
+        let lens = Lens::new(system, &combined);
+        if proves(&lens) {
+            return Solved { nodes, ..question.proved_by(&lens) };
+        }
+        lenses.push(lens);
+    }
+    if found.is_empty() {
+        let mut rng = fastrand::Rng::with_seed(options.seed);
+        let sizes = system.atlas().axis_sizes();
+        let mut visit = |cells: &[CellId]| question.keep(cells, &mut found);
+        climb::climb(&lenses[..rows], &sizes, &options.starts, &mut rng, &mut visit);
+    }
+    if !found.is_empty() {
+        return Solved { answer: Answer::Witnesses(found), nodes };
+    }
+    let solved = question.search(&lenses, &budget, options.threads, &options.progress);
+    Solved { nodes: nodes + solved.nodes, ..solved }
+}
+
+/// Does the bound of the whole space show that there is no solution?
+fn proves(lens: &Lens) -> bool {
+    !lens.alive(&lens.root())
+}
+
+struct Question<'a> {
+    system: &'a System<'a>,
+    options: &'a Options,
+    accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
+}
+
+impl Question<'_> {
+    /// Keeps a point that is a solution and new; are there enough then?
+    fn keep(&self, cells: &[CellId], found: &mut Vec<Vec<CellId>>) -> bool {
+        if !found.iter().any(|known| known == cells) && self.system.holds(cells) && (self.accept)(cells) {
+            found.push(cells.to_vec());
+        }
+        found.len() >= self.options.wanted
+    }
+
+    /// A proof without boxes.
+    fn proved_by(&self, lens: &Lens) -> Solved {
+        if let Some(record) = &self.options.record {
+            record.lenses(std::slice::from_ref(&lens.multipliers));
+            record.step(&[], ProofStep::Close { lens: 0 });
+        }
+        Solved { answer: Answer::Proof, nodes: 0 }
+    }
+
+    /// The search over boxes.
+    fn search(&self, lenses: &[Lens], budget: &Budget, threads: usize, progress: &Progress) -> Solved {
+        let record = self.options.record.as_deref();
+        if let Some(record) = record {
+            record.lenses(&lenses.iter().map(|lens| lens.multipliers.clone()).collect::<Vec<_>>());
+        }
+        let search = Search::new(self.system, lenses, self.accept, self.options.wanted, progress, record);
         let answer = match search.run(budget, threads) {
             Searched::Found(cells) => Answer::Witnesses(cells),
             Searched::Nothing => Answer::Proof,
             Searched::Stopped(reason) => Answer::Undecided(reason),
         };
         Solved { answer, nodes: search.nodes() }
-    };
-    if !options.shortcuts {
-        return search(&lenses, &options.budget, options.threads);
     }
-    if multipliers::proportional(system).is_some() {
-        return Solved { answer: Answer::Proof, nodes: 0 };
-    }
-    // Points that are known, or that climbing finds, spare the search.
-    let mut found: Vec<Vec<CellId>> = Vec::new();
-    let mut visit = |cells: &[CellId]| {
-        if !found.iter().any(|known| known == cells) && system.holds(cells) && accept(cells) {
-            found.push(cells.to_vec());
-        }
-        found.len() >= options.wanted
-    };
-    let mut budget = options.budget.clone();
-    let mut nodes = 0;
-    if !options.starts.iter().any(|start| visit(start)) {
-        match meet::solve(system) {
-            Some(None) => return Solved { answer: Answer::Proof, nodes: 0 },
-            // What is not accepted, or is not enough, is left to the search.
-            Some(Some(cells)) => {
-                visit(&cells);
-            }
-            None => {
-                let few = budget.nodes.map_or(FEW, |most| most.min(FEW));
-                let solved = search(&lenses, &Budget { nodes: Some(few), ..budget.clone() }, 1);
-                nodes = solved.nodes;
-                if solved.answer != Answer::Undecided(StopReason::Nodes) {
-                    return solved;
-                }
-                budget.nodes = budget.nodes.map(|most| most.saturating_sub(nodes));
-                if let Some(combined) = multipliers::best(system) {
-                    let lens = Lens::new(system, &combined);
-                    if proved(&lens) {
-                        return Solved { answer: Answer::Proof, nodes };
-                    }
-                    lenses.push(lens);
-                }
-                let mut rng = fastrand::Rng::with_seed(options.seed);
-                let sizes = system.atlas().axis_sizes();
-                climb::climb(&lenses[..rows], &sizes, &options.starts, &mut rng, &mut visit);
-            }
-        }
-    }
-    if !found.is_empty() {
-        return Solved { answer: Answer::Witnesses(found), nodes };
-    }
-    let solved = search(&lenses, &budget, options.threads);
-    Solved { nodes: nodes + solved.nodes, ..solved }
 }

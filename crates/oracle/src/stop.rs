@@ -27,6 +27,8 @@ pub struct Budget {
     pub deadline: Option<Instant>,
     /// No more boxes than this.
     pub nodes: Option<u64>,
+    /// No more bytes than this for what the search keeps.
+    pub memory: Option<u64>,
     /// Not after this switch.
     pub cancel: Cancel,
 }
@@ -34,7 +36,7 @@ pub struct Budget {
 impl Budget {
     /// No limit.
     pub fn unlimited() -> Self {
-        Self { deadline: None, nodes: None, cancel: Cancel::default() }
+        Self { deadline: None, nodes: None, memory: None, cancel: Cancel::default() }
     }
 
     /// A limit on time, from now.
@@ -65,6 +67,8 @@ pub enum StopReason {
     Time,
     /// The number of boxes is used up.
     Nodes,
+    /// The memory is used up.
+    Memory,
     /// Somebody asked.
     Cancelled,
 }

@@ -1,0 +1,46 @@
+//! The proof as it is found, step by step, for whoever wants to keep or check it.
+//!
+//! A search splits boxes until each is closed. A box is known by its path from the whole space: false for
+//! the child that is visited first. For each box there come any number of `Narrow` steps, then one of the
+//! others. With one thread boxes come in the order of their paths; with several, each box's own steps do.
+
+/// Somebody who takes the steps of a proof.
+pub trait Record: Send + Sync + std::fmt::Debug {
+    /// The multipliers of each lens; comes before any step that names one.
+    fn lenses(&self, multipliers: &[Vec<u64>]);
+
+    /// One step.
+    fn step(&self, path: &[bool], step: ProofStep);
+}
+
+/// One step of a proof that a system has no solution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProofStep {
+    /// What lies outside `low..high` on this axis is closed by the lens.
+    Narrow {
+        /// The axis.
+        axis: usize,
+        /// First cell that is left.
+        low: u32,
+        /// The cell behind the last one that is left.
+        high: u32,
+        /// The lens that closes both the part below and the part above.
+        lens: usize,
+    },
+    /// The upper bound of the lens is below its bound: no solution in this box.
+    Close {
+        /// The lens.
+        lens: usize,
+    },
+    /// The box is split behind a cell.
+    Split {
+        /// The axis.
+        axis: usize,
+        /// The last cell of the lower side.
+        cell: u32,
+        /// The lower side is the child that is visited first.
+        low_first: bool,
+    },
+    /// At most two axes are open, and no cell of the box satisfies every row: each was looked at.
+    Cells,
+}

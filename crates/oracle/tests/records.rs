@@ -1,0 +1,164 @@
+//! A recorded proof, replayed by other code: its boxes cover the whole space, and what each step says is
+//! true of every cell it speaks of.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use fastrand::Rng;
+use secateur_model::{CellId, Exact};
+use secateur_oracle::{Answer, Atlas, Options, ProofStep, Record, Row, System, solve};
+use secateur_testkit::{Shape, ensemble, mutate};
+
+#[derive(Debug, Default)]
+struct Kept {
+    lenses: Mutex<Vec<Vec<u64>>>,
+    steps: Mutex<BTreeMap<Vec<bool>, Vec<ProofStep>>>,
+}
+
+impl Record for Kept {
+    fn lenses(&self, multipliers: &[Vec<u64>]) {
+        *self.lenses.lock().unwrap() = multipliers.to_vec();
+    }
+
+    fn step(&self, path: &[bool], step: ProofStep) {
+        self.steps.lock().unwrap().entry(path.to_vec()).or_default().push(step);
+    }
+}
+
+/// A cell with what each row falls short of its bound by (positive: not reached).
+struct Cell {
+    cells: Vec<u32>,
+    short: Vec<Exact>,
+}
+
+/// Follows the proof from one box down; every cell of it must be closed by a true statement.
+fn replay(kept: &Kept, path: &mut Vec<bool>, cells: Vec<&Cell>, seed: u64) {
+    let steps = kept.steps.lock().unwrap().get(path).cloned();
+    let steps = steps.unwrap_or_else(|| panic!("seed {seed}: no step for box {path:?}"));
+    let lenses = kept.lenses.lock().unwrap().clone();
+    // No cell reaches the combined bound: the combination falls short of it.
+    let closes = |lens: usize, cell: &Cell| {
+        let terms = lenses[lens].iter().zip(&cell.short);
+        let short: Exact = terms.map(|(&m, s)| &Exact::new(m.into(), 0) * s).sum();
+        short.signum() > 0
+    };
+    let mut cells = cells;
+    for (index, step) in steps.iter().enumerate() {
+        let last = index + 1 == steps.len();
+        match *step {
+            ProofStep::Narrow { axis, low, high, lens } => {
+                assert!(!last, "seed {seed}: a box ends with a narrowing");
+                let (inside, outside): (Vec<&Cell>, Vec<&Cell>) =
+                    cells.into_iter().partition(|cell| (low..high).contains(&cell.cells[axis]));
+                assert!(outside.iter().all(|cell| closes(lens, cell)), "seed {seed}: {step:?} at {path:?}");
+                cells = inside;
+            }
+            ProofStep::Close { lens } => {
+                assert!(
+                    last && cells.iter().all(|cell| closes(lens, cell)),
+                    "seed {seed}: {step:?} at {path:?}"
+                );
+                return;
+            }
+            ProofStep::Cells => {
+                let fails = |cell: &&Cell| cell.short.iter().any(|short| short.signum() > 0);
+                assert!(last && cells.iter().all(fails), "seed {seed}: {step:?} at {path:?}");
+                return;
+            }
+            ProofStep::Split { axis, cell, low_first } => {
+                assert!(last, "seed {seed}: a box goes on after its split");
+                let (low, high): (Vec<&Cell>, Vec<&Cell>) =
+                    cells.into_iter().partition(|c| c.cells[axis] <= cell);
+                for (side, cells) in [(!low_first, low), (low_first, high)] {
+                    path.push(side);
+                    replay(kept, path, cells, seed);
+                    path.pop();
+                }
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_recorded_proof_holds_for_every_cell() {
+    let (mut proofs, mut deep) = (0, 0);
+    for seed in 0..1500 {
+        let mut rng = Rng::with_seed(seed);
+        let mut shape = Shape::random(&mut rng);
+        shape.features = rng.u32(3..=4);
+        shape.categorical = shape.categorical.min(1);
+        shape.trees = rng.u32(4..=12);
+        shape.depth = 2;
+        shape.thresholds = 3;
+        let first = ensemble(&mut rng, &shape);
+        let second = mutate(&mut rng, &first);
+        let atlas = Atlas::new(&[&first, &second]).unwrap();
+        let sizes = atlas.axis_sizes();
+        let count: u64 = sizes.iter().map(|&size| u64::from(size)).product();
+        if count > 3000 {
+            continue;
+        }
+        let sums_at = |cells: &[u32]| -> Vec<Exact> {
+            let row = atlas.grid().witness(&cells.iter().map(|&cell| CellId(cell)).collect::<Vec<_>>());
+            [&first, &second]
+                .iter()
+                .flat_map(|model| {
+                    let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+                    model.exact_sums(model.leaves(&read))
+                })
+                .collect()
+        };
+        let table: Vec<(Vec<u32>, Vec<Exact>)> = (0..count)
+            .map(|mut code| {
+                let cells: Vec<u32> = sizes
+                    .iter()
+                    .map(|&size| {
+                        let cell = (code % u64::from(size)) as u32;
+                        code /= u64::from(size);
+                        cell
+                    })
+                    .collect();
+                let sums = sums_at(&cells);
+                (cells, sums)
+            })
+            .collect();
+        let groups = first.group_count();
+        let group = rng.usize(0..groups);
+        let total = |row: &Row, sums: &[Exact]| -> Exact {
+            row.terms.iter().map(|&(sum, factor)| &sums[sum] * &Exact::from(factor)).sum()
+        };
+        // One sum high in the first model and low in the second.
+        let rows: Vec<Row> = [(group, 1), (groups + group, -1)]
+            .into_iter()
+            .map(|term| {
+                let at = &rng.choice(&table).unwrap().1;
+                let mut row = Row { terms: vec![term], bound: Exact::zero(), strict: false };
+                row.bound = total(&row, at);
+                row
+            })
+            .collect();
+        let kept = Arc::new(Kept::default());
+        let options = Options {
+            record: Some(kept.clone()),
+            threads: 1 + (seed as usize & 1),
+            shortcuts: rng.bool(),
+            ..Options::unlimited()
+        };
+        let solved = solve(&System::new(&atlas, &rows), &options, &|_| true);
+        if solved.answer != Answer::Proof {
+            continue;
+        }
+        proofs += 1;
+        deep += u32::from(kept.steps.lock().unwrap().len() > 3);
+        let cells: Vec<Cell> = table
+            .into_iter()
+            .map(|(cells, sums)| Cell {
+                cells,
+                short: rows.iter().map(|row| &row.bound - &total(row, &sums)).collect(),
+            })
+            .collect();
+        replay(&kept, &mut Vec::new(), cells.iter().collect(), seed);
+    }
+    assert!(proofs > 200 && deep > 30, "{proofs} proofs, {deep} of them with boxes: a weak test");
+}
