@@ -58,10 +58,10 @@ impl fmt::Display for Place {
             Self::File => Ok(()),
             Self::Byte(byte) => write!(f, "byte {byte}: "),
             Self::Line(line) => write!(f, "line {line}: "),
-            Self::Field(path) => write!(f, "field {path}: "),
+            Self::Field(path) => write!(f, "field {}: ", Short(path)),
             Self::TreeField { tree, field } => write!(f, "tree {tree}, field {field}: "),
             Self::Node { tree, node } => write!(f, "tree {tree}, node {node}: "),
-            Self::Entry(name) => write!(f, "archive member {name}: "),
+            Self::Entry(name) => write!(f, "archive member {}: ", Short(name)),
         }
     }
 }
@@ -73,24 +73,53 @@ impl fmt::Display for Place {
 pub enum Problem {
     #[error("the file ends here, inside {inside}")]
     Truncated { inside: &'static str },
-    #[error("{expected} expected, found {found}")]
+    #[error("{expected} expected, found {}", Short(found))]
     Syntax { expected: &'static str, found: String },
     #[error("the field is missing")]
     Missing,
-    #[error("the key {key:?} stands here twice")]
+    #[error("the key {:?} stands here twice", Short(key))]
     DuplicateKey { key: String },
     #[error("nested deeper than {limit} levels")]
     TooDeep { limit: usize },
     #[error("{found} values where {expected} are needed")]
     Length { expected: usize, found: usize },
-    #[error("{found} is not {expected}")]
+    #[error("{} is not {expected}", Short(found))]
     Value { found: String, expected: &'static str },
     #[error("{declared} {what} are declared, but only {bytes} bytes of the file are left")]
     DeclaredTooMany { what: &'static str, declared: u64, bytes: u64 },
-    #[error("{what} is not supported; {advice}")]
+    #[error("{} is not supported; {advice}", Short(what))]
     Unsupported { what: String, advice: &'static str },
     #[error("{0}")]
     Model(#[from] BuildError),
+}
+
+/// Words of the file in a message: no more of them than a reader takes in.
+struct Short<'a>(&'a str);
+
+impl Short<'_> {
+    const LONGEST: usize = 120;
+
+    /// What is shown, and whether anything is left out.
+    fn parts(&self) -> (&str, &'static str) {
+        match self.0.char_indices().nth(Self::LONGEST) {
+            Some((end, _)) => (&self.0[..end], "..."),
+            None => (self.0, ""),
+        }
+    }
+}
+
+impl fmt::Display for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (text, rest) = self.parts();
+        write!(f, "{text}{rest}")
+    }
+}
+
+impl fmt::Debug for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (text, rest) = self.parts();
+        write!(f, "{text:?}{rest}")
+    }
 }
 
 impl From<BuildError> for FormatError {
