@@ -2,7 +2,9 @@
 //!
 //! Trees are laid out anew for speed: 16 bytes a node, siblings side by side, every comparison turned
 //! into `<=` on f64 (which holds every f32), every weight already multiplied into its leaf with the
-//! library's rounding. The order of additions and the type of the sums are untouched.
+//! library's rounding. Several rows go down a tree side by side, a step each in turn, so that the next node
+//! of one is on its way from memory while the others compare; a row that has reached its leaf steps in
+//! place. The order of additions and the type of the sums are untouched.
 
 use std::collections::VecDeque;
 
@@ -29,16 +31,21 @@ pub enum PredictError {
 pub struct Predictor<'a> {
     ensemble: &'a Ensemble,
     nodes: Vec<Flat>,
-    /// First node of each tree, and where its values go.
-    roots: Vec<(u32, Output)>,
+    /// Where the values of each node begin, if it is a leaf.
+    leaves: Vec<u32>,
+    roots: Vec<Root>,
     /// What each leaf adds, weight included, rounded.
     values: Vec<f64>,
     /// Tests that are not a plain comparison.
-    specials: Vec<Special<'a>>,
+    specials: Vec<Split<'a>>,
 }
 
+/// Rows that go down a tree side by side: the values of one feature in all of them stand together.
+const LANES: usize = 8;
+type Lanes = [f64; LANES];
+
 /// Rows that go through all trees together, so that a tree is loaded once for all of them.
-const BLOCK: usize = 64;
+const BLOCK: usize = 8 * LANES;
 
 impl<'a> Predictor<'a> {
     /// Lays the model out.
@@ -46,6 +53,7 @@ impl<'a> Predictor<'a> {
         let mut predictor = Self {
             ensemble,
             nodes: Vec::new(),
+            leaves: Vec::new(),
             roots: Vec::with_capacity(ensemble.trees().len()),
             values: Vec::new(),
             specials: Vec::new(),
@@ -78,21 +86,26 @@ impl<'a> Predictor<'a> {
             return Err(PredictError::Width { found: rows.len(), width });
         }
         let groups = self.ensemble.group_count();
-        let mut values = vec![0.0; BLOCK * width];
+        let groups_of_rows = (rows.len() / width).div_ceil(LANES).min(BLOCK / LANES);
+        let mut values: Vec<Lanes> = vec![[0.0; LANES]; groups_of_rows * width];
         let mut scores = vec![0.0; BLOCK * groups];
         let mut decided = vec![0.0; groups];
         for (block, chunk) in rows.chunks(BLOCK * width).enumerate() {
-            for (index, (&raw, slot)) in chunk.iter().zip(&mut values).enumerate() {
-                *slot = self.ensemble.domain().read(raw).ok_or(PredictError::Refused {
-                    row: block * BLOCK + index / width,
-                    feature: FeatureId::new(index % width),
-                    value: raw,
-                })?;
-            }
             let count = chunk.len() / width;
+            for (row, raw) in chunk.chunks(width).enumerate() {
+                let values = &mut values[row / LANES * width..][..width];
+                for (feature, (&raw, slot)) in raw.iter().zip(values).enumerate() {
+                    slot[row % LANES] = self.ensemble.domain().read(raw).ok_or(PredictError::Refused {
+                        row: block * BLOCK + row,
+                        feature: FeatureId::new(feature),
+                        value: raw,
+                    })?;
+                }
+            }
+            let values = &values[..count.div_ceil(LANES) * width];
             match self.ensemble.accumulation().number {
-                NumberType::F32 => self.add_up::<f32>(&values[..chunk.len()], &mut scores[..count * groups]),
-                NumberType::F64 => self.add_up::<f64>(&values[..chunk.len()], &mut scores[..count * groups]),
+                NumberType::F32 => self.add_up::<f32>(values, &mut scores[..count * groups]),
+                NumberType::F64 => self.add_up::<f64>(values, &mut scores[..count * groups]),
             }
             for raw in scores[..count * groups].chunks_mut(groups) {
                 decided.copy_from_slice(raw);
@@ -109,7 +122,8 @@ impl<'a> Predictor<'a> {
         Ok(())
     }
 
-    fn add_up<T: Number>(&self, rows: &[f64], scores: &mut [f64]) {
+    /// The sums of as many rows as there are scores for; lanes beyond them hold whatever was there.
+    fn add_up<T: Number>(&self, rows: &[Lanes], scores: &mut [f64]) {
         let width = self.ensemble.features().len();
         let groups = self.ensemble.group_count();
         let first = self.ensemble.accumulation().intercept == InterceptPosition::First;
@@ -120,17 +134,20 @@ impl<'a> Predictor<'a> {
                 sum.iter_mut().zip(intercepts).for_each(|(sum, &value)| *sum = T::from_f64(value));
             }
         }
-        for &(root, output) in &self.roots {
-            for (row, sum) in rows.chunks(width).zip(sums.chunks_mut(groups)) {
-                let at = self.leaf(root, row);
-                match output {
-                    Output::Group(group) => {
-                        let sum = &mut sum[group.index()];
-                        *sum = sum.plus(T::from_f64(self.values[at]));
-                    }
-                    Output::All => {
-                        for (sum, &value) in sum.iter_mut().zip(&self.values[at..]) {
-                            *sum = sum.plus(T::from_f64(value));
+        for root in &self.roots {
+            for (rows, sums) in rows.chunks(width).zip(sums.chunks_mut(LANES * groups)) {
+                let ends = if root.plain { self.plain_ends(root, rows) } else { self.ends(root, rows) };
+                for (end, sum) in ends.into_iter().zip(sums.chunks_mut(groups)) {
+                    let at = self.leaves[end as usize] as usize;
+                    match root.output {
+                        Output::Group(group) => {
+                            let sum = &mut sum[group.index()];
+                            *sum = sum.plus(T::from_f64(self.values[at]));
+                        }
+                        Output::All => {
+                            for (sum, &value) in sum.iter_mut().zip(&self.values[at..]) {
+                                *sum = sum.plus(T::from_f64(value));
+                            }
                         }
                     }
                 }
@@ -141,23 +158,48 @@ impl<'a> Predictor<'a> {
         }
     }
 
-    /// Where the values of the leaf that this row reaches begin.
-    #[expect(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN must fail this comparison and go right")]
-    fn leaf(&self, root: u32, row: &[f64]) -> usize {
-        let mut at = root as usize;
-        loop {
-            let node = &self.nodes[at];
-            let right = match node.word >> FEATURE_BITS {
-                MISSING_RIGHT => !(row[(node.word & FEATURE_MASK) as usize] <= node.threshold),
-                MISSING_LEFT => row[(node.word & FEATURE_MASK) as usize] > node.threshold,
-                LEAF => return node.next as usize,
-                _ => {
-                    let special = &self.specials[(node.word & FEATURE_MASK) as usize];
-                    !self.ensemble.goes_left(special.0, row[special.0.feature.index()])
-                }
-            };
-            at = node.next as usize + usize::from(right);
+    /// The leaf that each lane reaches in a tree of comparisons.
+    fn plain_ends(&self, root: &Root, rows: &[Lanes]) -> [u32; LANES] {
+        let mut ends = [root.first; LANES];
+        for _ in 0..root.depth {
+            let mut moved = false;
+            for lane in 0..LANES {
+                let node = &self.nodes[ends[lane] as usize];
+                let value = rows[(node.word & FEATURE_MASK) as usize][lane];
+                let missing_right = node.word & MISSING_RIGHT != 0;
+                let right = (value > node.threshold) | (value.is_nan() & missing_right);
+                let next = node.next + u32::from(right);
+                moved |= next != ends[lane];
+                ends[lane] = next;
+            }
+            if !moved {
+                break;
+            }
         }
+        ends
+    }
+
+    /// The leaf that each lane reaches in any tree.
+    fn ends(&self, root: &Root, rows: &[Lanes]) -> [u32; LANES] {
+        std::array::from_fn(|lane| {
+            let mut at = root.first;
+            loop {
+                let node = &self.nodes[at as usize];
+                let index = (node.word & FEATURE_MASK) as usize;
+                let right = if node.word & SPECIAL != 0 {
+                    let split = self.specials[index];
+                    !self.ensemble.goes_left(split, rows[split.feature.index()][lane])
+                } else {
+                    let value = rows[index][lane];
+                    value > node.threshold || value.is_nan() && node.word & MISSING_RIGHT != 0
+                };
+                let next = node.next + u32::from(right);
+                if next == at {
+                    return at;
+                }
+                at = next;
+            }
+        })
     }
 
     fn lay_out(&mut self, index: usize) {
@@ -167,36 +209,48 @@ impl<'a> Predictor<'a> {
         let weight = tree.weight();
         self.values.extend(tree.leaf_values().iter().map(|value| number.round(weight * value)));
         let leaf_width = tree.leaf_values().len() / tree.leaf_count();
-        let root = self.nodes.len();
-        self.roots.push((u32::try_from(root).expect("fewer than 2^32 nodes"), tree.output()));
-        self.nodes.push(Flat::EMPTY);
-        // Breadth first: (node of the tree, its place here).
-        let mut open = VecDeque::from([(NodeId(0), root)]);
-        while let Some((node, place)) = open.pop_front() {
+        let mut root = Root { first: id(self.nodes.len()), depth: 0, plain: true, output: tree.output() };
+        self.push_nodes(1);
+        // Breadth first: (node of the tree, its place here, its depth).
+        let mut open = VecDeque::from([(NodeId(0), root.first, 0)]);
+        while let Some((node, place, depth)) = open.pop_front() {
             let (split, left, right) = match tree.node(node) {
                 Node::Split { split, left, right } => (split, left, right),
                 Node::Leaf(leaf) => {
-                    let next = (first_value + leaf.index() * leaf_width) as u32;
-                    self.nodes[place] = Flat { threshold: 0.0, word: LEAF << FEATURE_BITS, next };
+                    self.leaves[place as usize] = id(first_value + leaf.index() * leaf_width);
+                    self.nodes[place as usize] = Flat { next: place, ..Flat::LEAF };
+                    root.depth = root.depth.max(depth);
                     continue;
                 }
                 Node::Unused => unreachable!("the builder lets no path reach an unused slot"),
             };
-            let next = self.nodes.len();
-            self.nodes.extend([Flat::EMPTY; 2]);
-            let kind = if split.missing_left { MISSING_LEFT } else { MISSING_RIGHT };
+            let next = id(self.nodes.len());
+            self.push_nodes(2);
+            let missing = if split.missing_left { 0 } else { MISSING_RIGHT };
             let (threshold, word) = match as_less_or_equal(split.test) {
-                Some(threshold) => (threshold, kind << FEATURE_BITS | split.feature.0),
+                Some(threshold) => (threshold, missing | split.feature.0),
                 None => {
-                    self.specials.push(Special(split));
-                    (0.0, SPECIAL << FEATURE_BITS | (self.specials.len() - 1) as u32)
+                    root.plain = false;
+                    self.specials.push(split);
+                    (0.0, SPECIAL | id(self.specials.len() - 1))
                 }
             };
-            self.nodes[place] = Flat { threshold, word, next: next as u32 };
-            open.push_back((left, next));
-            open.push_back((right, next + 1));
+            self.nodes[place as usize] = Flat { threshold, word, next };
+            open.push_back((left, next, depth + 1));
+            open.push_back((right, next + 1, depth + 1));
         }
+        self.roots.push(root);
     }
+
+    fn push_nodes(&mut self, count: usize) {
+        self.nodes.extend(std::iter::repeat_n(Flat::LEAF, count));
+        self.leaves.extend(std::iter::repeat_n(0, count));
+    }
+}
+
+/// A position in the layout.
+fn id(index: usize) -> u32 {
+    u32::try_from(index).expect("an ensemble has fewer than 2^32 nodes and values")
 }
 
 /// The threshold of the same test written with `<=`, where there is one.
@@ -208,28 +262,35 @@ fn as_less_or_equal(test: Test<'_>) -> Option<f64> {
     }
 }
 
+/// A tree in the layout.
+#[derive(Debug)]
+struct Root {
+    first: u32,
+    /// Steps to the deepest leaf.
+    depth: u32,
+    /// Every split is a comparison.
+    plain: bool,
+    output: Output,
+}
+
+/// Right iff value > threshold, or value is missing and missing values go right.
 #[derive(Clone, Copy, Debug)]
 struct Flat {
     threshold: f64,
-    /// Kind in the top bits; below it the feature, or the position of a special test.
+    /// Flags in the top bits; below them the feature, or the position of a special test.
     word: u32,
-    /// The left child, with the right one behind it; for a leaf, where its values begin.
+    /// The left child, with the right one behind it; a leaf's is the leaf itself.
     next: u32,
 }
 
 impl Flat {
-    const EMPTY: Self = Self { threshold: 0.0, word: 0, next: 0 };
+    /// Nothing goes right of a leaf, so a step stays on it.
+    const LEAF: Self = Self { threshold: f64::INFINITY, word: 0, next: 0 };
 }
 
-#[derive(Debug)]
-struct Special<'a>(Split<'a>);
-
-const FEATURE_BITS: u32 = 30;
-const FEATURE_MASK: u32 = (1 << FEATURE_BITS) - 1;
-const MISSING_RIGHT: u32 = 0;
-const MISSING_LEFT: u32 = 1;
-const LEAF: u32 = 2;
-const SPECIAL: u32 = 3;
+const MISSING_RIGHT: u32 = 1 << 31;
+const SPECIAL: u32 = 1 << 30;
+const FEATURE_MASK: u32 = SPECIAL - 1;
 
 /// The type of a running sum.
 trait Number: Copy {
