@@ -1,5 +1,6 @@
-//! What the tests of all crates share: random ensembles of every kind, and brute force.
+//! What the tests of all crates share: random ensembles of every kind, brute force, and fuzzing of readers.
 
+pub mod fuzz;
 mod generate;
 mod reference;
 

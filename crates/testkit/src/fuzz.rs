@@ -1,0 +1,113 @@
+//! Fuzzing of the model file readers: what holds for every input, and hostile inputs without end.
+//!
+//! A [`Target`] is one reader with its seed files. [`Target::hostile`] makes an input out of the seeds, the
+//! same one for the same number; [`check`] panics where a reader or what follows it breaks a promise. The
+//! smoke test runs both on stable Rust, and the libFuzzer targets in `fuzz/` call the same [`check`].
+
+mod binary;
+mod check;
+mod mutate;
+mod text;
+mod zip;
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+pub use check::{check, follow_up, read};
+
+/// A reader under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// XGBoost's JSON.
+    XgBoostJson,
+    /// XGBoost's UBJSON.
+    XgBoostUbj,
+    /// LightGBM's text.
+    LightGbm,
+    /// scikit-learn's skops archives.
+    Sklearn,
+    /// ONNX.
+    Onnx,
+}
+
+impl Target {
+    /// Every reader.
+    pub const ALL: [Self; 5] =
+        [Self::XgBoostJson, Self::XgBoostUbj, Self::LightGbm, Self::Sklearn, Self::Onnx];
+
+    /// The name of the target in `fuzz/`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::XgBoostJson => "xgboost_json",
+            Self::XgBoostUbj => "xgboost_ubj",
+            Self::LightGbm => "lightgbm",
+            Self::Sklearn => "sklearn",
+            Self::Onnx => "onnx",
+        }
+    }
+
+    /// The folder of its fixtures in `testdata/models`, and what their names end with.
+    fn fixtures(self) -> (&'static str, &'static str) {
+        match self {
+            Self::XgBoostJson => ("xgboost", "json"),
+            Self::XgBoostUbj => ("xgboost", "ubj"),
+            Self::LightGbm => ("lightgbm", "txt"),
+            Self::Sklearn => ("sklearn", "skops"),
+            Self::Onnx => ("onnx", "onnx"),
+        }
+    }
+
+    /// The seed corpus: every small fixture of this format, in the order of the names.
+    pub fn seeds(self) -> io::Result<Vec<Vec<u8>>> {
+        let (folder, extension) = self.fixtures();
+        let paths = files(&root().join("testdata/models").join(folder), Some(extension))?;
+        let seeds: Vec<Vec<u8>> = paths.iter().map(fs::read).collect::<io::Result<_>>()?;
+        Ok(seeds.into_iter().filter(|seed| seed.len() <= SMALL).collect())
+    }
+
+    /// Inputs that once broke a promise, with their paths.
+    pub fn regressions(self) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
+        let paths = files(&root().join("fuzz/regressions").join(self.name()), None)?;
+        paths.into_iter().map(|path| Ok((path.clone(), fs::read(path)?))).collect()
+    }
+
+    /// The hostile input of this number.
+    pub fn hostile(self, seeds: &[Vec<u8>], number: u64) -> Vec<u8> {
+        mutate::hostile(self, seeds, number)
+    }
+}
+
+/// The size that an input's use of memory is measured by: its own, and that of what is deflated in it.
+pub fn unpacked_size(bytes: &[u8]) -> usize {
+    zip::unpacked_size(bytes)
+}
+
+/// Larger fixtures would make each case slow without reaching other code.
+const SMALL: usize = 256 << 10;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The files below a folder, by name; none where there is no folder.
+fn files(folder: &Path, extension: Option<&str>) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if extension.is_none_or(|wanted| path.extension().is_some_and(|found| found == wanted)) {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,137 @@
+//! What holds for every input, whoever made it:
+//! - reading gives a model or an error with a short message;
+//! - the file of an unchanged model is the input, byte for byte;
+//! - no row makes prediction panic, and a row's scores do not depend on the rows beside it;
+//! - every cell of the grid holds its own witness, and there are no more cells than splits account for;
+//! - an edited file reads back as the model that the edit promised, and an edit that changes nothing
+//!   changes no score.
+
+use secateur_formats::{Edit, ModelFile, TreeEdit};
+use secateur_model::{Ensemble, Grid, Predictor, Test, TreeId};
+
+/// A message that quotes the file must not repeat it.
+const LONGEST_MESSAGE: usize = 1000;
+
+/// Rows are made only for models whose rows are short.
+const WIDEST_ROW: usize = 2000;
+
+/// Reads an input and checks all that follows from it.
+pub fn check(bytes: &[u8]) {
+    if let Some(file) = read(bytes) {
+        follow_up(bytes, &file);
+    }
+}
+
+/// Reads an input.
+pub fn read(bytes: &[u8]) -> Option<ModelFile> {
+    match ModelFile::parse(bytes) {
+        Ok(file) => Some(file),
+        Err(error) => {
+            short("reading", &error.to_string());
+            None
+        }
+    }
+}
+
+/// Checks what must hold for a file that could be read.
+pub fn follow_up(bytes: &[u8], file: &ModelFile) {
+    assert!(file.to_bytes() == bytes, "the unchanged file is written with other bytes");
+    assert!(!file.dialect().is_empty(), "the dialect has no name");
+    assert!(file.notes().iter().all(|note| !note.is_empty()), "a note is empty");
+    let ensemble = file.ensemble();
+    let rounding = ensemble.rounding();
+    assert!(rounding.is_none_or(|rounding| rounding.largest() >= 0.0), "the rounding bound is no number");
+    let rows = grid_rows(ensemble);
+    let scores = rows.as_ref().map(|rows| predict(ensemble, rows));
+    for (name, edit) in edits(ensemble) {
+        match file.edit(&edit) {
+            Err(error) => short(name, &error.to_string()),
+            Ok(edited) => {
+                let again = ModelFile::parse(&edited.to_bytes());
+                let again = again.unwrap_or_else(|error| panic!("{name}: does not read back: {error}"));
+                assert!(again.ensemble() == edited.ensemble(), "{name}: reads back as another model");
+                if let (UNCHANGED, Some(rows), Some(scores)) = (name, &rows, &scores) {
+                    assert!(predict(edited.ensemble(), rows) == *scores, "{name}: the scores have changed");
+                }
+            }
+        }
+    }
+}
+
+const UNCHANGED: &str = "an edit that changes nothing";
+
+/// Edits of every kind.
+fn edits(ensemble: &Ensemble) -> Vec<(&'static str, Edit)> {
+    let trees = (0..ensemble.trees().len()).map(TreeId::new);
+    let halved = trees.clone().step_by(2).map(|tree| match tree.0 % 4 {
+        0 => TreeEdit::Keep(tree),
+        _ => TreeEdit::Scale { tree, factor: 1.7 },
+    });
+    let replaced = trees.map(|tree| TreeEdit::Replace { tree, with: ensemble.tree(tree).clone() });
+    let intercepts = (0..ensemble.group_count()).map(|group| 0.1 + group as f64).collect();
+    vec![
+        (UNCHANGED, Edit::unchanged(ensemble)),
+        ("half of the trees", Edit { trees: halved.collect(), intercepts: None }),
+        ("every tree written anew", Edit { trees: replaced.collect(), intercepts: Some(intercepts) }),
+        ("no trees", Edit { trees: Vec::new(), intercepts: None }),
+    ]
+}
+
+/// Checks the grid; rows that lie in many of its cells, `None` where a row would be empty or too long.
+fn grid_rows(ensemble: &Ensemble) -> Option<Vec<f64>> {
+    let grid = Grid::new(&[ensemble]).expect("a model has a grid of its own");
+    let splits = ensemble.trees().iter().flat_map(|tree| tree.splits());
+    let boundaries: usize = splits
+        .map(|split| match split.test {
+            Test::Member { set, .. } => set.len() + 1,
+            _ => 3,
+        })
+        .sum();
+    let domain = grid.domain();
+    let cells: usize = grid.axes().iter().map(|axis| axis.len()).sum();
+    assert!(cells <= boundaries + 2 * grid.axes().len(), "{cells} cells from {boundaries} boundaries");
+    for axis in grid.axes() {
+        for index in 0..axis.len() {
+            let cell = secateur_model::CellId::new(index);
+            let witness = axis.witness(cell, domain);
+            let read = domain.read(witness).expect("a witness is an accepted input");
+            assert_eq!(axis.cell_of(read), Some(cell), "the witness {witness:?} is in another cell");
+        }
+    }
+    if ensemble.features().is_empty() || ensemble.features().len() > WIDEST_ROW {
+        return None;
+    }
+    // Row k takes each axis' k-th cell, round and round.
+    let longest = grid.axes().iter().map(|axis| axis.len()).max().unwrap_or(1);
+    let rows = (0..longest.min(100)).flat_map(|row| {
+        let cells: Vec<_> =
+            grid.axes().iter().map(|axis| secateur_model::CellId::new(row % axis.len())).collect();
+        grid.witness(&cells)
+    });
+    Some(rows.collect())
+}
+
+/// The bits of the scores of rows that the model accepts, after rows that it may refuse.
+fn predict(ensemble: &Ensemble, rows: &[f64]) -> Vec<u64> {
+    let width = ensemble.features().len();
+    let predictor = Predictor::new(ensemble);
+    for value in [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 1e-35, 4e9, -1.0] {
+        if let Err(error) = predictor.classes(&vec![value; width]) {
+            short("prediction", &error.to_string());
+        }
+    }
+    let scores = predictor.raw_scores(rows).expect("witnesses are accepted");
+    let groups = ensemble.group_count();
+    let last = predictor.raw_scores(&rows[rows.len() - width..]).expect("it was accepted before");
+    assert!(bits(&last) == bits(&scores[scores.len() - groups..]), "a row alone has other scores");
+    bits(&scores)
+}
+
+fn bits(scores: &[f64]) -> Vec<u64> {
+    scores.iter().map(|score| score.to_bits()).collect()
+}
+
+fn short(what: &str, message: &str) {
+    assert!(!message.is_empty(), "{what}: an error without words");
+    assert!(message.len() <= LONGEST_MESSAGE, "{what}: a message of {} bytes", message.len());
+}

@@ -1,0 +1,166 @@
+//! A short run of every fuzz target: the seeds as they are, hostile inputs made of them, and the inputs
+//! that once broke something. Each case must end in time and within memory that the input accounts for.
+//!
+//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-testkit --test fuzz_smoke` runs longer. A case that
+//! fails is written to the target folder; the message says where, and where to keep it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use peak_alloc::PeakAlloc;
+use secateur_testkit::fuzz::{Target, follow_up, read, unpacked_size};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// Reading may take so many bytes for each byte of the input (with what is deflated in it), and so many more.
+const READING: (usize, usize) = (12, 64 << 10);
+
+/// All that follows, with the grid, predictions and edits, each with a file of its own.
+const FOLLOWING: (usize, usize) = (40, 256 << 10);
+
+/// No case takes anywhere near as long, even on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Less than any thread gets by default: what recurses with the input runs out of it.
+const STACK: usize = 512 << 10;
+
+/// Cases are measured in memory of the whole process, so one target runs at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+#[test]
+fn hostile_xgboost_json_breaks_no_promise() {
+    run(Target::XgBoostJson, 3000);
+}
+
+#[test]
+fn hostile_xgboost_ubj_breaks_no_promise() {
+    run(Target::XgBoostUbj, 4000);
+}
+
+#[test]
+fn hostile_lightgbm_text_breaks_no_promise() {
+    run(Target::LightGbm, 4000);
+}
+
+#[test]
+fn hostile_skops_archives_break_no_promise() {
+    run(Target::Sklearn, 500);
+}
+
+#[test]
+fn hostile_onnx_breaks_no_promise() {
+    run(Target::Onnx, 4000);
+}
+
+fn run(target: Target, cases: u64) {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let cases = env::var("SECATEUR_FUZZ_CASES")
+        .map_or(cases, |text| text.parse().expect("SECATEUR_FUZZ_CASES is a number"));
+    let seeds = target.seeds().expect("fixtures can be read");
+    assert!(!seeds.is_empty(), "no fixtures for {}", target.name());
+    let regressions = target.regressions().expect("regressions can be read");
+    watched(target, move |progress| {
+        for (number, seed) in seeds.iter().enumerate() {
+            progress.begin(number as u64);
+            assert!(read(seed).is_some(), "seed {number} is no model");
+            case(target, &format!("seed {number}"), seed);
+        }
+        for (path, bytes) in &regressions {
+            progress.begin(u64::MAX);
+            case(target, &path.display().to_string(), bytes);
+        }
+        let mut models = 0;
+        for number in 0..cases {
+            progress.begin(number);
+            let bytes = target.hostile(&seeds, number);
+            models += u64::from(case(target, &format!("case {number}"), &bytes));
+        }
+        println!("{}: {cases} hostile inputs, {models} of them models", target.name());
+        // Changes must not be so wild that only the first lines of a reader are tested.
+        assert!(models * 50 > cases, "{models} of {cases} inputs could be read at all");
+    });
+}
+
+/// Checks one input; true where it is a model.
+fn case(target: Target, name: &str, bytes: &[u8]) -> bool {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let size = unpacked_size(bytes);
+        let mut file = None;
+        let reading = peak(|| file = read(bytes));
+        within(READING, reading, size, "reading");
+        let Some(file) = file else { return false };
+        let following = peak(|| follow_up(bytes, &file));
+        within(FOLLOWING, following, size, "what follows");
+        true
+    }));
+    outcome.unwrap_or_else(|panic| fail(target, name, bytes, &words(panic.as_ref())))
+}
+
+/// The most memory that is held while something runs, beyond what is held before.
+fn peak(work: impl FnOnce()) -> usize {
+    MEMORY.reset_peak_usage();
+    let before = MEMORY.current_usage();
+    work();
+    MEMORY.peak_usage().saturating_sub(before)
+}
+
+fn within((times, more): (usize, usize), used: usize, length: usize, what: &str) {
+    let limit = times * length + more;
+    assert!(used <= limit, "{what} takes {used} bytes for an input of {length}; the limit is {limit}");
+}
+
+fn fail(target: Target, name: &str, bytes: &[u8], words: &str) -> ! {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-failure", target.name()));
+    fs::write(&path, bytes).expect("the target folder can be written");
+    panic!(
+        "{} {name}: {words}\nthe input is in {}; keep it in fuzz/regressions/{}/",
+        target.name(),
+        path.display(),
+        target.name()
+    );
+}
+
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    text.or(panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
+}
+
+/// What the watchdog looks at: which case runs, and since when.
+struct Progress {
+    start: Instant,
+    case: AtomicU64,
+    since: AtomicU64,
+}
+
+impl Progress {
+    fn begin(&self, case: u64) {
+        self.case.store(case, Ordering::Relaxed);
+        self.since.store(self.start.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
+}
+
+/// Runs work on a thread of its own, with little stack, and fails when one case takes too long.
+fn watched(target: Target, work: impl FnOnce(&Progress) + Send + 'static) {
+    let progress =
+        Arc::new(Progress { start: Instant::now(), case: AtomicU64::new(0), since: AtomicU64::new(0) });
+    let seen = Arc::clone(&progress);
+    let worker = thread::Builder::new().stack_size(STACK).spawn(move || work(&progress)).expect("a thread");
+    while !worker.is_finished() {
+        thread::sleep(Duration::from_millis(20));
+        let since = Duration::from_millis(seen.since.load(Ordering::Relaxed));
+        if seen.start.elapsed().saturating_sub(since) > PATIENCE {
+            let case = seen.case.load(Ordering::Relaxed);
+            panic!("{} case {case}: takes longer than {PATIENCE:?}", target.name());
+        }
+    }
+    if let Err(panic) = worker.join() {
+        panic!("{}", words(panic.as_ref()));
+    }
+}
