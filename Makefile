@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-python lint bench clean
+.PHONY: help demo test test-rust test-python lint fuzz bench clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -26,6 +26,15 @@ lint: ## formatting, clippy and documentation, warnings as errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+FUZZ_SECONDS := 60
+FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt sklearn:sklearn/*.skops onnx:onnx/*.onnx
+
+fuzz: ## each reader in libFuzzer for a minute; needs cargo-fuzz and a nightly compiler (fuzz/README.md)
+	set -e; for pair in $(FUZZ_SEEDS); do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
+	  cp testdata/models/$${pair#*:} fuzz/corpus/$$target/; \
+	  cargo +nightly fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -max_len=262144; \
+	done
 
 $(STAMP): requirements-test.txt
 	$(PYTHON) -m venv $(VENV)
