@@ -36,6 +36,10 @@ fuzz: ## each reader in libFuzzer for a minute; needs cargo-fuzz and a nightly c
 	  cargo +nightly fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -max_len=262144; \
 	done
 
+bench: $(STAMP) ## reading and prediction against the libraries; tables with ratios
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	$(VENV)/bin/python bench/formats.py --save
+
 $(STAMP): requirements-test.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements-test.txt
