@@ -1,12 +1,13 @@
 //! A short run of every fuzz target: the seeds as they are, hostile inputs made of them, and the inputs
 //! that once broke something. Each case must end in time and within memory that the input accounts for.
 //!
-//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-testkit --test fuzz_smoke` runs longer. A case that
-//! fails is written to the target folder; the message says where, and where to keep it.
+//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-testkit --test fuzz_smoke` runs longer. The input of the
+//! case that runs is always in `target/tmp/<target>-case`: one that fails, hangs or ends the whole process
+//! (stack overflow) is found there, to be kept in `fuzz/regressions/<target>/`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -90,6 +91,7 @@ fn run(target: Target, cases: u64) {
 
 /// Checks one input; true where it is a model.
 fn case(target: Target, name: &str, bytes: &[u8]) -> bool {
+    fs::write(case_path(target), bytes).expect("the target folder can be written");
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let size = unpacked_size(bytes);
         let mut file = None;
@@ -100,7 +102,7 @@ fn case(target: Target, name: &str, bytes: &[u8]) -> bool {
         within(FOLLOWING, following, size, "what follows");
         true
     }));
-    outcome.unwrap_or_else(|panic| fail(target, name, bytes, &words(panic.as_ref())))
+    outcome.unwrap_or_else(|panic| fail(target, name, &words(panic.as_ref())))
 }
 
 /// The most memory that is held while something runs, beyond what is held before.
@@ -116,15 +118,13 @@ fn within((times, more): (usize, usize), used: usize, length: usize, what: &str)
     assert!(used <= limit, "{what} takes {used} bytes for an input of {length}; the limit is {limit}");
 }
 
-fn fail(target: Target, name: &str, bytes: &[u8], words: &str) -> ! {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-failure", target.name()));
-    fs::write(&path, bytes).expect("the target folder can be written");
-    panic!(
-        "{} {name}: {words}\nthe input is in {}; keep it in fuzz/regressions/{}/",
-        target.name(),
-        path.display(),
-        target.name()
-    );
+fn case_path(target: Target) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-case", target.name()))
+}
+
+fn fail(target: Target, name: &str, words: &str) -> ! {
+    let (target, path) = (target.name(), case_path(target));
+    panic!("{target} {name}: {words}\nkeep {} in fuzz/regressions/{target}/", path.display());
 }
 
 fn words(panic: &(dyn Any + Send)) -> String {
@@ -157,7 +157,7 @@ fn watched(target: Target, work: impl FnOnce(&Progress) + Send + 'static) {
         let since = Duration::from_millis(seen.since.load(Ordering::Relaxed));
         if seen.start.elapsed().saturating_sub(since) > PATIENCE {
             let case = seen.case.load(Ordering::Relaxed);
-            panic!("{} case {case}: takes longer than {PATIENCE:?}", target.name());
+            fail(target, &format!("case {case}"), &format!("takes longer than {PATIENCE:?}"));
         }
     }
     if let Err(panic) = worker.join() {
