@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-python lint fuzz bench clean
+.PHONY: help demo test test-rust test-python lint fuzz bench bench-oracle clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -43,6 +43,20 @@ bench: $(STAMP) ## reading and prediction against the libraries; tables with rat
 $(STAMP): requirements-test.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	touch $@
+
+# Its own venv: HiGHS is for measuring only.
+BENCH := target/bench-venv
+DATASETS ?= ../shared/datasets
+
+bench-oracle: $(BENCH)/.installed ## the oracle beside the paper's MILP on HiGHS (DATASETS=folder; WALL=1: large searches)
+	cargo build --release --locked --quiet -p secateur-oracle --example measure
+	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
+	$(BENCH)/bin/python bench/oracle/run.py --datasets $(DATASETS) $(if $(WALL),--wall) $(BENCH_OPTIONS)
+
+$(BENCH)/.installed: bench/requirements-bench.txt requirements-test.txt
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/pip install --quiet --disable-pip-version-check -r requirements-test.txt -r bench/requirements-bench.txt
 	touch $@
 
 clean: ## remove everything that was built
