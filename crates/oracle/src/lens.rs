@@ -39,6 +39,8 @@ pub(crate) struct Lens {
     /// Masks of all runs, bits in the order of the values.
     masks: Vec<u64>,
     starts: Vec<u32>,
+    /// For each axis of each piece the run of every cell.
+    run_of: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +61,8 @@ struct LensAxis {
     runs: u32,
     /// Where its masks begin.
     masks: u32,
+    /// Where the run of each cell of the axis stands in `run_of`.
+    cells: u32,
 }
 
 /// What a lens sees of a box.
@@ -115,7 +119,9 @@ impl Lens {
             by_axis: vec![Vec::new(); atlas.grid().axes().len()],
             masks: Vec::new(),
             starts: Vec::new(),
+            run_of: Vec::new(),
         };
+        let sizes = atlas.axis_sizes();
         let mut place = 0;
         for (piece, values) in atlas.pieces().iter().zip(&combined) {
             let values: Vec<i64> = values.iter().map(up).collect();
@@ -144,8 +150,10 @@ impl Lens {
                     first_run: lens.starts.len() as u32,
                     runs: axis.starts.len() as u32,
                     masks: lens.masks.len() as u32,
+                    cells: lens.run_of.len() as u32,
                 });
                 lens.starts.extend(&axis.starts);
+                lens.run_of.extend((0..sizes[axis.axis]).map(|cell| axis.run_of(cell) as u32));
                 for run in axis.masks.chunks(axis.words) {
                     let first = lens.masks.len();
                     lens.masks.resize(first + words, 0);
@@ -183,15 +191,26 @@ impl Lens {
     /// Narrows the view to cells `low..high` of an axis.
     pub(crate) fn restrict(&self, view: &mut View, axis: usize, low: u32, high: u32) {
         for entry in &self.by_axis[axis] {
-            let piece = &self.pieces[entry.piece as usize];
-            let starts = self.runs(entry);
-            let (from, to) = run_range(starts, low, high);
-            if from == 0 && to == starts.len() {
+            let (from, to) = self.run_range(entry, low, high);
+            if to - from == entry.runs as usize {
                 continue;
             }
+            let piece = &self.pieces[entry.piece as usize];
             let words = piece.words as usize;
             let masks = &self.masks[entry.masks as usize..];
             let mine = &mut view.masks[piece.place as usize..][..words];
+            if let [mine] = mine {
+                let allowed = masks[from..to].iter().fold(0, |allowed, mask| allowed | mask);
+                if *mine & !allowed != 0 {
+                    *mine &= allowed;
+                    let rank = 63 - mine.leading_zeros();
+                    let maximum = self.values[(piece.values + rank) as usize];
+                    let slot = &mut view.maxima[entry.piece as usize];
+                    view.upper += maximum - *slot;
+                    *slot = maximum;
+                }
+                continue;
+            }
             let mut changed = false;
             for (word, mine) in mine.iter_mut().enumerate() {
                 let mut allowed = 0;
@@ -227,11 +246,11 @@ impl Lens {
         right[first..end].fill(0);
         // Differences first, sums at the end.
         for entry in &self.by_axis[axis] {
-            let starts = self.runs(entry);
-            let (from, to) = run_range(starts, low, high);
+            let (from, to) = self.run_range(entry, low, high);
             if to - from < 2 {
                 continue;
             }
+            let starts = self.runs(entry);
             let piece = &self.pieces[entry.piece as usize];
             let words = piece.words as usize;
             let masks = &self.masks[entry.masks as usize..];
@@ -240,6 +259,10 @@ impl Lens {
             if words == 1 {
                 let values = &self.values[piece.values as usize..][..piece.leaves as usize];
                 let mine = mine[0];
+                // One leaf is left: no narrowing changes it.
+                if mine.is_power_of_two() {
+                    continue;
+                }
                 let loss_of = |allowed: u64| maximum - values[63 - (mine & allowed).leading_zeros() as usize];
                 let mut allowed = 0;
                 for run in from..to - 1 {
@@ -329,11 +352,11 @@ impl Lens {
         let (first, end) = (low as usize, high as usize);
         losses[first..end].fill(0);
         for entry in &self.by_axis[axis] {
-            let starts = self.runs(entry);
-            let (from, to) = run_range(starts, low, high);
+            let (from, to) = self.run_range(entry, low, high);
             if to - from < 2 {
                 continue;
             }
+            let starts = self.runs(entry);
             let piece = &self.pieces[entry.piece as usize];
             let words = piece.words as usize;
             let mine = &view.masks[piece.place as usize..][..words];
@@ -361,22 +384,15 @@ impl Lens {
     fn runs(&self, entry: &LensAxis) -> &[u32] {
         &self.starts[entry.first_run as usize..][..entry.runs as usize]
     }
+
+    /// The runs that cells `low..high` touch.
+    fn run_range(&self, entry: &LensAxis, low: u32, high: u32) -> (usize, usize) {
+        let run_of = &self.run_of[entry.cells as usize..];
+        (run_of[low as usize] as usize, run_of[high as usize - 1] as usize + 1)
+    }
 }
 
 /// The cell behind the last one of a run, but not beyond `end`.
 fn run_end(starts: &[u32], run: usize, end: usize) -> usize {
     starts.get(run + 1).map_or(end, |&start| (start as usize).min(end))
-}
-
-/// The runs that cells `low..high` touch. Few runs: a scan is faster than a search.
-fn run_range(starts: &[u32], low: u32, high: u32) -> (usize, usize) {
-    let mut from = 0;
-    while from + 1 < starts.len() && starts[from + 1] <= low {
-        from += 1;
-    }
-    let mut to = from + 1;
-    while to < starts.len() && starts[to] < high {
-        to += 1;
-    }
-    (from, to)
 }
