@@ -295,8 +295,15 @@ impl<'a> Search<'a> {
                 }
                 open += 1;
                 if self.weigh(region, axis, scratch) {
+                    // The other axes are narrowed first; where to split is asked when nothing moves.
                     narrowed = true;
-                    break;
+                    if self.closing(region).is_some() {
+                        break;
+                    }
+                    continue;
+                }
+                if narrowed {
+                    continue;
                 }
                 for (cell, gains) in (low..high - 1).zip(&scratch.gains[low as usize..]) {
                     let score = (gains.0 + BOTH_SIDES) * (gains.1 + BOTH_SIDES);
