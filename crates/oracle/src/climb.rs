@@ -6,7 +6,7 @@
 use fastrand::Rng;
 use secateur_model::CellId;
 
-use crate::lens::{Lens, View};
+use crate::lens::Lens;
 
 /// Climbs from random starts, besides those that were given.
 const RANDOM_STARTS: usize = 24;
@@ -28,37 +28,36 @@ pub(crate) fn climb(
     }
     let random: Vec<Vec<CellId>> =
         (0..RANDOM_STARTS).map(|_| sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect()).collect();
-    let roots: Vec<View> = rows.iter().map(Lens::root).collect();
     let longest = sizes.iter().copied().max().unwrap_or(1) as usize;
     let mut heights = vec![0.0; longest];
-    let mut losses = vec![0; longest];
-    let mut views = roots.clone();
+    let mut rises = vec![0; longest];
     for start in starts.iter().chain(&random) {
         let mut cells = start.clone();
         let mut height = f64::NEG_INFINITY;
+        let mut sums: Vec<i64> = rows.iter().map(|lens| lens.at(&cells)).collect();
         let mut order: Vec<usize> = (0..sizes.len()).collect();
         for _ in 0..ROUNDS {
             let before = height;
             rng.shuffle(&mut order);
             for &axis in &order {
-                let size = sizes[axis];
-                heights[..size as usize].fill(f64::INFINITY);
-                for ((lens, view), root) in rows.iter().zip(&mut views).zip(&roots) {
-                    view.copy_from(root);
-                    for other in (0..sizes.len()).filter(|&other| other != axis) {
-                        lens.restrict(view, other, cells[other].0, cells[other].0 + 1);
-                    }
-                    lens.cell_losses(view, axis, 0, size, &mut losses);
-                    for (cell, height) in heights[..size as usize].iter_mut().enumerate() {
-                        let surplus = (view.upper - losses[cell] - lens.bound) as f64;
+                let size = sizes[axis] as usize;
+                heights[..size].fill(f64::INFINITY);
+                for (lens, sum) in rows.iter().zip(&sums) {
+                    lens.rises(&cells, axis, &mut rises[..size]);
+                    for (height, rise) in heights[..size].iter_mut().zip(&rises) {
+                        let surplus = (sum + rise - lens.bound) as f64;
                         *height = height.min(surplus / lens.range.max(1) as f64);
                     }
                 }
-                let best = (0..size).max_by(|&a, &b| heights[a as usize].total_cmp(&heights[b as usize]));
+                let best = (0..size).max_by(|&a, &b| heights[a].total_cmp(&heights[b]));
                 let best = best.expect("an axis has cells");
-                if heights[best as usize] > height {
-                    height = heights[best as usize];
-                    cells[axis] = CellId(best);
+                if heights[best] > height {
+                    height = heights[best];
+                    for (lens, sum) in rows.iter().zip(&mut sums) {
+                        lens.rises(&cells, axis, &mut rises[..size]);
+                        *sum += rises[best];
+                    }
+                    cells[axis] = CellId::new(best);
                 }
                 if height >= 0.0 && visit(&cells) {
                     return;

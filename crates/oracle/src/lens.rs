@@ -12,6 +12,7 @@
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
+use secateur_model::CellId;
 
 use crate::system::System;
 
@@ -51,6 +52,8 @@ struct LensPiece {
     /// Where its mask stands in a view.
     place: u32,
     words: u32,
+    /// Its axes, with their entries in `by_axis`.
+    axes: Vec<(usize, usize)>,
 }
 
 #[derive(Clone, Debug)]
@@ -141,6 +144,7 @@ impl Lens {
                 leaves: values.len() as u32,
                 place,
                 words: words as u32,
+                axes: piece.axes.iter().map(|axis| (axis.axis, lens.by_axis[axis.axis].len())).collect(),
             });
             place += words as u32;
             lens.values.extend(order.iter().map(|&leaf| values[leaf as usize]));
@@ -203,8 +207,7 @@ impl Lens {
                 let allowed = masks[from..to].iter().fold(0, |allowed, mask| allowed | mask);
                 if *mine & !allowed != 0 {
                     *mine &= allowed;
-                    let rank = 63 - mine.leading_zeros();
-                    let maximum = self.values[(piece.values + rank) as usize];
+                    let maximum = self.highest(piece, 0, *mine);
                     let slot = &mut view.maxima[entry.piece as usize];
                     view.upper += maximum - *slot;
                     *slot = maximum;
@@ -340,8 +343,7 @@ impl Lens {
         for word in (0..mask.len()).rev() {
             let bits = mask[word] & with.map_or(u64::MAX, |with| with[word]);
             if bits != 0 {
-                let rank = word * 64 + 63 - bits.leading_zeros() as usize;
-                return self.values[piece.values as usize + rank];
+                return self.highest(piece, word, bits);
             }
         }
         unreachable!("the leaves of a piece cover every box")
@@ -381,6 +383,65 @@ impl Lens {
         }
     }
 
+    /// The sum at one cell.
+    pub(crate) fn at(&self, cells: &[CellId]) -> i64 {
+        let value = |piece: &LensPiece| -> i64 {
+            let masks = (0..piece.words as usize).map(|word| (word, self.mask_at(piece, word, cells, None)));
+            let (word, mask) = masks
+                .into_iter()
+                .find(|(_, mask)| *mask != 0)
+                .expect("the leaves of a piece cover all cells");
+            self.highest(piece, word, mask)
+        };
+        self.constant + self.pieces.iter().map(value).sum::<i64>()
+    }
+
+    /// For each cell of an axis: how much the sum at `cells` rises when the axis is set to it.
+    pub(crate) fn rises(&self, cells: &[CellId], axis: usize, rises: &mut [i64]) {
+        rises.fill(0);
+        for entry in &self.by_axis[axis] {
+            let piece = &self.pieces[entry.piece as usize];
+            let words = piece.words as usize;
+            let starts = self.runs(entry);
+            for word in 0..words {
+                let rest = self.mask_at(piece, word, cells, Some(axis));
+                for (run, &start) in starts.iter().enumerate() {
+                    let mask = rest & self.masks[entry.masks as usize + run * words + word];
+                    if mask != 0 {
+                        let value = self.highest(piece, word, mask);
+                        rises[start as usize] += value;
+                        if let Some(&end) = starts.get(run + 1) {
+                            rises[end as usize] -= value;
+                        }
+                    }
+                }
+            }
+        }
+        let mut sum = 0;
+        for slot in rises.iter_mut() {
+            sum += *slot;
+            *slot = sum;
+        }
+        let now = rises[cells[axis].index()];
+        rises.iter_mut().for_each(|slot| *slot -= now);
+    }
+
+    /// The leaves of a piece that hold `cells` on all its axes but `without`.
+    fn mask_at(&self, piece: &LensPiece, word: usize, cells: &[CellId], without: Option<usize>) -> u64 {
+        let mut mask = u64::MAX;
+        for &(axis, entry) in piece.axes.iter().filter(|(axis, _)| without != Some(*axis)) {
+            let entry = &self.by_axis[axis][entry];
+            let run = self.run_of[entry.cells as usize + cells[axis].index()] as usize;
+            mask &= self.masks[entry.masks as usize + run * piece.words as usize + word];
+        }
+        mask
+    }
+
+    /// The value of the highest leaf of a word.
+    fn highest(&self, piece: &LensPiece, word: usize, bits: u64) -> i64 {
+        self.values[piece.values as usize + word * 64 + 63 - bits.leading_zeros() as usize]
+    }
+
     fn runs(&self, entry: &LensAxis) -> &[u32] {
         &self.starts[entry.first_run as usize..][..entry.runs as usize]
     }
@@ -395,4 +456,45 @@ impl Lens {
 /// The cell behind the last one of a run, but not beyond `end`.
 fn run_end(starts: &[u32], run: usize, end: usize) -> usize {
     starts.get(run + 1).map_or(end, |&start| (start as usize).min(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use fastrand::Rng;
+    use secateur_model::Exact;
+    use secateur_testkit::{Shape, ensemble};
+
+    use super::*;
+    use crate::{Atlas, Row};
+
+    #[test]
+    fn moving_along_an_axis_changes_the_sum_as_two_views_say() {
+        let mut rng = Rng::with_seed(7);
+        let mut moved = 0;
+        for _ in 0..300 {
+            let shape = Shape::random(&mut rng);
+            let atlas = Atlas::new(&[&ensemble(&mut rng, &shape)]).unwrap();
+            let row = Row { terms: vec![(0, 1)], bound: Exact::zero(), strict: false };
+            let lens = Lens::new(&System::new(&atlas, &[row]), &[1]);
+            let sizes = atlas.axis_sizes();
+            let at = |cells: &[CellId]| {
+                let mut view = lens.root();
+                cells.iter().enumerate().for_each(|(axis, c)| lens.restrict(&mut view, axis, c.0, c.0 + 1));
+                view.upper
+            };
+            let mut cells: Vec<CellId> = sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect();
+            assert_eq!(lens.at(&cells), at(&cells));
+            for axis in 0..sizes.len() {
+                let mut rises = vec![0; sizes[axis] as usize];
+                lens.rises(&cells, axis, &mut rises);
+                let before = lens.at(&cells);
+                for (cell, rise) in rises.iter().enumerate() {
+                    cells[axis] = CellId::new(cell);
+                    assert_eq!(before + rise, at(&cells));
+                    moved += usize::from(*rise != 0);
+                }
+            }
+        }
+        assert!(moved > 500, "{moved}");
+    }
 }
