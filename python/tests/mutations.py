@@ -159,18 +159,16 @@ class XgboostFile(Subject):
             return change
 
         def swap(learner, forest, pick):
-            tree, node = pick(is_split)
-            children = tree["left_children"], tree["right_children"]
-            children[0][node], children[1][node] = children[1][node], children[0][node]
-
-        def mirror(learner, forest, pick):
-            """Both children leaves, swapped together with their values: the same function."""
-            tree, node = pick(lambda t, n: is_split(t, n) and is_leaf(t, t["left_children"][n])
-                              and is_leaf(t, t["right_children"][n]))
-            swap(learner, forest, lambda _: (tree, node))
+            # The right child stands behind the left one, so their contents change places.
+            tree, node = pick(lambda t, n: is_split(t, n) and not t["categories"])
             left, right = tree["left_children"][node], tree["right_children"][node]
-            values = tree["split_conditions"]
-            values[left], values[right] = values[right], values[left]
+            for values in tree.values():
+                if isinstance(values, list) and len(values) == len(tree["left_children"]):
+                    values[left], values[right] = values[right], values[left]
+            for parent in (left, right):
+                for side in ("left_children", "right_children"):
+                    if tree[side][parent] != -1:
+                        tree["parents"][tree[side][parent]] = parent
 
         def missing(learner, forest, pick):
             tree, node = pick(is_split)
@@ -230,7 +228,6 @@ class XgboostFile(Subject):
             "threshold to its neighbour": threshold(next_single),
             "threshold by 10 per cent": threshold(lambda value: value * 1.1 + 1e-3),
             "children swapped": swap,
-            "children swapped with their leaves": mirror,
             "missing direction flipped": missing,
             "round dropped": drop,
             "round doubled": double,
