@@ -135,7 +135,7 @@ def _proof_table(options: argparse.Namespace):
         cells = f"10^{measured['log10_cells']:.1f}"
         yield (
             f"| {instance.name} | {kept} | {facts['rows']} | {cells} | {ours['seconds']:.3g} | {ours['nodes']} | {boxes_time} "
-            f"| {boxes['nodes']} | {over}{milp['seconds']:.3g}{note} | {milp['form']}, {milp['nodes']} | {over}{ratio:.3g} |"
+            f"| {boxes['nodes']} | {over}{milp['seconds']:.3g}{note} | {milp['form']}, {milp['nodes']} | {over}{ratio:.0f} |"
         )
     if ratios:
         median = statistics.median(ratio for ratio, _, _ in ratios)
