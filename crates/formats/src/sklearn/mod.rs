@@ -61,7 +61,10 @@ impl File {
     fn edit_skops(&self, bytes: &[u8], edit: &Edit) -> Result<Self, EditError> {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let archive = Archive::parse(bytes).map_err(read_back)?;
-        let schema = archive.read(schema::SCHEMA).and_then(|text| Schema::parse(&text)).map_err(read_back)?;
+        let schema = archive
+            .read(schema::SCHEMA)
+            .and_then(|text| Schema::parse(&text, bytes.len()))
+            .map_err(read_back)?;
         let reader = skops::Reader { archive: &archive };
         let parts = schema.root().and_then(|root| reader.parts(&root)).map_err(read_back)?;
         let parts = change::edited(&parts, &self.ensemble, edit)?;
@@ -83,7 +86,7 @@ impl Document for File {
     fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
         let (parts, skops_version) = {
             let archive = Archive::parse(&bytes)?;
-            let schema = Schema::parse(&archive.read(schema::SCHEMA)?)?;
+            let schema = Schema::parse(&archive.read(schema::SCHEMA)?, bytes.len())?;
             let root = schema.root()?;
             (skops::Reader { archive: &archive }.parts(&root)?, root.skops_version().to_owned())
         };

@@ -22,6 +22,10 @@ pub(crate) const SCHEMA: &str = "schema.json";
 /// How deep JSON may be nested; deeper text is refused by the parser itself.
 const DEPTH_LIMIT: usize = 128;
 
+/// A schema may hold so many values whatever the size of its archive, and one more for so many bytes of it.
+const FREE_VALUES: usize = 20_000;
+const BYTES_PER_VALUE: usize = 2;
+
 /// A parsed schema.
 #[derive(Debug)]
 pub(crate) struct Schema {
@@ -31,8 +35,17 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// Reads JSON without repeated keys.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+    /// Reads JSON without repeated keys, of an archive of so many bytes.
+    ///
+    /// A value takes far more memory than its text, and a deflated text may be much longer than the
+    /// archive, so values are counted first: no more than there are commas and opening brackets, and one.
+    pub(crate) fn parse(bytes: &[u8], archive: usize) -> Result<Self, FormatError> {
+        let values = bytes.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+        if values > FREE_VALUES + archive / BYTES_PER_VALUE {
+            let (declared, bytes) = (values as u64, archive as u64);
+            let problem = Problem::DeclaredTooMany { what: "JSON values", declared, bytes };
+            return Err(FormatError::new(Place::Entry(SCHEMA.to_owned()), problem));
+        }
         let repeated = RefCell::new(None);
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
         let parsed = Strict { repeated: &repeated }.deserialize(&mut deserializer);
@@ -443,7 +456,7 @@ mod tests {
             (r#"{} {}"#, "JSON expected"),
         ];
         for (text, words) in cases {
-            let message = Schema::parse(text.as_bytes()).unwrap_err().to_string();
+            let message = Schema::parse(text.as_bytes(), text.len()).unwrap_err().to_string();
             assert!(message.contains(words) && message.contains("schema.json"), "{message}");
         }
         let node = |id: u32, content: &str| {
@@ -456,10 +469,18 @@ mod tests {
                 r#"{{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [{a}, {b}]}}"#
             )
         };
-        let twice = Schema::parse(list(node(7, "1"), node(7, "1")).as_bytes()).unwrap();
+        let twice = Schema::parse(list(node(7, "1"), node(7, "1")).as_bytes(), 0).unwrap();
         assert_eq!(twice.root().unwrap().items().unwrap()[1].count().unwrap(), 1);
-        let other = Schema::parse(list(node(7, "1"), node(7, "2")).as_bytes()).unwrap();
+        let other = Schema::parse(list(node(7, "1"), node(7, "2")).as_bytes(), 0).unwrap();
         let message = other.root().unwrap().items().unwrap()[1].count().unwrap_err().to_string();
         assert!(message.contains("__id__ 7"), "{message}");
+    }
+
+    #[test]
+    fn a_schema_that_a_small_archive_blows_up_is_refused_before_it_is_parsed() {
+        let text = format!("[{}0]", "0,".repeat(100_000));
+        let message = Schema::parse(text.as_bytes(), 1_000).unwrap_err().to_string();
+        assert!(message.contains("schema.json") && message.contains("100001 JSON values"), "{message}");
+        assert!(Schema::parse(text.as_bytes(), text.len() * 2).is_ok());
     }
 }
