@@ -10,6 +10,7 @@ use crate::decision::Decision;
 use crate::ensemble::{Ensemble, InterceptPosition, Order};
 use crate::exact::Exact;
 use crate::feature::NumberType;
+use crate::ids::LeafId;
 use crate::tree::{Output, Tree};
 
 /// Bounds on the library's rounding.
@@ -19,6 +20,26 @@ pub struct Rounding {
     /// one (both after averaging).
     pub scores: Vec<f64>,
 }
+
+/// A bound on the library's rounding that knows the input: at most
+/// `fixed[group] + factor * (sum over the trees of steps * |weight * leaf|) / divisor` for the score of a
+/// group. Only for inputs that reach the largest leaves everywhere does it come near to [`Rounding`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct LocalRounding {
+    /// For each tree the number of additions that its leaf takes part in, at most.
+    pub steps: Vec<u64>,
+    /// The factor, times `2^factor_bits`: a unit roundoff and a little more.
+    pub factor: u64,
+    /// What the factor is to be divided by.
+    pub factor_bits: u32,
+    /// For each group what does not depend on the input.
+    pub fixed: Vec<f64>,
+    /// The gap between two scores, or to the threshold, that the decision rule itself needs.
+    pub gap: f64,
+}
+
+/// The factor of a [`LocalRounding`] is this many 256ths of the unit roundoff.
+const LOCAL_FACTOR: u64 = 257;
 
 impl Rounding {
     /// The largest of the bounds.
@@ -39,17 +60,136 @@ impl Ensemble {
     /// scores after averaging. `None` where no margin is enough.
     pub fn certain_margin(&self) -> Option<f64> {
         let rounding = self.rounding()?;
-        let gap = match self.decision {
-            Decision::ArgmaxSigmoid { scale } => {
-                sigmoid_gap(scale, self.largest_score()?, rounding.largest())?
-            }
-            _ => self.decision.certain_gap(),
-        };
+        let gap = self.gap(&rounding)?;
         let slack = match self.decision {
             Decision::Threshold { group, .. } => rounding.scores[group.index()],
             _ => up(rounding.largest() * 2.0),
         };
         Some(add_up(slack, gap))
+    }
+
+    /// The gap that the decision rule needs.
+    fn gap(&self, rounding: &Rounding) -> Option<f64> {
+        match self.decision {
+            Decision::ArgmaxSigmoid { scale } => {
+                sigmoid_gap(scale, self.largest_score()?, rounding.largest())
+            }
+            _ => Some(self.decision.certain_gap()),
+        }
+    }
+
+    /// The rounding bound that knows the input, or `None` where a sum may overflow its type or has too
+    /// many terms.
+    ///
+    /// A term that takes part in d additions errs by at most `(1+u)^d - 1 <= d u / (1 - d u)` of its
+    /// magnitude. In the file's order later terms take part in fewer of them; in any other order each may
+    /// take part in all.
+    pub fn local_rounding(&self) -> Option<LocalRounding> {
+        let rounding = self.rounding()?;
+        let gap = self.gap(&rounding)?;
+        let number = self.accumulation.number;
+        let divisor = self.accumulation.average.map_or(1.0, |average| average.divisor);
+        let unit = number.unit_roundoff();
+        let mut steps = vec![0; self.trees.len()];
+        let mut fixed = Vec::new();
+        for group in 0..self.group_count() {
+            let terms: Vec<(usize, Term)> = self
+                .trees
+                .iter()
+                .enumerate()
+                .filter_map(|(index, tree)| Some((index, Term::of_tree(tree, group, number)?)))
+                .collect();
+            let count = terms.len();
+            // 1 / (1 - count * unit) <= 257 / 256, with room to spare.
+            if count as f64 * unit > 1.0 / 260.0 {
+                return None;
+            }
+            let mut largest = self.intercepts[group].abs();
+            let mut products = 0.0;
+            for (position, (index, term)) in terms.iter().enumerate() {
+                let own = match self.accumulation.order {
+                    // An intercept that comes last is one addition more.
+                    Order::File => (count + 1 - position).min(count),
+                    Order::Any => count,
+                };
+                steps[*index] = steps[*index].max(own as u64);
+                largest = add_up(largest, add_up(term.magnitude(), term.product_error));
+                products = add_up(products, term.product_error);
+            }
+            let factor = up(unit * LOCAL_FACTOR as f64 / 256.0);
+            let all = up(factor * count as f64);
+            // The intercept may take part in every addition, and products are rounded before they are added.
+            let fixed_sum = add_up(up(all * add_up(self.intercepts[group].abs(), products)), products);
+            let mut own = up(fixed_sum / divisor);
+            if self.accumulation.average.is_some() {
+                let quotient = up(up(largest * up(1.0 + all)) / divisor);
+                own = add_up(own, add_up(up(quotient * unit), number.smallest_positive()));
+            }
+            fixed.push(own);
+        }
+        let unit_bits = match number {
+            NumberType::F32 => 24,
+            NumberType::F64 => 53,
+        };
+        Some(LocalRounding { steps, factor: LOCAL_FACTOR, factor_bits: unit_bits + 8, fixed, gap })
+    }
+
+    /// A margin above which the decision for the input that reaches these leaves is certain, in whatever
+    /// order they are added. `None` where no margin is enough.
+    pub fn certain_margin_at(&self, leaves: &[LeafId]) -> Option<f64> {
+        let gap = self.gap(&self.rounding()?)?;
+        let of_group = |group: usize| self.group_rounding_at(group, leaves);
+        let slack = match self.decision {
+            Decision::Threshold { group, .. } => of_group(group.index())?,
+            _ => {
+                let all: Option<Vec<f64>> = (0..self.group_count()).map(of_group).collect();
+                up(all?.into_iter().fold(0.0, f64::max) * 2.0)
+            }
+        };
+        Some(add_up(slack, gap))
+    }
+
+    /// In any order and bracketing the k-th smallest partial sum has at most k + 1 terms, so its magnitude
+    /// is at most that of the k + 1 largest terms of one sign.
+    fn group_rounding_at(&self, group: usize, leaves: &[LeafId]) -> Option<f64> {
+        let number = self.accumulation.number;
+        let unit = number.unit_roundoff();
+        let mut signed = [Vec::new(), Vec::new()];
+        let mut products = 0.0;
+        let mut add = |value: f64| signed[usize::from(value < 0.0)].push(value.abs());
+        add(self.intercepts[group]);
+        for (tree, &leaf) in self.trees.iter().zip(leaves) {
+            let leaf = match tree.output() {
+                Output::Group(own) if own.index() == group => tree.leaf(leaf)[0],
+                Output::Group(_) => continue,
+                Output::All => tree.leaf(leaf)[group],
+            };
+            let value = number.round(tree.weight() * leaf);
+            add(value);
+            if tree.weight() != 1.0 {
+                products = add_up(products, product_error(tree.weight(), leaf, value));
+            }
+        }
+        let count = signed[0].len() + signed[1].len();
+        let steps = up(count as f64 * unit);
+        if steps >= 0.5 {
+            return None;
+        }
+        signed.iter_mut().for_each(|values| values.sort_by(|a, b| b.total_cmp(a)));
+        let (mut sums, mut total) = ([0.0f64; 2], 0.0);
+        for position in 0..count {
+            for (sum, values) in sums.iter_mut().zip(&signed) {
+                *sum = add_up(*sum, values.get(position).copied().unwrap_or(0.0));
+            }
+            if position > 0 {
+                total = add_up(total, sums[0].max(sums[1]));
+            }
+        }
+        let error = add_up(up(up(total * unit) / down(1.0 - steps)), products);
+        let Some(average) = self.accumulation.average else { return Some(error) };
+        let quotient = up(add_up(sums[0].max(sums[1]), error) / average.divisor);
+        let rounding = add_up(up(quotient * unit), number.smallest_positive());
+        Some(add_up(up(error / average.divisor), rounding))
     }
 
     /// No exact score (after averaging) is larger in magnitude.

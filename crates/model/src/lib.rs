@@ -19,7 +19,7 @@ mod ids;
 mod predict;
 mod tree;
 
-pub use band::Rounding;
+pub use band::{LocalRounding, Rounding};
 pub use builder::{BuildError, EnsembleBuilder, MAX_FEATURES};
 pub use decision::{Decision, Softmax};
 pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, InterceptPosition, Order};

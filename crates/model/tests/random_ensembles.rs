@@ -2,7 +2,10 @@
 //! against sampled inputs, the rounding bound against every cell.
 
 use fastrand::Rng;
-use secateur_model::{ClassId, Ensemble, Exact, Grid, InterceptPosition, Order, Output, Predictor};
+use secateur_model::{
+    Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
+    InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder,
+};
 use secateur_testkit::{Shape, all_cells, ensemble, every_row, small_float};
 
 const CASES: u64 = 1500;
@@ -187,6 +190,79 @@ fn no_cell_is_further_from_the_exact_score_than_the_rounding_bound() {
         }
     }
     assert!(tight > 100, "the bound is never nearly met ({tight} times): it is too loose to mean anything");
+}
+
+#[test]
+fn no_cell_is_further_from_the_exact_score_than_the_bounds_that_know_the_input() {
+    let number = |value: f64| Exact::from_f64(value).unwrap();
+    let (mut tight, mut tighter) = (0, 0);
+    for (seed, mut rng, model) in cases() {
+        let Some(local) = model.local_rounding() else { continue };
+        let global = model.rounding().unwrap();
+        let grid = Grid::new(&[&model]).unwrap();
+        let divisor = number(model.accumulation().average.map_or(1.0, |average| average.divisor));
+        let factor = &number(local.factor as f64) * &number(0.5f64.powi(local.factor_bits as i32));
+        for row in every_row(&grid).take(500) {
+            let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+            let leaves: Vec<_> = model.leaves(&read).collect();
+            let exact = model.exact_sums(leaves.iter().copied());
+            let mut bounds: Vec<Exact> = local.fixed.iter().map(|&fixed| &number(fixed) * &divisor).collect();
+            for ((tree, &leaf), &steps) in model.trees().iter().zip(&leaves).zip(&local.steps) {
+                let first = match tree.output() {
+                    Output::Group(group) => group.index(),
+                    Output::All => 0,
+                };
+                for (value, bound) in tree.leaf(leaf).iter().zip(&mut bounds[first..]) {
+                    let magnitude = (&number(tree.weight()) * &number(*value)).abs();
+                    *bound += &(&(&magnitude * &number(steps as f64)) * &factor);
+                }
+            }
+            let at = model.certain_margin_at(&leaves).unwrap();
+            for _ in 0..3 {
+                let rounded = decided_scores(&mut rng, &model, &read);
+                for (group, (sum, score)) in exact.iter().zip(&rounded).enumerate() {
+                    let error = (&(&number(*score) * &divisor) - sum).abs();
+                    assert!(error <= bounds[group], "seed {seed}, group {group}: {error:?}");
+                    let both = if exact.len() > 1 { number(2.0) } else { number(1.0) };
+                    assert!(&error * &both <= &number(at) * &divisor, "seed {seed}: {error:?} above {at}");
+                    tight += u32::from(!error.is_zero() && error > &bounds[group] * &number(0.1));
+                    tighter += u32::from(bounds[group] < &number(global.scores[group]) * &divisor);
+                }
+            }
+        }
+    }
+    assert!(tight > 100 && tighter > 1000, "{tight} {tighter}: too loose to mean anything");
+}
+
+#[test]
+fn an_intercept_that_comes_last_counts_as_one_addition_more() {
+    // Each addition rounds up by almost half a unit in the last place of 1.
+    let bit = f64::from(1.01f32) * 0.5f64.powi(24);
+    let accumulation = Accumulation {
+        number: NumberType::F32,
+        intercept: InterceptPosition::Last,
+        order: Order::File,
+        average: None,
+    };
+    let domain =
+        InputDomain { number: NumberType::F32, missing: false, infinities: false, zero_window: None };
+    let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
+    let features = Features::unnamed(1);
+    let classes = ClassLabels::Unnamed(2);
+    let mut builder =
+        EnsembleBuilder::new(features, domain, classes, vec![bit], accumulation, decision).unwrap();
+    for value in [bit, 1.0] {
+        let mut tree = TreeBuilder::new();
+        tree.leaf(&[value]);
+        builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
+    }
+    let model = builder.build();
+    let error = decided_scores(&mut Rng::with_seed(0), &model, &[0.0])[0] - (1.0 + 2.0 * bit);
+    let local = model.local_rounding().unwrap();
+    let unit = 0.5f64.powi(24);
+    assert!(error > 1.9 * unit);
+    assert_eq!(local.steps, [2, 2]);
+    assert!(error < local.fixed[0] + unit * (local.steps[1] as f64 + 1e-6));
 }
 
 /// The scores that the decision sees, with the trees added in a random order where order is free.
