@@ -18,8 +18,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use num_bigint::BigInt;
-use num_traits::Zero;
-use secateur_model::{CellId, CellSet, Ensemble, Exact, Grid, GridError, LeafId, Node, NodeId, Output, Tree};
+use num_traits::{Signed, Zero};
+use secateur_model::{
+    CellId, CellSet, Ensemble, Exact, Grid, GridError, LeafId, LocalRounding, Node, NodeId, Output, Tree,
+};
 
 /// Trees of a model pair may be laid over each other when the result has at most this many times the
 /// leaves of the larger one.
@@ -65,19 +67,47 @@ pub(crate) struct PieceAxis {
 impl Atlas {
     /// Lays out one or two models with the same columns.
     pub fn new(models: &[&Ensemble]) -> Result<Self, GridError> {
+        Self::build(models, None)
+    }
+
+    /// Two models, with a sum more for each group of the second: the part of its rounding bound that
+    /// depends on the input, see [`Atlas::rounding_of`].
+    pub(crate) fn with_rounding(
+        first: &Ensemble,
+        second: &Ensemble,
+        rounding: &LocalRounding,
+    ) -> Result<Self, GridError> {
+        Self::build(&[first, second], Some(rounding))
+    }
+
+    fn build(models: &[&Ensemble], rounding: Option<&LocalRounding>) -> Result<Self, GridError> {
         let grid = Grid::new(models)?;
         let mut offsets = vec![0];
         for model in models {
             offsets.push(offsets.last().expect("starts with one") + model.group_count());
         }
-        let exponent = smallest_exponent(models);
-        let layers: Vec<Vec<Layer<'_>>> = models
+        let mut exponent = smallest_exponent(models);
+        if let (Some(rounding), Some(second)) = (rounding, models.last()) {
+            offsets.push(offsets.last().expect("starts with one") + second.group_count());
+            exponent -= i64::from(rounding.factor_bits);
+        }
+        let mut layers: Vec<Vec<Layer<'_>>> = models
             .iter()
             .zip(&offsets)
             .map(|(model, &offset)| {
                 model.trees().iter().map(|tree| Layer::new(model, tree, &grid, offset, exponent)).collect()
             })
             .collect();
+        if let (Some(rounding), Some(second)) = (rounding, models.last()) {
+            let layers = layers.last_mut().expect("one list of layers for each model");
+            for (layer, steps) in layers.iter_mut().zip(&rounding.steps) {
+                layer.rounding = Some(LayerRounding {
+                    sum: layer.sum + second.group_count(),
+                    factor: BigInt::from(steps * rounding.factor),
+                    shift: rounding.factor_bits,
+                });
+            }
+        }
         let missing_as: Vec<Option<CellId>> =
             (0..grid.axes().len()).map(|axis| equal_of_missing(&grid, &layers, axis)).collect();
         let sums = *offsets.last().expect("starts with one");
@@ -87,11 +117,12 @@ impl Atlas {
             maker.add(&stack);
         }
         let pieces = maker.pieces;
-        let constants = models
+        let mut constants: Vec<BigInt> = models
             .iter()
             .flat_map(|model| model.intercepts())
             .map(|&value| scaled(&exact(value), exponent))
             .collect();
+        constants.resize(sums, BigInt::zero());
         Ok(Self { grid, pieces, missing_as, offsets, constants, exponent })
     }
 
@@ -108,6 +139,11 @@ impl Atlas {
     /// The position of a model's sum among all sums.
     pub fn sum_of(&self, model: usize, group: usize) -> usize {
         self.offsets[model] + group
+    }
+
+    /// The position of the sum that holds the rounding of the second model's group, before averaging.
+    pub(crate) fn rounding_of(&self, group: usize) -> usize {
+        self.offsets[2] + group
     }
 
     pub(crate) fn sums(&self) -> usize {
@@ -213,6 +249,14 @@ struct Layer<'a> {
     splits: Vec<Option<(usize, CellSet)>>,
     /// The axes of its splits, ascending.
     axes: Vec<usize>,
+    rounding: Option<LayerRounding>,
+}
+
+/// What a tree adds to the bound on its model's rounding: its magnitude, times `factor / 2^shift`.
+struct LayerRounding {
+    sum: usize,
+    factor: BigInt,
+    shift: u32,
 }
 
 impl<'a> Layer<'a> {
@@ -236,7 +280,7 @@ impl<'a> Layer<'a> {
         };
         let weight = exact(tree.weight());
         let values = tree.leaf_values().iter().map(|&value| scaled(&(&weight * &exact(value)), exponent));
-        Self { tree, sum, values: values.collect(), splits, axes }
+        Self { tree, sum, values: values.collect(), splits, axes, rounding: None }
     }
 
     fn leaf(&self, leaf: LeafId) -> &[BigInt] {
@@ -356,6 +400,12 @@ impl PieceMaker<'_> {
                 Node::Leaf(id) => {
                     for (slot, value) in leaf.values[layer.sum..].iter_mut().zip(layer.leaf(id)) {
                         *slot += value;
+                    }
+                    if let Some(rounding) = &layer.rounding {
+                        for (slot, value) in leaf.values[rounding.sum..].iter_mut().zip(layer.leaf(id)) {
+                            // The scale is fine enough for the shift to cut off nothing.
+                            *slot += (value.abs() * &rounding.factor) >> rounding.shift;
+                        }
                     }
                     if depth + 1 < stack.len() {
                         open.push(Open { depth: depth + 1, node: NodeId(0), leaf });

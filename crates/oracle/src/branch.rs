@@ -46,8 +46,10 @@ const BOTH_SIDES: f64 = 1e-3;
 pub(crate) struct Search<'a> {
     system: &'a System<'a>,
     lenses: &'a [Lens],
-    /// The first lenses are the single rows; branching looks at those only.
+    /// The first lenses are the single rows.
     rows: usize,
+    /// Branching looks at this many lenses only.
+    weighed: usize,
     sizes: Vec<u32>,
     /// Is a solution of the rows a solution indeed?
     accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
@@ -85,6 +87,7 @@ impl<'a> Search<'a> {
     pub(crate) fn new(
         system: &'a System<'a>,
         lenses: &'a [Lens],
+        weighed: usize,
         accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
         wanted: usize,
         progress: &'a Progress,
@@ -92,7 +95,18 @@ impl<'a> Search<'a> {
     ) -> Self {
         let sizes = system.atlas().axis_sizes();
         let rows = system.row_count();
-        Self { system, lenses, rows, sizes, accept, wanted, progress, record, nodes: AtomicU64::new(0) }
+        Self {
+            system,
+            lenses,
+            rows,
+            weighed,
+            sizes,
+            accept,
+            wanted,
+            progress,
+            record,
+            nodes: AtomicU64::new(0),
+        }
     }
 
     /// The boxes visited so far.
@@ -330,7 +344,7 @@ impl<'a> Search<'a> {
     /// The rows that are nearest to closing the box, a few of them.
     fn choose_rows(&self, region: &Region, scratch: &mut Scratch) {
         scratch.rows.clear();
-        scratch.rows.extend((0..self.rows).map(|row| (self.room_of(region, row), row)));
+        scratch.rows.extend((0..self.weighed).map(|row| (self.room_of(region, row), row)));
         scratch.rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         scratch.rows.truncate(ROWS);
     }

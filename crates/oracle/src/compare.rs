@@ -19,11 +19,13 @@
 
 use std::sync::Mutex;
 
-use secateur_model::{CellId, ClassId, Decision, Ensemble, Exact, GridError, Order, Predictor};
+use secateur_model::{
+    CellId, ClassId, Decision, Ensemble, Exact, GridError, LeafId, LocalRounding, Order, Predictor,
+};
 use thiserror::Error;
 
 use crate::atlas::Atlas;
-use crate::solve::{Answer, Options, solve};
+use crate::solve::{Answer, Options, proved_at_once, solve};
 use crate::stop::StopReason;
 use crate::system::{Row, System};
 
@@ -69,7 +71,10 @@ pub struct Comparison<'a> {
     classes: Vec<ClassId>,
     /// `None` for exact arithmetic.
     band: Option<f64>,
+    /// The second model's rounding, over all inputs.
     slack: f64,
+    /// The second model's rounding by input, where that is worth while.
+    local: Option<LocalRounding>,
 }
 
 /// An input on which the models differ.
@@ -118,7 +123,6 @@ impl<'a> Comparison<'a> {
     /// Lays two models out.
     pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
         let classes = match_classes(first, second)?;
-        let atlas = Atlas::new(&[first, second])?;
         let (band, slack) = match band {
             Band::Exact => (None, 0.0),
             Band::Auto | Band::Score(_) => {
@@ -133,7 +137,14 @@ impl<'a> Comparison<'a> {
                 }
             }
         };
-        Ok(Self { first, second, atlas, classes, band, slack })
+        // Where the second model may round more than the band, a bound that knows the input is worth its
+        // price: two models that differ in nothing but rounding would be searched for ties else.
+        let local = if band.is_some_and(|band| slack > band) { second.local_rounding() } else { None };
+        let atlas = match &local {
+            Some(local) => Atlas::with_rounding(first, second, local)?,
+            None => Atlas::new(&[first, second])?,
+        };
+        Ok(Self { first, second, atlas, classes, band, slack, local })
     }
 
     /// The band of the claim, as a score; zero for exact arithmetic.
@@ -153,13 +164,26 @@ impl<'a> Comparison<'a> {
 
     /// The system of one pair of classes: A says `winner`, and B does not put it above `other`.
     pub fn system(&self, winner: ClassId, other: ClassId) -> System<'_> {
+        let (winner_there, other_there) = (self.classes[winner.index()], self.classes[other.index()]);
+        self.system_with(winner, self.second_fails(winner_there, other_there))
+    }
+
+    /// The same, with the second model's rounding by input. Neither of the two holds all solutions of the
+    /// other, but each holds every input on which the libraries differ.
+    fn local_system(&self, winner: ClassId, other: ClassId) -> Option<System<'_>> {
+        let (winner_there, other_there) = (self.classes[winner.index()], self.classes[other.index()]);
+        let row = self.second_fails_locally(winner_there, other_there, self.local.as_ref()?);
+        Some(self.system_with(winner, row))
+    }
+
+    fn system_with(&self, winner: ClassId, second_fails: Row) -> System<'_> {
         let count = self.classes.len() as u32;
         let mut rows: Vec<Row> = (0..count)
             .map(ClassId)
             .filter(|&class| class != winner)
             .map(|class| self.first_leads(winner, class))
             .collect();
-        rows.push(self.second_fails(self.classes[winner.index()], self.classes[other.index()]));
+        rows.push(second_fails);
         System::new(&self.atlas, &rows)
     }
 
@@ -174,7 +198,14 @@ impl<'a> Comparison<'a> {
             for other in (0..count).map(ClassId).filter(|&other| other != winner) {
                 options.progress.begin(pair, u64::from(count) * u64::from(count - 1));
                 pair += 1;
-                let system = self.system(winner, other);
+                let mut system = self.system(winner, other);
+                // Who keeps the proof knows the rows of `system` only.
+                if options.record.is_none()
+                    && let Some(local) = self.local_system(winner, other)
+                    && !proved_at_once(&system)
+                {
+                    system = local;
+                }
                 let accept = |cells: &[CellId]| judge.differs(cells, &open);
                 let solved = solve(&system, options, &accept);
                 nodes += solved.nodes;
@@ -262,6 +293,19 @@ impl<'a> Comparison<'a> {
             lead.terms.iter().map(|&(group, factor)| (self.atlas.sum_of(1, group), -factor)).collect();
         Row { terms, bound: &lead.constant - &slack, strict }
     }
+
+    /// B's lead is within its slack for this input.
+    fn second_fails_locally(&self, winner: ClassId, other: ClassId, local: &LocalRounding) -> Row {
+        let lead = Lead::of(self.second, winner, other);
+        let mut terms = Vec::new();
+        let mut fixed = exact(local.gap);
+        for &(group, factor) in &lead.terms {
+            terms.push((self.atlas.sum_of(1, group), -factor));
+            terms.push((self.atlas.rounding_of(group), 1));
+            fixed = &fixed + &exact(local.fixed[group]);
+        }
+        Row { terms, bound: &lead.constant - &(&fixed * &lead.divisor), strict: false }
+    }
 }
 
 /// How far one class is ahead of another, times the divisor: a combination of sums plus a constant.
@@ -289,6 +333,13 @@ impl Lead {
                 wins_ties: winner < other,
             },
         }
+    }
+
+    /// The lead for these sums of the model.
+    fn total(&self, sums: &[Exact]) -> Exact {
+        let total: Exact =
+            self.terms.iter().map(|&(group, factor)| &sums[group] * &Exact::from(factor)).sum();
+        &total + &self.constant
     }
 }
 
@@ -330,7 +381,8 @@ impl<'a> Judge<'a> {
         if self.comparison.classes[first.index()] != second {
             return true;
         }
-        if self.comparison.second.accumulation().order == Order::Any {
+        let model = self.comparison.second;
+        if model.accumulation().order == Order::Any && !certain_in_any_order(model, &row) {
             open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
         }
         false
@@ -365,9 +417,7 @@ pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
     let sums = model.exact_sums(model.leaves(&read));
     let beats = |winner: ClassId, other: ClassId| {
         let lead = Lead::of(model, winner, other);
-        let total: Exact =
-            lead.terms.iter().map(|&(group, factor)| &sums[group] * &Exact::from(factor)).sum();
-        match (&total + &lead.constant).signum() {
+        match lead.total(&sums).signum() {
             0 => lead.wins_ties,
             sign => sign > 0,
         }
@@ -376,6 +426,23 @@ pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
     classes()
         .find(|&winner| classes().all(|other| other == winner || beats(winner, other)))
         .expect("leads order the classes")
+}
+
+/// Is the decision on this row the same in whatever order the library adds?
+fn certain_in_any_order(model: &Ensemble, row: &[f64]) -> bool {
+    let read: Vec<f64> = row
+        .iter()
+        .map(|&value| model.domain().read(value).expect("the row is in the model's domain"))
+        .collect();
+    let leaves: Vec<LeafId> = model.leaves(&read).collect();
+    let Some(margin) = model.certain_margin_at(&leaves).map(exact) else { return false };
+    let sums = model.exact_sums(leaves);
+    let winner = exact_class(model, row);
+    let others = (0..model.classes().len() as u32).map(ClassId).filter(|&other| other != winner);
+    others.into_iter().all(|other| {
+        let lead = Lead::of(model, winner, other);
+        lead.total(&sums) > &margin * &lead.divisor
+    })
 }
 
 /// The class of the second model for each class of the first: by label where both have labels, else by

@@ -13,6 +13,11 @@ use crate::system::System;
 
 /// Multipliers are rounded to this many bits.
 const BITS: i32 = 40;
+/// Bits of a ratio that is meant to be a short number.
+const SHORT_BITS: i32 = 12;
+/// A combination in which less than this share of a model's range is left makes the models nearly
+/// proportional.
+const NEARLY: f64 = 1e-3;
 
 /// The values of all pieces in floating point, each row divided by its range.
 struct Normalised {
@@ -55,6 +60,29 @@ pub(crate) fn proportional(system: &System<'_>) -> Option<Vec<u64>> {
         let lens = Lens::new(system, &lambda);
         (!lens.alive(&lens.root())).then_some(lambda)
     })
+}
+
+/// Multipliers under which almost nothing is left of either model, because one is almost a multiple of the
+/// other: a conversion, a reordered or rounded copy. The search then sees what is left, which the rows
+/// alone do not show. A ratio close to a short number is meant to be that number.
+pub(crate) fn nearly_proportional(system: &System<'_>) -> Option<Vec<u64>> {
+    let count = system.row_count();
+    let (pieces, _) = in_f64(system);
+    let mut top: Option<(f64, Vec<u64>)> = None;
+    for row in 0..count.saturating_sub(1) {
+        let Some((a, b)) = ratio(&pieces, count, row) else { continue };
+        let short = short_ratio(a as f64 / b as f64);
+        for (a, b) in [Some((a, b)), short].into_iter().flatten() {
+            let mut lambda = vec![0; count];
+            lambda[row] = a;
+            lambda[count - 1] = b;
+            let share = left_over(&pieces, count, &lambda) / (b as f64 * range(&pieces, count, count - 1));
+            if share < NEARLY && top.as_ref().is_none_or(|(least, _)| share < *least) {
+                top = Some((share, lambda));
+            }
+        }
+    }
+    top.map(|(_, lambda)| lambda)
 }
 
 /// The most promising multipliers, `None` where single rows are all there is.
@@ -122,6 +150,18 @@ fn spread(piece: &[f64], rows: usize, row: usize) -> f64 {
     let (low, high) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)));
     high - low
+}
+
+/// The sum of the ranges over all pieces of a combination of rows.
+fn left_over(pieces: &[Vec<f64>], rows: usize, lambda: &[u64]) -> f64 {
+    let dot = |leaf: &[f64]| leaf.iter().zip(lambda).map(|(&value, &l)| value * l as f64).sum::<f64>();
+    pieces.iter().map(|piece| spread(&piece.chunks(rows).map(dot).collect::<Vec<_>>(), 1, 0)).sum()
+}
+
+/// The ratio as integers of few bits.
+fn short_ratio(quotient: f64) -> Option<(u64, u64)> {
+    let shift = SHORT_BITS - quotient.log2().floor() as i32;
+    (0..=62).contains(&shift).then(|| ((quotient * f64::powi(2.0, shift)).round() as u64, 1 << shift))
 }
 
 /// Integers in the ratio of the last row's spread to that of `row`, by the piece where it is widest.

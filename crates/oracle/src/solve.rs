@@ -74,23 +74,33 @@ pub struct Solved {
     pub nodes: u64,
 }
 
+/// Is the system empty by a single bound over the whole space?
+pub(crate) fn proved_at_once(system: &System<'_>) -> bool {
+    let rows = system.row_count();
+    let single = |row: usize| proves(&Lens::new(system, &unit(rows, row)));
+    (0..rows).any(single) || multipliers::proportional(system).is_some()
+}
+
 /// Is there a cell that satisfies all rows, and that `accept` accepts?
 ///
 /// `accept` sees only cells that satisfy the rows; one that it refuses counts as no solution.
 pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId]) -> bool + Sync)) -> Solved {
     let rows = system.row_count();
-    let unit = |row: usize| (0..rows).map(|other| u64::from(other == row)).collect::<Vec<u64>>();
     let question = Question { system, options, accept };
-    let mut lenses: Vec<Lens> = (0..rows).map(|row| Lens::new(system, &unit(row))).collect();
+    let mut lenses: Vec<Lens> = (0..rows).map(|row| Lens::new(system, &unit(rows, row))).collect();
     if let Some(lens) = lenses.iter().find(|lens| proves(lens)) {
         return question.proved_by(lens);
     }
     if !options.shortcuts {
-        return question.search(&lenses, &options.budget, options.threads, &options.progress);
+        return question.search(&lenses, rows, &options.budget, options.threads, &options.progress);
     }
     if let Some(multipliers) = multipliers::proportional(system) {
         return question.proved_by(&Lens::new(system, &multipliers));
     }
+    if let Some(multipliers) = multipliers::nearly_proportional(system) {
+        lenses.push(Lens::new(system, &multipliers));
+    }
+    let weighed = lenses.len();
     // Points that are known, or that climbing finds, spare the search.
     let mut found: Vec<Vec<CellId>> = Vec::new();
     if options.starts.iter().any(|start| question.keep(start, &mut found)) {
@@ -108,7 +118,7 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
             None => {
                 let few = budget.nodes.map_or(FEW, |most| most.min(FEW));
                 let few = Budget { nodes: Some(few), ..budget.clone() };
-                let solved = question.search(&lenses, &few, 1, &Progress::default());
+                let solved = question.search(&lenses, weighed, &few, 1, &Progress::default());
                 if solved.answer != Answer::Undecided(StopReason::Nodes) {
                     return solved;
                 }
@@ -133,8 +143,13 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if !found.is_empty() {
         return Solved { answer: Answer::Witnesses(found), nodes };
     }
-    let solved = question.search(&lenses, &budget, options.threads, &options.progress);
+    let solved = question.search(&lenses, weighed, &budget, options.threads, &options.progress);
     Solved { nodes: nodes + solved.nodes, ..solved }
+}
+
+/// The multipliers of a single row.
+fn unit(rows: usize, row: usize) -> Vec<u64> {
+    (0..rows).map(|other| u64::from(other == row)).collect()
 }
 
 /// Does the bound of the whole space show that there is no solution?
@@ -166,13 +181,21 @@ impl Question<'_> {
         Solved { answer: Answer::Proof, nodes: 0 }
     }
 
-    /// The search over boxes.
-    fn search(&self, lenses: &[Lens], budget: &Budget, threads: usize, progress: &Progress) -> Solved {
+    /// The search over boxes, which branches by what the first `weighed` lenses see.
+    fn search(
+        &self,
+        lenses: &[Lens],
+        weighed: usize,
+        budget: &Budget,
+        threads: usize,
+        progress: &Progress,
+    ) -> Solved {
         let record = self.options.record.as_deref();
         if let Some(record) = record {
             record.lenses(&lenses.iter().map(|lens| lens.multipliers.clone()).collect::<Vec<_>>());
         }
-        let search = Search::new(self.system, lenses, self.accept, self.options.wanted, progress, record);
+        let search =
+            Search::new(self.system, lenses, weighed, self.accept, self.options.wanted, progress, record);
         let answer = match search.run(budget, threads) {
             Searched::Found(cells) => Answer::Witnesses(cells),
             Searched::Nothing => Answer::Proof,
