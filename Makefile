@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 .PHONY: help demo test test-rust test-python lint fuzz bench bench-oracle bench-conversions clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
 
 demo: ## the main job on an embedded model, start to finish
 	cargo run --release --locked --quiet --bin secateur -- demo --dir target/demo
