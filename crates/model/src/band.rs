@@ -68,7 +68,12 @@ impl Ensemble {
         Some(add_up(slack, gap))
     }
 
-    /// The gap that the decision rule needs.
+    /// The gap between two scores, or to the threshold, that the decision rule itself needs; `None` where
+    /// no gap is enough.
+    pub fn decision_gap(&self) -> Option<f64> {
+        self.gap(&self.rounding()?)
+    }
+
     fn gap(&self, rounding: &Rounding) -> Option<f64> {
         match self.decision {
             Decision::ArgmaxSigmoid { scale } => {
@@ -135,9 +140,8 @@ impl Ensemble {
     }
 
     /// A margin above which the decision for the input that reaches these leaves is certain, in whatever
-    /// order they are added. `None` where no margin is enough.
-    pub fn certain_margin_at(&self, leaves: &[LeafId]) -> Option<f64> {
-        let gap = self.gap(&self.rounding()?)?;
+    /// order they are added; `gap` is [`Ensemble::decision_gap`]. `None` where no margin is enough.
+    pub fn certain_margin_at(&self, leaves: &[LeafId], gap: f64) -> Option<f64> {
         let of_group = |group: usize| self.group_rounding_at(group, leaves);
         let slack = match self.decision {
             Decision::Threshold { group, .. } => of_group(group.index())?,

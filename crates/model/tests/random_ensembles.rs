@@ -217,7 +217,7 @@ fn no_cell_is_further_from_the_exact_score_than_the_bounds_that_know_the_input()
                     *bound += &(&(&magnitude * &number(steps as f64)) * &factor);
                 }
             }
-            let at = model.certain_margin_at(&leaves).unwrap();
+            let at = model.certain_margin_at(&leaves, local.gap).unwrap();
             for _ in 0..3 {
                 let rounded = decided_scores(&mut rng, &model, &read);
                 for (group, (sum, score)) in exact.iter().zip(&rounded).enumerate() {

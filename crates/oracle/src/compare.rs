@@ -348,12 +348,16 @@ struct Judge<'a> {
     comparison: &'a Comparison<'a>,
     first: Predictor<'a>,
     second: Predictor<'a>,
+    /// What the second model's decision rule needs, where its order of addition is free.
+    gap: Option<f64>,
 }
 
 impl<'a> Judge<'a> {
     fn new(comparison: &'a Comparison<'a>) -> Self {
         let (first, second) = (Predictor::new(comparison.first), Predictor::new(comparison.second));
-        Self { comparison, first, second }
+        let free = comparison.second.accumulation().order == Order::Any;
+        let gap = if free { comparison.second.decision_gap() } else { None };
+        Self { comparison, first, second, gap }
     }
 
     fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
@@ -382,7 +386,8 @@ impl<'a> Judge<'a> {
             return true;
         }
         let model = self.comparison.second;
-        if model.accumulation().order == Order::Any && !certain_in_any_order(model, &row) {
+        let certain = || self.gap.is_some_and(|gap| certain_in_any_order(model, &row, gap));
+        if model.accumulation().order == Order::Any && !certain() {
             open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
         }
         false
@@ -429,13 +434,13 @@ pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
 }
 
 /// Is the decision on this row the same in whatever order the library adds?
-fn certain_in_any_order(model: &Ensemble, row: &[f64]) -> bool {
+fn certain_in_any_order(model: &Ensemble, row: &[f64], gap: f64) -> bool {
     let read: Vec<f64> = row
         .iter()
         .map(|&value| model.domain().read(value).expect("the row is in the model's domain"))
         .collect();
     let leaves: Vec<LeafId> = model.leaves(&read).collect();
-    let Some(margin) = model.certain_margin_at(&leaves).map(exact) else { return false };
+    let Some(margin) = model.certain_margin_at(&leaves, gap).map(exact) else { return false };
     let sums = model.exact_sums(leaves);
     let winner = exact_class(model, row);
     let others = (0..model.classes().len() as u32).map(ClassId).filter(|&other| other != winner);

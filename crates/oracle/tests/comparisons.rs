@@ -2,11 +2,15 @@
 //! decisions.
 
 use fastrand::Rng;
-use secateur_model::{Ensemble, Grid, Order, Predictor};
+use secateur_model::{
+    Accumulation, ClassId, Decision, Ensemble, EnsembleBuilder, Exact, Grid, NumberType, Order, Output,
+    Predictor,
+};
 use secateur_oracle::{Band, CompareError, Comparison, Options, Undecided, Verdict, exact_class};
 use secateur_testkit::{Shape, ensemble, every_row, mutate};
 
 const CASES: u64 = 2500;
+const ROUNDING_CASES: u64 = 3000;
 
 fn pair(rng: &mut Rng) -> (Ensemble, Ensemble) {
     loop {
@@ -30,14 +34,15 @@ fn the_exact_claim_is_decided_as_by_brute_force() {
         let (first, second) = pair(&mut rng);
         let comparison = Comparison::new(&first, &second, Band::Exact).unwrap();
         let expected = every_row(comparison.atlas().grid())
-            .any(|row| exact_class(&first, &row) != exact_class(&second, &row));
+            .any(|row| plain_class(&first, &row) != plain_class(&second, &row));
         match comparison.run(&Options::unlimited()).verdict {
             Verdict::Identical => {
                 assert!(!expected, "seed {seed}: called identical");
                 same += 1;
             }
             Verdict::Different(example) => {
-                let classes = [exact_class(&first, &example.row), exact_class(&second, &example.row)];
+                let classes = [plain_class(&first, &example.row), plain_class(&second, &example.row)];
+                assert_eq!(classes, [exact_class(&first, &example.row), exact_class(&second, &example.row)]);
                 assert_eq!(example.classes, classes, "seed {seed}");
                 assert_ne!(classes[0], classes[1], "seed {seed}: {:?} is no counterexample", example.row);
                 different += 1;
@@ -92,7 +97,6 @@ fn the_claim_about_libraries_is_decided_as_by_brute_force() {
 
 /// Does the exact winner lead every other class by more than the band?
 fn leads(model: &Ensemble, row: &[f64], band: f64) -> bool {
-    use secateur_model::{Decision, Exact};
     let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
     let sums = model.exact_sums(model.leaves(&read));
     let number = |value: f64| Exact::from_f64(value).unwrap();
@@ -107,4 +111,143 @@ fn leads(model: &Ensemble, row: &[f64], band: f64) -> bool {
             (0..sums.len()).all(|other| other == winner || &sums[winner] - &sums[other] > needed)
         }
     }
+}
+
+/// The class in exact arithmetic, written down without the oracle: the first highest sum, or the side of
+/// the threshold.
+fn plain_class(model: &Ensemble, row: &[f64]) -> ClassId {
+    let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+    let sums = model.exact_sums(model.leaves(&read));
+    match *model.decision() {
+        Decision::Threshold { group, threshold, strict } => {
+            let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+            let needed = &Exact::from_f64(threshold).unwrap() * &Exact::from_f64(divisor).unwrap();
+            let sum = &sums[group.index()];
+            ClassId(u32::from(*sum > needed || !strict && *sum == needed))
+        }
+        _ => {
+            let highest = sums.iter().max().unwrap();
+            ClassId::new(sums.iter().position(|sum| sum == highest).unwrap())
+        }
+    }
+}
+
+/// A model in f64 and its copy in f32, with leaves so close to each other that the rounding of the copy
+/// decides on many inputs.
+fn converted(rng: &mut Rng) -> (Ensemble, Ensemble) {
+    loop {
+        let mut shape = Shape::random(rng);
+        shape.trees = rng.u32(2..=7);
+        // Weights of single precision.
+        shape.accumulation.number = NumberType::F32;
+        let model = ensemble(rng, &shape);
+        if Grid::new(&[&model]).unwrap().log10_cells() > 2.5 {
+            continue;
+        }
+        let large = rng.bool();
+        let unit = f64::from(f32::EPSILON);
+        let mut leaf = || {
+            let small = f64::from(rng.i32(-3..=3)) * unit;
+            let sign = f64::from(rng.i32(-1..=1));
+            NumberType::F32.round(if large { sign * 3.0 + small } else { sign + small / 4.0 })
+        };
+        let leaves: Vec<Vec<f64>> =
+            model.trees().iter().map(|tree| tree.leaf_values().iter().map(|_| leaf()).collect()).collect();
+        let intercepts: Vec<f64> = model.intercepts().iter().map(|_| leaf()).collect();
+        let orders = [Order::File, if rng.bool() { Order::File } else { Order::Any }];
+        let copies = [NumberType::F64, NumberType::F32].map(|number| {
+            let order = orders[usize::from(number == NumberType::F32)];
+            let accumulation = Accumulation { number, order, ..*model.accumulation() };
+            let decision = match *model.decision() {
+                Decision::Threshold { group, strict, .. } => {
+                    Decision::Threshold { group, threshold: 0.0, strict }
+                }
+                other => other,
+            };
+            let mut builder = EnsembleBuilder::new(
+                model.features().clone(),
+                *model.domain(),
+                model.classes().clone(),
+                intercepts.clone(),
+                accumulation,
+                decision,
+            )
+            .unwrap();
+            for (tree, leaves) in model.trees().iter().zip(&leaves) {
+                builder.finished_tree(tree.with_leaf_values(leaves.clone()).unwrap()).unwrap();
+            }
+            builder.build()
+        });
+        let [first, second] = copies;
+        return (first, second);
+    }
+}
+
+/// The class by the library's arithmetic, with the trees added in a random order.
+fn class_in_some_order(rng: &mut Rng, model: &Ensemble, row: &[f64]) -> ClassId {
+    let how = model.accumulation();
+    let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+    let leaves: Vec<_> = model.leaves(&read).collect();
+    let mut order: Vec<usize> = (0..leaves.len()).collect();
+    rng.shuffle(&mut order);
+    let scores: Vec<f64> = (0..model.group_count())
+        .map(|group| {
+            let mut terms: Vec<f64> = order
+                .iter()
+                .filter_map(|&index| {
+                    let tree = &model.trees()[index];
+                    let value = match tree.output() {
+                        Output::Group(own) if own.index() == group => tree.leaf(leaves[index])[0],
+                        Output::Group(_) => return None,
+                        Output::All => tree.leaf(leaves[index])[group],
+                    };
+                    Some(how.number.round(tree.weight() * value))
+                })
+                .collect();
+            terms.insert(rng.usize(0..=terms.len()), model.intercepts()[group]);
+            let sum = terms.into_iter().fold(0.0, |sum, term| how.number.round(sum + term));
+            how.average.map_or(sum, |average| how.number.round(sum / average.divisor))
+        })
+        .collect();
+    model.decision().class(&scores)
+}
+
+#[test]
+fn rounding_that_decides_is_found_in_every_order_of_addition() {
+    let (mut same, mut different, mut open) = (0, 0, 0);
+    for seed in 0..ROUNDING_CASES {
+        let mut rng = Rng::with_seed(seed);
+        let (first, second) = converted(&mut rng);
+        let comparison = match Comparison::new(&first, &second, Band::Auto) {
+            Ok(comparison) => comparison,
+            Err(CompareError::NoCertainMargin) => continue,
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        let (ours, theirs) = (Predictor::new(&first), Predictor::new(&second));
+        let free = second.accumulation().order == Order::Any;
+        let (mut in_file_order, mut in_some_order) = (false, false);
+        for row in every_row(comparison.atlas().grid()).filter(|row| leads(&first, row, comparison.band())) {
+            let class = ours.classes(&row).unwrap()[0];
+            in_file_order |= class != theirs.classes(&row).unwrap()[0];
+            if free {
+                in_some_order |= (0..20).any(|_| class != class_in_some_order(&mut rng, &second, &row));
+            }
+        }
+        match comparison.run(&Options::unlimited()).verdict {
+            Verdict::Identical => {
+                assert!(!in_file_order && !in_some_order, "seed {seed}: called identical");
+                same += 1;
+            }
+            Verdict::Different(_) => {
+                assert!(in_file_order, "seed {seed}: no counterexample");
+                different += 1;
+            }
+            Verdict::Undecided(Undecided::OrderOfAddition(_)) => {
+                assert!(free && !in_file_order, "seed {seed}");
+                open += 1;
+            }
+            Verdict::Undecided(why) => panic!("seed {seed}: {why:?}"),
+        }
+    }
+    assert!(same > 100 && different > 100 && open > 100, "{same} {different} {open}: a one-sided test");
 }
