@@ -480,3 +480,67 @@ fn same(a: f64, b: f64) -> bool {
 fn exact(value: f64) -> Exact {
     Exact::from_f64(value).expect("models, bands and thresholds are finite")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+    use secateur_model::{Grid, Output};
+    use secateur_testkit::{Shape, all_cells, ensemble, mutate};
+
+    /// How far the lead of one class over another is below the rounding for this input, from the definition.
+    fn below_rounding(model: &Ensemble, local: &LocalRounding, row: &[f64], pair: [ClassId; 2]) -> Exact {
+        let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+        let leaves: Vec<LeafId> = model.leaves(&read).collect();
+        let lead = Lead::of(model, pair[0], pair[1]);
+        let factor = &exact(local.factor as f64) * &exact(0.5f64.powi(local.factor_bits as i32));
+        let mut slack = &exact(local.gap) * &lead.divisor;
+        for &(group, _) in &lead.terms {
+            slack = &slack + &(&exact(local.fixed[group]) * &lead.divisor);
+            for ((tree, &leaf), &steps) in model.trees().iter().zip(&leaves).zip(&local.steps) {
+                let value = match tree.output() {
+                    Output::Group(own) if own.index() == group => tree.leaf(leaf)[0],
+                    Output::Group(_) => continue,
+                    Output::All => tree.leaf(leaf)[group],
+                };
+                let magnitude = (&exact(tree.weight()) * &exact(value)).abs();
+                slack = &slack + &(&(&magnitude * &exact(steps as f64)) * &factor);
+            }
+        }
+        &slack - &lead.total(&model.exact_sums(leaves))
+    }
+
+    #[test]
+    fn the_local_row_is_that_of_its_definition() {
+        let (mut inside, mut outside) = (0, 0);
+        for seed in 0..600 {
+            let mut rng = Rng::with_seed(seed);
+            let shape = Shape::random(&mut rng);
+            let first = ensemble(&mut rng, &shape);
+            let second = mutate(&mut rng, &first);
+            if Grid::new(&[&first, &second]).unwrap().log10_cells() > 2.5 {
+                continue;
+            }
+            let Ok(comparison) = Comparison::new(&first, &second, Band::Auto) else { continue };
+            let Some(local) = &comparison.local else { continue };
+            let class = |index| ClassId(index % first.classes().len() as u32);
+            let (winner, other) = (class(seed as u32), class(seed as u32 + 1));
+            let inputs: Vec<Vec<f64>> = all_cells(comparison.atlas.grid())
+                .map(|cells| comparison.atlas.grid().witness(&cells))
+                .collect();
+            let below = |input: &[f64]| below_rounding(&second, local, input, [winner, other]);
+            // The bound is moved to the value of some input, where a last bit decides.
+            let edge = below(rng.choice(&inputs).unwrap());
+            let mut row = comparison.second_fails_locally(winner, other, local);
+            row.bound = &row.bound + &edge;
+            let system = System::new(&comparison.atlas, &[row]);
+            for input in &inputs {
+                let cells = comparison.atlas.cells_of(input).unwrap();
+                let expected = below(input) >= edge;
+                assert_eq!(system.holds(&cells), expected, "seed {seed}, {input:?}");
+                *if expected { &mut inside } else { &mut outside } += 1;
+            }
+        }
+        assert!(inside > 100 && outside > 100, "{inside} {outside}: a one-sided test");
+    }
+}

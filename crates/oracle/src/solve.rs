@@ -97,10 +97,6 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if let Some(multipliers) = multipliers::proportional(system) {
         return question.proved_by(&Lens::new(system, &multipliers));
     }
-    if let Some(multipliers) = multipliers::nearly_proportional(system) {
-        lenses.push(Lens::new(system, &multipliers));
-    }
-    let weighed = lenses.len();
     // Points that are known, or that climbing finds, spare the search.
     let mut found: Vec<Vec<CellId>> = Vec::new();
     if options.starts.iter().any(|start| question.keep(start, &mut found)) {
@@ -108,6 +104,7 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     }
     let mut budget = options.budget.clone();
     let mut nodes = 0;
+    let mut weighed = rows;
     if options.record.is_none() {
         match meet::solve(system, budget.memory) {
             Some(None) => return Solved { answer: Answer::Proof, nodes: 0 },
@@ -116,6 +113,10 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
                 question.keep(&cells, &mut found);
             }
             None => {
+                if let Some(multipliers) = multipliers::nearly_proportional(system) {
+                    lenses.push(Lens::new(system, &multipliers));
+                    weighed = lenses.len();
+                }
                 let few = budget.nodes.map_or(FEW, |most| most.min(FEW));
                 let few = Budget { nodes: Some(few), ..budget.clone() };
                 let solved = question.search(&lenses, weighed, &few, 1, &Progress::default());
