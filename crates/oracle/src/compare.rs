@@ -309,15 +309,21 @@ impl<'a> Comparison<'a> {
 }
 
 /// How far one class is ahead of another, times the divisor: a combination of sums plus a constant.
-struct Lead {
-    terms: Vec<(usize, i64)>,
-    constant: Exact,
-    divisor: Exact,
-    wins_ties: bool,
+#[derive(Clone, Debug)]
+pub struct Lead {
+    /// The groups whose sums count, and how often each.
+    pub terms: Vec<(usize, i64)>,
+    /// What is added to them: the distance of zero to a threshold.
+    pub constant: Exact,
+    /// What the model divides its sums by.
+    pub divisor: Exact,
+    /// A lead of zero is enough to win.
+    pub wins_ties: bool,
 }
 
 impl Lead {
-    fn of(model: &Ensemble, winner: ClassId, other: ClassId) -> Self {
+    /// The lead of one class over another.
+    pub fn of(model: &Ensemble, winner: ClassId, other: ClassId) -> Self {
         let divisor = exact(model.accumulation().average.map_or(1.0, |average| average.divisor));
         match *model.decision() {
             Decision::Threshold { group, threshold, strict } => {
@@ -336,7 +342,7 @@ impl Lead {
     }
 
     /// The lead for these sums of the model.
-    fn total(&self, sums: &[Exact]) -> Exact {
+    pub fn total(&self, sums: &[Exact]) -> Exact {
         let total: Exact =
             self.terms.iter().map(|&(group, factor)| &sums[group] * &Exact::from(factor)).sum();
         &total + &self.constant

@@ -19,7 +19,7 @@ mod system;
 
 pub use atlas::{Atlas, Piece};
 pub use compare::{
-    Band, CompareError, Compared, Comparison, Counterexample, Undecided, Verdict, exact_class,
+    Band, CompareError, Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class,
 };
 pub use record::{ProofStep, Record};
 pub use solve::{Answer, Options, Solved, solve};

@@ -1,0 +1,84 @@
+//! What a user may choose.
+
+use std::time::Instant;
+
+use secateur_oracle::{Band, Cancel};
+
+/// How far to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Fold and reweight (the paper's l1).
+    Fast,
+    /// Eliminate tree by tree too, until none can go.
+    Thorough,
+    /// The smallest size, proved (the paper's l0).
+    Minimum,
+}
+
+/// What is made small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objective {
+    /// The number of trees.
+    Trees,
+    /// The number of leaves.
+    Leaves,
+    /// The size of the file.
+    Bytes,
+}
+
+/// What may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// Trees are merged, scaled and dropped, the intercept is free.
+    Leaves,
+    /// Trees are scaled and dropped: nonnegative weights on the model's own trees, as in the paper.
+    Weights,
+}
+
+/// What one weight belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// All trees of a boosting round, as in the paper.
+    Round,
+    /// One tree.
+    Tree,
+}
+
+/// The choices of one run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// How far to go.
+    pub effort: Effort,
+    /// What is made small.
+    pub objective: Objective,
+    /// What may change.
+    pub moves: Moves,
+    /// What one weight belongs to; `None` for rounds with [`Moves::Weights`], trees with [`Moves::Leaves`].
+    pub unit: Option<Unit>,
+    /// How near to the decision boundary the claim reaches.
+    pub band: Band,
+    /// When to end with the best that is proved by then.
+    pub deadline: Option<Instant>,
+    /// A switch to end early, with the best that is proved by then.
+    pub cancel: Cancel,
+    /// Threads of the search.
+    pub threads: usize,
+    /// Where random choices start: same seed, same bytes.
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            effort: Effort::Thorough,
+            objective: Objective::Trees,
+            moves: Moves::Leaves,
+            unit: None,
+            band: Band::Auto,
+            deadline: None,
+            cancel: Cancel::default(),
+            threads: 1,
+            seed: 0,
+        }
+    }
+}

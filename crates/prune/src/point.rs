@@ -1,0 +1,149 @@
+//! Inputs that a candidate must decide as the original does, and what each column says there.
+//!
+//! A point counts where the original's winner y leads every other class by more than the band; each other
+//! class c then gives one demand: the candidate's lead of y over c is positive. All numbers here are f64
+//! for the solver's use; what is claimed is computed again, exactly.
+
+use std::collections::HashSet;
+
+use secateur_model::{ClassId, Ensemble, Exact, LeafId, Output, TreeId};
+use secateur_oracle::Lead;
+
+use crate::column::Column;
+
+/// One demand on a candidate: at `point` its lead of `winner` over `other` is positive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// The position of the point.
+    pub point: usize,
+    /// The class that the original decides for.
+    pub winner: ClassId,
+    /// The class that must stay behind it.
+    pub other: ClassId,
+    /// The original's lead there (in sums, before averaging).
+    pub lead: f64,
+    /// What each column adds to the lead at weight one.
+    pub columns: Vec<f64>,
+    /// What the original's intercept and threshold add to the lead.
+    pub intercept: f64,
+    /// How often each group's intercept counts in the lead: group and sign.
+    pub groups: Vec<(usize, i64)>,
+}
+
+/// The points of a run and their demands.
+#[derive(Debug)]
+pub struct Points<'a> {
+    model: &'a Ensemble,
+    /// The original must lead by more than this, after averaging; `None` in exact arithmetic.
+    band: Option<f64>,
+    columns: Vec<Column>,
+    rows: Vec<Vec<f64>>,
+    seen: HashSet<Vec<LeafId>>,
+    demands: Vec<Demand>,
+}
+
+impl<'a> Points<'a> {
+    /// No points yet.
+    pub fn new(model: &'a Ensemble, band: Option<f64>, columns: Vec<Column>) -> Self {
+        Self { model, band, columns, rows: Vec::new(), seen: HashSet::new(), demands: Vec::new() }
+    }
+
+    /// The columns that the demands speak of.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The inputs.
+    pub fn rows(&self) -> &[Vec<f64>] {
+        &self.rows
+    }
+
+    /// All demands, point by point.
+    pub fn demands(&self) -> &[Demand] {
+        &self.demands
+    }
+
+    /// Adds an input if it counts and reaches other leaves than all before; how many demands that gives.
+    pub fn add(&mut self, row: &[f64]) -> usize {
+        let read: Option<Vec<f64>> = row.iter().map(|&value| self.model.domain().read(value)).collect();
+        let Some(read) = read else { return 0 };
+        let leaves: Vec<LeafId> = self.model.leaves(&read).collect();
+        if self.seen.contains(&leaves) {
+            return 0;
+        }
+        let sums = self.model.exact_sums(leaves.iter().copied());
+        let Some(winner) = certain_winner(self.model, &sums, self.band) else { return 0 };
+        let point = self.rows.len();
+        let before = self.demands.len();
+        let others = (0..self.model.classes().len() as u32).map(ClassId).filter(|&other| other != winner);
+        for other in others {
+            let lead = Lead::of(self.model, winner, other);
+            let constant = intercept_of(self.model, &lead);
+            let columns =
+                self.columns.iter().map(|column| column_lead(self.model, &leaves, column, &lead).to_f64());
+            self.demands.push(Demand {
+                point,
+                winner,
+                other,
+                lead: lead.total(&sums).to_f64(),
+                columns: columns.collect(),
+                intercept: constant.to_f64(),
+                groups: lead.terms.clone(),
+            });
+        }
+        self.rows.push(row.to_vec());
+        self.seen.insert(leaves);
+        self.demands.len() - before
+    }
+}
+
+/// The class whose lead over every other exceeds the band (in exact arithmetic: that wins), if there is
+/// one.
+pub fn certain_winner(model: &Ensemble, sums: &[Exact], band: Option<f64>) -> Option<ClassId> {
+    let band = band.and_then(Exact::from_f64);
+    let beats = |winner: ClassId, other: ClassId| {
+        let lead = Lead::of(model, winner, other);
+        let total = lead.total(sums);
+        match &band {
+            Some(band) => total > band * &lead.divisor,
+            None => total.signum() > 0 || total.is_zero() && lead.wins_ties,
+        }
+    };
+    let classes = || (0..model.classes().len() as u32).map(ClassId);
+    classes().find(|&winner| classes().all(|other| other == winner || beats(winner, other)))
+}
+
+/// What a column adds to a lead, exactly, where the input reaches these leaves.
+pub fn column_lead(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead) -> Exact {
+    column.trees.iter().map(|&tree| tree_lead(model, leaves, tree, lead)).sum()
+}
+
+/// What the intercept and the threshold add to a lead, exactly.
+pub fn intercept_of(model: &Ensemble, lead: &Lead) -> Exact {
+    let exact = |value: f64| Exact::from_f64(value).expect("the builder admits finite values only");
+    let own: Exact = lead
+        .terms
+        .iter()
+        .map(|&(group, factor)| &exact(model.intercepts()[group]) * &Exact::from(factor))
+        .sum();
+    &own + &lead.constant
+}
+
+fn tree_lead(model: &Ensemble, leaves: &[LeafId], tree: TreeId, lead: &Lead) -> Exact {
+    let exact = |value: f64| Exact::from_f64(value).expect("the builder admits finite values only");
+    let own = model.tree(tree);
+    let values = own.leaf(leaves[tree.index()]);
+    let total: Exact = lead
+        .terms
+        .iter()
+        .filter_map(|&(group, factor)| {
+            let value = match own.output() {
+                Output::Group(of) if of.index() == group => values[0],
+                Output::Group(_) => return None,
+                Output::All => values[group],
+            };
+            Some(&exact(value) * &Exact::from(factor))
+        })
+        .sum();
+    &total * &exact(own.weight())
+}
