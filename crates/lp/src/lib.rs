@@ -1,0 +1,80 @@
+//! Linear and mixed-integer programs: a problem type, back ends behind one trait.
+//!
+//! A [`Problem`] is plain data. [`BackEnd::start`] gives it to a [`Solver`], which can be edited (a row more,
+//! a column fixed or released, other costs) and solved again, warm where the back end can.
+//!
+//! Everything a solver says here is a hint in floating point. Tolerances of the whole project live in this
+//! crate and nowhere else: [`FEASIBILITY`] for both back ends.
+
+mod error;
+mod microlp;
+mod problem;
+mod status;
+
+pub use error::Error;
+pub use problem::{Column, LARGEST, Problem, Row, Sense};
+pub use status::{Limits, Reason, Solution, Status};
+
+use std::time::Duration;
+
+/// How far a point may miss a bound or a row, as a share of the row's largest coefficient.
+pub const FEASIBILITY: f64 = 1e-9;
+
+/// How far an integer column may be from an integer.
+pub const INTEGRALITY: f64 = 1e-6;
+
+/// How long a back end runs before the limits are asked again.
+///
+/// This bounds how late a solve notices its switch, together with what the back end does not interrupt
+/// (microlp looks at its clock every 1000 pivots). A solve longer than a slice goes on from the basis it
+/// reached; among equally good points it may then end at another one than without the pause, so only solves
+/// shorter than a slice are the same on every machine.
+const SLICE: Duration = Duration::from_millis(500);
+
+/// A problem that is solved again and again, with edits between.
+pub trait Solver: Send {
+    /// Solves the problem with all edits so far.
+    fn solve(&mut self, limits: &Limits<'_>) -> Status;
+
+    /// Adds a row. One that [`Problem::check`] would refuse makes every solve answer
+    /// [`Reason::Invalid`], as do the other edits.
+    fn add_row(&mut self, row: Row);
+
+    /// Holds a column at a value until it is released. Outside the column's bounds there is no solution.
+    fn fix(&mut self, column: usize, value: f64);
+
+    /// Releases a column; its bounds hold again. Nothing changes if it was not fixed.
+    fn unfix(&mut self, column: usize);
+
+    /// Other costs, one per column. Cold with microlp, warm with HiGHS.
+    fn set_costs(&mut self, costs: &[f64]);
+
+    /// The best point of the last solve if it ended at a limit: integer problems only.
+    fn incumbent(&self) -> Option<&Solution>;
+
+    /// What the objective cannot be less than, by the last solve's word, if it ended at a limit.
+    fn lower_bound(&self) -> Option<f64>;
+}
+
+/// The solvers there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BackEnd {
+    /// Pure Rust; always there.
+    #[default]
+    Microlp,
+}
+
+impl BackEnd {
+    /// All of them.
+    pub fn all() -> &'static [BackEnd] {
+        &[BackEnd::Microlp]
+    }
+
+    /// Takes over a problem. One that [`Problem::check`] refuses is answered by the first solve.
+    pub fn start(self, problem: Problem) -> Box<dyn Solver> {
+        match self {
+            BackEnd::Microlp => Box::new(microlp::Microlp::new(problem)),
+        }
+    }
+}

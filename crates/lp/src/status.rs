@@ -1,0 +1,109 @@
+//! How long a solve may take, and what it may answer.
+
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+
+/// What a solve may spend.
+#[derive(Clone, Copy, Default)]
+pub struct Limits<'a> {
+    /// No later than this.
+    pub deadline: Option<Instant>,
+    /// Asked now and then; ends the solve when true.
+    pub stop: Option<&'a dyn Fn() -> bool>,
+}
+
+impl<'a> Limits<'a> {
+    /// No limit.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// A limit on time.
+    pub fn until(deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), stop: None }
+    }
+
+    /// A limit on time from now.
+    pub fn within(time: Duration) -> Self {
+        Self { deadline: Instant::now().checked_add(time), stop: None }
+    }
+
+    /// The same, ended also by a switch.
+    pub fn or_when(self, stop: &'a dyn Fn() -> bool) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
+    /// The status of a solve that must end now, if it must.
+    pub(crate) fn spent(&self) -> Option<Status> {
+        if self.stop.is_some_and(|stop| stop()) {
+            Some(Status::Interrupted)
+        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            Some(Status::TimeLimit)
+        } else {
+            None
+        }
+    }
+
+    /// How long to go on before asking again.
+    pub(crate) fn slice(&self, longest: Duration) -> Duration {
+        match self.deadline {
+            Some(deadline) => deadline.saturating_duration_since(Instant::now()).min(longest),
+            None => longest,
+        }
+    }
+}
+
+impl std::fmt::Debug for Limits<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Limits")
+            .field("deadline", &self.deadline)
+            .field("stop", &self.stop.is_some())
+            .finish()
+    }
+}
+
+/// A point that meets the rows and bounds up to the back end's tolerance. A hint: recompute what matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// The sum of cost times value.
+    pub objective: f64,
+    /// One value per column.
+    pub values: Vec<f64>,
+}
+
+/// What a solve found. Each back end's own statuses map to these one to one.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Status {
+    /// The best point, up to the back end's tolerance.
+    Optimal(Solution),
+    /// The back end says that no point meets the rows and bounds. Still a float's word: a claim needs
+    /// multipliers that hold in exact arithmetic.
+    Infeasible,
+    /// The back end says that the objective falls without end.
+    Unbounded,
+    /// The deadline came first. [`crate::Solver::incumbent`] may have a point.
+    TimeLimit,
+    /// The switch came first. [`crate::Solver::incumbent`] may have a point.
+    Interrupted,
+    /// No answer; this says nothing about the problem.
+    Unknown(Reason),
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The problem or an edit was refused before any solve.
+    Invalid(Error),
+    /// The back end lost its numerical footing and said so.
+    Numerical,
+    /// The back end could not tell infeasible from unbounded.
+    UnboundedOrInfeasible,
+    /// The back end broke down (a panic or an error of its own).
+    Failed,
+    /// The back end answered with something it should not have: a limit nobody set, values that are no
+    /// numbers, an unknown status.
+    Unexpected,
+}
