@@ -1,20 +1,28 @@
 //! The back end in pure Rust: microlp, with its edits and failures behind [`Solver`].
 //!
-//! microlp's edits consume a solution and solve at once, and a failed edit loses it. So the last solution is
-//! kept ([`Live`]) and a copy is edited: first the releases, then the fixes, then the rows. After the releases
-//! every edit only tightens, so an infeasible step on the way means that the whole is infeasible; before that
-//! it means nothing. Whatever fails on the warm path is solved again from scratch, and only that answer counts.
+//! microlp's edits consume a solution and solve at once, and a failed edit loses it. So the last solutions are
+//! kept ([`Live`]), each with more columns fixed than the one before, and a copy of the last that still applies
+//! is edited. A release goes back to a solution from before the fix, which is several times faster than
+//! microlp's own release.
+//!
+//! Rows are lazy: a problem with many more rows than columns starts with some of them, and the rows that its
+//! solution violates are added until there are none. Few rows decide such a problem, and both a cold start and
+//! an edit cost in proportion to the rows present.
+//!
+//! So every edit of a solution only tightens it: an infeasible step on the way means that the whole is
+//! infeasible, and a solution that meets the rows left out is a solution of the whole. Any other failure
+//! (numerical, or unbounded for want of rows) is solved again from scratch with all rows, and that answer counts.
 //!
 //! Invariants:
 //! - microlp's `InternalError`, a panic and a limit never become [`Status::Infeasible`].
 //! - Each call into microlp has a time limit of at most one slice. microlp looks at its clock every 1000
 //!   pivots and at each phase, and fails a phase that does not progress in 10,000 pivots, so every call ends;
-//!   the deadline is overrun by at most a slice (edits keep the limit of the solve they build on) and 1000 pivots.
+//!   a deadline is overrun by at most a slice (edits keep the limit of the solve they build on) and 1000 pivots.
 //! - Numbers were checked by [`Model`]: microlp's own assertions on indices and duplicates cannot fire.
 //!
-//! Not covered: changed costs are a cold start, microlp has no call for them.
+//! Not covered: changed costs are a cold start, microlp has no call for them. Integer problems have all rows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use microlp::{
@@ -27,26 +35,29 @@ use crate::problem::{Model, Problem, Row, Sense};
 use crate::status::{Limits, Reason, Solution, Status};
 use crate::{FEASIBILITY, INTEGRALITY, SLICE, Solver};
 
-/// More new rows than this are solved from scratch: each is a solve of its own when added.
-const WARM_ROWS: usize = 64;
+/// More edits than this are a cold start: each is a solve of its own, about a tenth of a cold one.
+const WARM_EDITS: usize = 8;
+
+/// How many solutions are kept.
+const KEPT: usize = 4;
 
 /// A problem in microlp's hands.
 pub(crate) struct Microlp {
     model: Result<Model, Error>,
-    live: Option<Live>,
+    /// Each fixes at least what the one before fixes.
+    live: Vec<Live>,
     incumbent: Option<Solution>,
     lower_bound: Option<f64>,
 }
 
-/// The last optimal solution and what it is a solution of.
+/// An optimal solution and what it is a solution of.
+#[derive(Clone)]
 struct Live {
     solution: microlp::Solution,
     variables: Vec<Variable>,
-    rows: usize,
-    /// What is fixed in it.
+    /// Which of the model's rows it has; those behind the end it has not.
+    rows: Vec<bool>,
     fixed: BTreeMap<usize, f64>,
-    /// Those of the fixed columns that were built in as bounds and cannot be released.
-    built_in: BTreeSet<usize>,
 }
 
 /// How a chain of calls ended without a solution.
@@ -61,7 +72,7 @@ enum End {
 
 impl Microlp {
     pub(crate) fn new(problem: Problem) -> Self {
-        Self { model: Model::new(problem), live: None, incumbent: None, lower_bound: None }
+        Self { model: Model::new(problem), live: Vec::new(), incumbent: None, lower_bound: None }
     }
 
     /// Applies an edit; an invalid one is remembered for the next solve.
@@ -85,21 +96,29 @@ impl Solver for Microlp {
         if let Some(status) = limits.spent() {
             return status;
         }
-        if model.is_plainly_infeasible() {
-            return Status::Infeasible;
+        if let Some(status) = model.plain_answer() {
+            return status;
+        }
+        let applies =
+            |live: &Live| live.fixed.iter().all(|(column, value)| model.fixed.get(column) == Some(value));
+        while self.live.last().is_some_and(|live| !applies(live)) {
+            self.live.pop();
         }
         let mut search = Search { model, limits, incumbent: None, lower_bound: None };
-        let ended = match self.live.as_ref().and_then(|live| search.warm(live)) {
-            Some(ended) => ended,
-            None => search.cold(),
-        };
+        let ended = search.solve(self.live.last());
         (self.incumbent, self.lower_bound) = (search.incumbent, search.lower_bound);
         match ended {
             Ok(live) => {
                 let Some(solution) = read(model, &live.solution, &live.variables) else {
                     return Status::Unknown(Reason::Unexpected);
                 };
-                self.live = Some(live);
+                if self.live.last().is_some_and(|last| last.fixed == live.fixed) {
+                    self.live.pop();
+                }
+                if self.live.len() == KEPT {
+                    self.live.remove(0);
+                }
+                self.live.push(live);
                 Status::Optimal(solution)
             }
             Err(End::Spent(status)) => status,
@@ -124,7 +143,7 @@ impl Solver for Microlp {
     }
 
     fn set_costs(&mut self, costs: &[f64]) {
-        self.live = None;
+        self.live.clear();
         self.edit(|model| model.set_costs(costs));
     }
 
@@ -146,61 +165,96 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// From the last solution; nothing if that led nowhere and a cold start may know more.
-    fn warm(&mut self, live: &Live) -> Option<Result<Live, End>> {
-        let Live { solution, variables, rows, fixed, built_in } = live;
-        let added = &self.model.problem.rows[*rows..];
-        if added.len() > WARM_ROWS {
-            return None;
-        }
-        let current = &self.model.fixed;
-        let released: Vec<usize> = (fixed.iter())
-            .filter(|&(column, value)| current.get(column) != Some(value))
-            .map(|(&column, _)| column)
-            .collect();
-        if released.iter().any(|column| built_in.contains(column)) {
-            return None;
-        }
-        let held = current.iter().filter(|&(column, value)| fixed.get(column) != Some(value));
-        let mut solution = solution.clone();
-        for column in released {
-            let edited = self.run(variables, || Ok(solution.unfix_var(variables[column])?.0));
-            match edited {
-                Ok(edited) => solution = edited,
-                Err(End::Spent(status)) => return Some(Err(End::Spent(status))),
-                Err(_) => return None,
-            }
-        }
-        // Only tighter from here on.
-        let tighter = |search: &mut Self, mut solution: microlp::Solution| {
-            for (&column, &value) in held {
-                solution = search.run(variables, || solution.fix_var(variables[column], value))?;
-            }
-            for row in added {
-                solution = search.run(variables, || {
-                    solution.add_constraint(terms(row, variables), comparison(row.sense), row.bound)
-                })?;
-            }
-            Ok(solution)
-        };
-        match tighter(self, solution) {
-            Ok(solution) => Some(Ok(Live {
-                solution,
-                variables: variables.clone(),
-                rows: self.model.problem.rows.len(),
-                fixed: current.clone(),
-                built_in: built_in.clone(),
-            })),
-            Err(end @ (End::Spent(_) | End::Failure(Failure::Infeasible))) => Some(Err(end)),
-            Err(_) => None,
+    /// With few rows and from the last solution if possible, else with all rows from scratch.
+    fn solve(&mut self, last: Option<&Live>) -> Result<Live, End> {
+        let all = vec![true; self.model.problem.rows.len()];
+        match self.solve_lazily(last) {
+            Ok(live) => Ok(live),
+            Err(end @ (End::Spent(_) | End::Failure(Failure::Infeasible))) => Err(end),
+            Err(_) => self.cold(all),
         }
     }
 
-    /// From scratch.
-    fn cold(&mut self) -> Result<Live, End> {
+    fn solve_lazily(&mut self, last: Option<&Live>) -> Result<Live, End> {
+        let mut live = match last {
+            Some(last) => self.held(last)?,
+            None => self.cold(self.first_rows())?,
+        };
+        loop {
+            let violated = self.violated(&live);
+            if violated.is_empty() {
+                return Ok(live);
+            }
+            if let Some(status) = self.limits.spent() {
+                return Err(End::Spent(status));
+            }
+            live.rows.resize(self.model.problem.rows.len(), false);
+            if violated.len() <= WARM_EDITS {
+                live = self.with_row(live, violated[0].1)?;
+            } else {
+                let columns = self.model.problem.columns.len();
+                for &(_, row) in violated.iter().take(columns.max(WARM_EDITS)) {
+                    live.rows[row] = true;
+                }
+                live = self.cold(live.rows)?;
+            }
+        }
+    }
+
+    /// The rows to begin with: all, or, when they are many, the equalities and some spread over the others.
+    fn first_rows(&self) -> Vec<bool> {
         let Problem { columns, rows } = &self.model.problem;
+        let enough = columns.len() + WARM_EDITS;
+        if rows.len() <= 2 * enough || columns.iter().any(|column| column.integer) {
+            return vec![true; rows.len()];
+        }
+        let stride = rows.len() / enough;
+        let first = |(index, row): (usize, &Row)| index % stride == 0 || row.sense == Sense::Equal;
+        rows.iter().enumerate().map(first).collect()
+    }
+
+    /// The rows that a solution lacks and violates, the worst first.
+    fn violated(&self, live: &Live) -> Vec<(f64, usize)> {
+        let values: Vec<f64> =
+            live.variables.iter().map(|&variable| live.solution.var_value(variable)).collect();
+        let mut violated: Vec<(f64, usize)> = (self.model.problem.rows.iter().enumerate())
+            .filter(|&(index, _)| !live.rows.get(index).is_some_and(|&present| present))
+            .map(|(index, row)| (violation(row, &values), index))
+            .filter(|&(violation, _)| violation > FEASIBILITY)
+            .collect();
+        violated.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        violated
+    }
+
+    /// The solution with the columns held that the model holds now.
+    fn held(&mut self, last: &Live) -> Result<Live, End> {
+        let new: Vec<(usize, f64)> = (self.model.fixed.iter())
+            .filter(|(column, _)| !last.fixed.contains_key(column))
+            .map(|(&column, &value)| (column, value))
+            .collect();
+        if new.len() > WARM_EDITS {
+            return self.cold(last.rows.clone());
+        }
+        let Live { mut solution, variables, rows, fixed: _ } = last.clone();
+        for (column, value) in new {
+            solution = self.run(&variables, || solution.fix_var(variables[column], value))?;
+        }
+        Ok(Live { solution, variables, rows, fixed: self.model.fixed.clone() })
+    }
+
+    fn with_row(&mut self, live: Live, index: usize) -> Result<Live, End> {
+        let Live { solution, variables, mut rows, fixed } = live;
+        let row = &self.model.problem.rows[index];
+        let (terms, sense) = (terms(row, &variables), comparison(row.sense));
+        let solution = self.run(&variables, || solution.add_constraint(terms, sense, row.bound))?;
+        rows[index] = true;
+        Ok(Live { solution, variables, rows, fixed })
+    }
+
+    /// From scratch, with the rows marked.
+    fn cold(&mut self, present: Vec<bool>) -> Result<Live, End> {
+        let Model { problem: Problem { columns, rows }, fixed } = self.model;
         let mut problem = microlp::Problem::new(OptimizationDirection::Minimize);
-        let fixed = &self.model.fixed;
         let variables: Vec<Variable> = (columns.iter().enumerate())
             .map(|(index, column)| {
                 let (lower, upper) = match fixed.get(&index) {
@@ -215,7 +269,7 @@ impl Search<'_> {
                 }
             })
             .collect();
-        for row in rows {
+        for (row, _) in rows.iter().zip(&present).filter(|&(_, &present)| present) {
             problem.add_constraint(terms(row, &variables), comparison(row.sense), row.bound);
         }
         let mut options = SolveOptions::default();
@@ -223,8 +277,7 @@ impl Search<'_> {
         options.tolerances.feasibility = FEASIBILITY;
         options.time_limit = Some(self.limits.slice(SLICE));
         let solution = self.run(&variables, || problem.solve_with(options))?;
-        let built_in = fixed.keys().copied().collect();
-        Ok(Live { solution, variables, rows: rows.len(), fixed: fixed.clone(), built_in })
+        Ok(Live { solution, variables, rows: present, fixed: fixed.clone() })
     }
 
     /// Makes one call and resumes it, slice by slice, until it has an optimum or the limits are spent.
@@ -261,6 +314,15 @@ fn guarded(call: impl FnOnce() -> Result<SolveOutcome, Failure>) -> Result<Solve
     }
 }
 
+fn violation(row: &Row, values: &[f64]) -> f64 {
+    let sum: f64 = row.terms.iter().map(|&(column, coefficient)| coefficient * values[column]).sum();
+    match row.sense {
+        Sense::AtLeast => row.bound - sum,
+        Sense::AtMost => sum - row.bound,
+        Sense::Equal => (sum - row.bound).abs(),
+    }
+}
+
 fn comparison(sense: Sense) -> ComparisonOp {
     match sense {
         Sense::AtLeast => ComparisonOp::Ge,
@@ -273,15 +335,6 @@ fn terms(row: &Row, variables: &[Variable]) -> Vec<(Variable, f64)> {
     row.terms.iter().map(|&(column, coefficient)| (variables[column], coefficient)).collect()
 }
 
-/// The values, integers rounded; nothing if one is no number.
 fn read(model: &Model, solution: &microlp::Solution, variables: &[Variable]) -> Option<Solution> {
-    let values: Vec<f64> = (model.problem.columns.iter().zip(variables))
-        .map(|(column, &variable)| {
-            let value = solution.var_value(variable);
-            if column.integer { value.round() } else { value }
-        })
-        .collect();
-    let objective = model.objective(&values);
-    (objective.is_finite() && values.iter().all(|value| value.is_finite()))
-        .then_some(Solution { objective, values })
+    model.solution(variables.iter().map(|&variable| solution.var_value(variable)).collect())
 }

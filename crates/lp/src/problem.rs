@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::Error;
+use crate::status::{Solution, Status};
 
 /// The largest magnitude of a number in a problem. Beyond it, the back ends take numbers for infinite.
 pub const LARGEST: f64 = 1e15;
@@ -169,9 +170,34 @@ impl Model {
         Ok(())
     }
 
+    /// The answer where no solver is needed.
+    pub(crate) fn plain_answer(&self) -> Option<Status> {
+        if self.is_plainly_infeasible() {
+            Some(Status::Infeasible)
+        } else if self.problem.columns.is_empty() {
+            Some(Status::Optimal(Solution { objective: 0.0, values: Vec::new() }))
+        } else {
+            None
+        }
+    }
+
+    /// A back end's point, integers rounded; nothing if it is no point.
+    pub(crate) fn solution(&self, mut values: Vec<f64>) -> Option<Solution> {
+        for (column, value) in self.problem.columns.iter().zip(&mut values) {
+            if column.integer {
+                *value = value.round();
+            }
+        }
+        let costs = self.problem.columns.iter().map(|column| column.cost);
+        let objective: f64 = costs.zip(&values).map(|(cost, value)| cost * value).sum();
+        let whole = values.len() == self.problem.columns.len();
+        (whole && objective.is_finite() && values.iter().all(|value| value.is_finite()))
+            .then_some(Solution { objective, values })
+    }
+
     /// Bounds that cross, a fix outside the bounds or off the integers, or a row without columns that does
     /// not hold: no solver is needed, and none gets the chance to forgive it by a tolerance.
-    pub(crate) fn is_plainly_infeasible(&self) -> bool {
+    fn is_plainly_infeasible(&self) -> bool {
         let crossed = |column: &Column| column.lower > column.upper;
         let misfit = |(&index, &value): (&usize, &f64)| {
             let column = &self.problem.columns[index];
@@ -188,11 +214,6 @@ impl Model {
         self.problem.columns.iter().any(crossed)
             || self.fixed.iter().any(misfit)
             || self.problem.rows.iter().any(broken)
-    }
-
-    /// The sum of cost times value.
-    pub(crate) fn objective(&self, values: &[f64]) -> f64 {
-        self.problem.columns.iter().zip(values).map(|(column, value)| column.cost * value).sum()
     }
 
     fn check_index(&self, column: usize) -> Result<(), Error> {
