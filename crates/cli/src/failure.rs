@@ -7,14 +7,13 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
 
 use crate::output::complain;
 
 /// Bad usage or bad input.
-const BAD_INPUT: u8 = 2;
+pub(crate) const BAD_INPUT: u8 = 2;
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,22 +30,22 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Runs the command and reports how it ended.
-pub(crate) fn report(run: impl FnOnce() -> Result<Ending>) -> ExitCode {
+/// Runs the command and reports how it ended, with the exit code.
+pub(crate) fn report(run: impl FnOnce() -> Result<Ending>) -> u8 {
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!(" ({}:{})", place.file(), place.line()));
         let text = format!("{}{}", words(panic.payload()), place.unwrap_or_default());
         PANIC.with_borrow_mut(|last| *last = Some(text));
     }));
     match panic::catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(Ending::Done)) => ExitCode::SUCCESS,
-        Ok(Ok(Ending::Refuted)) => ExitCode::from(1),
-        Ok(Ok(Ending::Undecided)) => ExitCode::from(3),
+        Ok(Ok(Ending::Done)) => 0,
+        Ok(Ok(Ending::Refuted)) => 1,
+        Ok(Ok(Ending::Undecided)) => 3,
         // Whoever reads our output has seen enough (`| head`).
-        Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Err(error)) if is_broken_pipe(&error) => 0,
         Ok(Err(error)) => {
             complain(&format!("error: {error:#}"));
-            ExitCode::from(BAD_INPUT)
+            BAD_INPUT
         }
         Err(_) => {
             complain(&format!(
@@ -54,7 +53,7 @@ pub(crate) fn report(run: impl FnOnce() -> Result<Ending>) -> ExitCode {
                  the command and, if you can, the files.",
                 last_panic()
             ));
-            ExitCode::from(BAD_INPUT)
+            BAD_INPUT
         }
     }
 }

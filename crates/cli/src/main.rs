@@ -1,64 +1,7 @@
-//! The `secateur` command line: what is in a model file, what it predicts, bit for bit, and whether two
-//! models decide alike.
-//!
-//! One file for each command ([`inspect`], [`predict`], [`verify`], [`demo`]); [`table`] reads CSV and Parquet files,
-//! [`output`] writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
-//!
-//! # Exit codes
-//! 0: done, or proved. 1: refuted, with a counterexample. 2: bad usage or bad input. 3: undecided in the
-//! budget. 130: interrupted by Ctrl-C.
-//!
-//! # `verify --json`
-//! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` (`score`,
-//! `probability`), `domain` (in words), `counterexample` (null, or `input` by feature with null for missing,
-//! `classes`, `scores`, `in_libraries`, `nearest_row`), `nodes`, `seconds`.
-//!
-//! # `inspect --json`
-//! One object; its keys stay:
-//!
-//! | key | holds |
-//! |---|---|
-//! | `file`, `bytes` | the path as given, the size of the file |
-//! | `framework`, `dialect` | `xgboost`, `lightgbm`, `scikit-learn` or `onnx`; version and encoding in words |
-//! | `trees`, `leaves`, `depth`, `splits`, `distinct_splits` | counts; `depth` is that of the deepest leaf |
-//! | `features` | `count`, `named` (by the file), `used` (by some split), `columns` |
-//! | `features.columns[]` | `index`, `name`, `type` (`f32`, `f64`, `categorical`), `splits`, `categories` and `labels` (or null); without names in the file only columns that some split uses |
-//! | `classes` | `count`, `named` (by the file), `labels` |
-//! | `input` | `number` (`f32`, `f64`), `missing`, `infinities`, `zero_window` (or null), `zero_branch`, `unseen_categories` (`left_out`, `missing`, `mixed` or null) |
-//! | `scores` | `count`, `number`, `intercepts`, `intercept` (`first`, `last`), `order` (`file`, `any`), `average` (null, or `divisor` and `in_raw_scores`) |
-//! | `decision` | `rule` (`threshold`, `argmax`, `argmax_softmax`, `argmax_sigmoid`), `score`, `threshold`, `strict`, `scale` (null where the rule has none), `words` |
-//! | `band` | `score`, `probability` (`[low, high]`), each null where there is none; `rounding`: a bound for each score, or null |
-//! | `log10_cells` | decimal logarithm of the number of grid cells, or null |
-//! | `notes` | sentences about how the library executes this file |
-
-mod arguments;
-mod demo;
-mod failure;
-mod inspect;
-mod logistic;
-mod model;
-mod output;
-mod predict;
-mod progress;
-mod table;
-mod text;
-mod verify;
+//! The `secateur` binary; everything is in the library, which the Python package shares.
 
 use std::process::ExitCode;
 
-use arguments::{Arguments, Command};
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    failure::report(|| {
-        output::clean_up_on_interrupt()?;
-        match &arguments.command {
-            Command::Inspect(command) => inspect::run(command, arguments.talk())?,
-            Command::Predict(command) => predict::run(command, arguments.talk())?,
-            Command::Demo(command) => demo::run(command, arguments.talk())?,
-            Command::Verify(command) => return verify::run(command, arguments.talk()),
-        }
-        Ok(failure::Ending::Done)
-    })
+    ExitCode::from(secateur_cli::run(std::env::args_os()))
 }
