@@ -45,9 +45,12 @@ mod text;
 mod verify;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use secateur_formats::ModelFile;
+use secateur_model::Decision;
 
 /// Runs one command as its process would, messages and all; the exit code. The first argument is the name of
 /// the program. Ctrl-C ends the whole process.
@@ -70,4 +73,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Ok(failure::Ending::Done)
     })
+}
+
+/// What `inspect --json` and `inspect -v` print of a model, which may be in memory only; `place` is the path of
+/// its file and its size.
+pub fn describe(file: &ModelFile, place: Option<(&Path, u64)>) -> serde_json::Result<[String; 2]> {
+    inspect::describe(file, place.map(|(path, bytes)| (path.display().to_string(), bytes)))
+}
+
+/// The probabilities that a logistic model gives within `band` of its threshold.
+pub fn probabilities(file: &ModelFile, band: f64) -> Option<[f64; 2]> {
+    let Decision::Threshold { threshold, .. } = *file.ensemble().decision() else { return None };
+    Some(logistic::interval(logistic::scale(file)?, threshold, band))
 }

@@ -11,12 +11,12 @@ use serde::Serialize;
 
 use super::decision::DecisionFacts;
 use crate::logistic;
-use crate::model::Model;
 
 #[derive(Serialize)]
 pub(super) struct Facts {
-    pub(super) file: String,
-    pub(super) bytes: u64,
+    /// None for a model that is in no file, and so is its size.
+    pub(super) file: Option<String>,
+    pub(super) bytes: Option<u64>,
     pub(super) framework: &'static str,
     pub(super) dialect: String,
     pub(super) trees: usize,
@@ -96,15 +96,15 @@ pub(super) struct BandFacts {
 }
 
 impl Facts {
-    pub(super) fn gather(path: &str, model: &Model) -> Self {
-        let ensemble = model.file.ensemble();
+    pub(super) fn gather(file: &ModelFile, place: Option<(String, u64)>) -> Self {
+        let ensemble = file.ensemble();
         let trees = ensemble.trees();
         let splits = SplitFacts::of(ensemble);
         Self {
-            file: path.to_owned(),
-            bytes: model.bytes,
-            framework: framework(&model.file),
-            dialect: model.file.dialect(),
+            bytes: place.as_ref().map(|(_, bytes)| *bytes),
+            file: place.map(|(path, _)| path),
+            framework: framework(file),
+            dialect: file.dialect(),
             trees: trees.len(),
             leaves: trees.iter().map(Tree::leaf_count).sum(),
             depth: trees.iter().map(depth).max().unwrap_or(0),
@@ -114,10 +114,10 @@ impl Facts {
             classes: ClassFacts::of(ensemble),
             input: InputFacts::of(ensemble, &splits),
             scores: ScoreFacts::of(ensemble),
-            decision: DecisionFacts::of(ensemble, logistic::scale(&model.file)),
-            band: BandFacts::of(&model.file),
+            decision: DecisionFacts::of(ensemble, logistic::scale(file)),
+            band: BandFacts::of(file),
             log10_cells: Grid::new(&[ensemble]).ok().map(|grid| grid.log10_cells()),
-            notes: model.file.notes(),
+            notes: file.notes(),
         }
     }
 }

@@ -6,6 +6,7 @@ mod facts;
 mod report;
 
 use anyhow::{Context, Result};
+use secateur_formats::ModelFile;
 
 use crate::arguments::{Inspect, Talk};
 use crate::{model, output};
@@ -13,10 +14,17 @@ use facts::Facts;
 
 pub(crate) fn run(command: &Inspect, talk: Talk) -> Result<()> {
     let model = model::read(&command.model)?;
-    let facts = Facts::gather(&command.model.display().to_string(), &model);
+    let facts = Facts::gather(&model.file, Some((command.model.display().to_string(), model.bytes)));
     output::print(&if command.json {
         serde_json::to_string_pretty(&facts).context("cannot be written as JSON")? + "\n"
     } else {
         report::lay_out(&facts, talk == Talk::Verbose)
     })
+}
+
+/// What `inspect --json` and `inspect -v` print, of a model from anywhere; `place` is the path of its file and
+/// its size.
+pub(crate) fn describe(file: &ModelFile, place: Option<(String, u64)>) -> serde_json::Result<[String; 2]> {
+    let facts = Facts::gather(file, place);
+    Ok([serde_json::to_string_pretty(&facts)?, report::lay_out(&facts, true)])
 }

@@ -11,13 +11,15 @@ const SHOWN: usize = 20;
 const SHOWN_LABELS: usize = 6;
 
 pub(super) fn lay_out(facts: &Facts, all: bool) -> String {
-    let mut text = format!("{}\n", printable(&facts.file));
+    let mut text = format!("{}\n", printable(facts.file.as_deref().unwrap_or("a model in memory")));
     let mut line = |key: &str, value: &str| {
         text.push_str(&entry(key, &printable(value)));
         text.push('\n');
     };
     line("format", &facts.dialect);
-    line("size", &counted(facts.bytes, "byte", "bytes"));
+    if let Some(bytes) = facts.bytes {
+        line("size", &counted(bytes, "byte", "bytes"));
+    }
     line("trees", &grouped(facts.trees as u64));
     line("leaves", &grouped(facts.leaves as u64));
     line("depth", &grouped(facts.depth as u64));
