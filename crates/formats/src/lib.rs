@@ -121,6 +121,12 @@ impl ModelFile {
         bytes
     }
 
+    /// Are trees votes? Then an edit may change a tree's weight and structure, but all its leaves stay votes
+    /// of one weight, and an intercept is a vote, too.
+    pub fn votes_only(&self) -> bool {
+        matches!(self, Self::Sklearn(file) if file.votes_only())
+    }
+
     /// The same file with other trees and intercepts.
     pub fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         edit.check(self.ensemble())?;

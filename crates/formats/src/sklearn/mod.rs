@@ -50,6 +50,11 @@ impl File {
         Ok(Self { source: Source::Memory(parts), estimator, version, ensemble })
     }
 
+    /// Is it an AdaBoost classifier, whose trees vote?
+    pub(crate) fn votes_only(&self) -> bool {
+        matches!(self.estimator, Estimator::AdaBoost { .. })
+    }
+
     /// The parts of a classifier that came from memory: edited where it was edited.
     pub fn memory_parts(&self) -> Option<&Parts> {
         match &self.source {
