@@ -6,8 +6,11 @@
 
 mod column;
 mod config;
+mod fold;
 mod outcome;
+mod plan;
 mod point;
+mod reach;
 mod watch;
 
 pub use column::{Column, Intercept};

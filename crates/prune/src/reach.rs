@@ -1,0 +1,154 @@
+//! Which cells a path through a tree can still reach: splits as sets of cells, and regions that they cut.
+//!
+//! Two splits are the same cut when they send the same cells left, however their thresholds are written.
+//! Short axes keep sets of cells; on long ones only tests by order are understood (a range of cells and the
+//! missing one). A cut that is not understood is only equal to itself, and is taken to have both sides.
+
+use std::collections::HashMap;
+
+use secateur_model::{Axis, Ensemble, Grid, Split, Test};
+
+/// Axes of up to this many cells keep sets.
+const SHORT: usize = 512;
+
+/// The position of a cut in its [`Cuts`].
+pub(crate) type CutId = usize;
+
+/// The cells that go left.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Side {
+    /// A short axis: one bit for each cell.
+    Set(Vec<u64>),
+    /// A long axis: the first cells, and perhaps missing values.
+    Below { cells: u32, missing: bool },
+    /// Not understood; the number tells it from others.
+    Opaque(usize),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Cut {
+    axis: usize,
+    side: Side,
+}
+
+/// What is left of one axis on the way to a node.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Region {
+    Set(Vec<u64>),
+    Range { low: u32, high: u32, missing: bool },
+}
+
+/// All cuts of a model.
+pub(crate) struct Cuts<'a> {
+    model: &'a Ensemble,
+    grid: Grid,
+    by_split: HashMap<Vec<u64>, CutId>,
+    by_side: HashMap<Cut, CutId>,
+    cuts: Vec<Cut>,
+}
+
+impl<'a> Cuts<'a> {
+    pub(crate) fn new(model: &'a Ensemble) -> Self {
+        let grid = Grid::new(&[model]).expect("one model has the columns that it has");
+        Self { model, grid, by_split: HashMap::new(), by_side: HashMap::new(), cuts: Vec::new() }
+    }
+
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The cut that a split makes.
+    pub(crate) fn of(&mut self, split: Split<'_>) -> CutId {
+        let key = key(split);
+        if let Some(&known) = self.by_split.get(&key) {
+            return known;
+        }
+        let axis = self.grid.axis_of(split.feature).expect("every feature that a split uses has an axis");
+        let cut = Cut { axis, side: self.side(&self.grid.axes()[axis], split) };
+        let next = self.cuts.len();
+        let id = *self.by_side.entry(cut.clone()).or_insert(next);
+        if id == next {
+            self.cuts.push(cut);
+        }
+        self.by_split.insert(key, id);
+        id
+    }
+
+    fn side(&self, axis: &Axis, split: Split<'_>) -> Side {
+        if axis.len() <= SHORT {
+            let left = axis.left_cells(self.model, split, self.grid.domain());
+            let mut words = vec![0; axis.len().div_ceil(64)];
+            left.iter().for_each(|cell| words[cell.index() / 64] |= 1 << (cell.index() % 64));
+            return Side::Set(words);
+        }
+        match (split.test, axis.bounds()) {
+            (Test::Less { .. } | Test::LessOrEqual { .. }, Some(bounds)) => {
+                // The upper end decides for the whole cell; the last cell ends with the largest input.
+                let goes_left = |&end: &f64| {
+                    let read = self.model.domain().read(end);
+                    self.model.goes_left(split, read.expect("boundaries are inputs"))
+                };
+                let below = bounds.partition_point(goes_left);
+                let all = below == bounds.len() && goes_left(&self.grid.domain().max());
+                Side::Below { cells: (below + usize::from(all)) as u32, missing: split.missing_left }
+            }
+            _ => Side::Opaque(self.cuts.len()),
+        }
+    }
+
+    /// The axis that a cut is on.
+    pub(crate) fn axis(&self, cut: CutId) -> usize {
+        self.cuts[cut].axis
+    }
+
+    /// The whole space: a region for each axis.
+    pub(crate) fn everything(&self) -> Vec<Region> {
+        let whole = |axis: &Axis| {
+            if axis.len() <= SHORT {
+                let full = |word: usize| match axis.len() - word * 64 {
+                    64.. => u64::MAX,
+                    rest => (1 << rest) - 1,
+                };
+                return Region::Set((0..axis.len().div_ceil(64)).map(full).collect());
+            }
+            let missing = axis.missing_cell().is_some();
+            Region::Range { low: 0, high: (axis.len() - usize::from(missing)) as u32, missing }
+        };
+        self.grid.axes().iter().map(whole).collect()
+    }
+
+    /// What a cut leaves of a region on its left and on its right; `None` for nothing.
+    pub(crate) fn divide(&self, region: &Region, cut: CutId) -> [Option<Region>; 2] {
+        match (&self.cuts[cut].side, region) {
+            (Side::Set(left), Region::Set(words)) => [false, true].map(|right| {
+                let mask = |&word: &u64| if right { !word } else { word };
+                let part: Vec<u64> =
+                    words.iter().zip(left).map(|(word, left)| word & mask(left)).collect();
+                part.iter().any(|&word| word != 0).then_some(Region::Set(part))
+            }),
+            (&Side::Below { cells, missing: with }, &Region::Range { low, high, missing }) => {
+                let part = |low: u32, high: u32, missing: bool| {
+                    (low < high || missing).then_some(Region::Range { low, high: high.max(low), missing })
+                };
+                [part(low, high.min(cells), missing && with), part(low.max(cells), high, missing && !with)]
+            }
+            _ => [Some(region.clone()), Some(region.clone())],
+        }
+    }
+}
+
+/// A split as a key.
+fn key(split: Split<'_>) -> Vec<u64> {
+    let head = |kind: u64, flag: bool| {
+        u64::from(split.feature.0) << 8 | kind << 2 | u64::from(flag) << 1 | u64::from(split.missing_left)
+    };
+    match split.test {
+        Test::Less { threshold } => vec![head(0, false), threshold.to_bits()],
+        Test::LessOrEqual { threshold } => vec![head(1, false), threshold.to_bits()],
+        Test::LessOrEqualButZero { threshold, zero_left } => vec![head(2, zero_left), threshold.to_bits()],
+        Test::Equal { value } => vec![head(3, false), value.to_bits()],
+        Test::Member { set, members_left } => {
+            std::iter::once(head(4, members_left)).chain(set.iter().map(|&code| code.into())).collect()
+        }
+    }
+}
