@@ -25,7 +25,7 @@ use secateur_model::{
 use thiserror::Error;
 
 use crate::atlas::Atlas;
-use crate::solve::{Answer, Options, proved_at_once, solve};
+use crate::solve::{Answer, Options, gather, proved_at_once, solve};
 use crate::stop::StopReason;
 use crate::system::{Row, System};
 
@@ -189,6 +189,43 @@ impl<'a> Comparison<'a> {
 
     /// Proves or refutes the claim.
     pub fn run(&self, options: &Options) -> Compared {
+        self.run_until_refuted(options).0
+    }
+
+    /// As [`run`](Self::run); where the claim is refuted, with more inputs that refute it: as many as are
+    /// wanted for each pair of classes, as far as local search finds them. The first is the verdict's.
+    pub fn run_for_many(&self, options: &Options) -> (Compared, Vec<Vec<f64>>) {
+        let one = Options { wanted: 1, ..options.clone() };
+        let (compared, pair) = self.run_until_refuted(&one);
+        let Verdict::Different(example) = &compared.verdict else { return (compared, Vec::new()) };
+        let mut rows = vec![example.row.clone()];
+        let judge = Judge::new(self);
+        let count = self.classes.len() as u32;
+        let mut many = options.clone();
+        many.starts.extend(self.atlas.cells_of(&example.row));
+        for winner in (0..count).map(ClassId) {
+            for other in (0..count).map(ClassId).filter(|&other| other != winner) {
+                // Pairs before the one that is refuted are proved.
+                if (winner, other) < pair || options.budget.cancel.is_cancelled() {
+                    continue;
+                }
+                let accept = |cells: &[CellId]| judge.differs(cells, &Mutex::new(None));
+                let found = gather(&self.system(winner, other), &many, &accept);
+                rows.extend(found.iter().map(|cells| self.atlas.grid().witness(cells)));
+            }
+        }
+        let mut seen = Vec::new();
+        rows.retain(|row| {
+            let bits: Vec<u64> = row.iter().map(|value| value.to_bits()).collect();
+            let new = !seen.contains(&bits);
+            seen.push(bits);
+            new
+        });
+        (compared, rows)
+    }
+
+    /// Asks pair by pair, up to the first that is refuted; that pair comes with the verdict.
+    fn run_until_refuted(&self, options: &Options) -> (Compared, (ClassId, ClassId)) {
         let count = self.classes.len() as u32;
         let (mut nodes, mut pair) = (0, 0);
         let open = Mutex::new(None);
@@ -215,7 +252,7 @@ impl<'a> Comparison<'a> {
                         let row = self.atlas.grid().witness(&found[0]);
                         let counterexample = judge.counterexample(row, winner);
                         let verdict = Verdict::Different(Box::new(counterexample));
-                        return Compared { verdict, nodes };
+                        return (Compared { verdict, nodes }, (winner, other));
                     }
                     Answer::Undecided(reason) => stopped = stopped.or(Some(reason)),
                 }
@@ -230,7 +267,7 @@ impl<'a> Comparison<'a> {
             (None, Some(row)) => Verdict::Undecided(Undecided::OrderOfAddition(row)),
             (None, None) => Verdict::Identical,
         };
-        Compared { verdict, nodes }
+        (Compared { verdict, nodes }, (ClassId(0), ClassId(0)))
     }
 
     /// Does this row refute the claim? `None` where it does not, or is outside the domain.

@@ -148,6 +148,26 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     Solved { nodes: nodes + solved.nodes, ..solved }
 }
 
+/// Cells that satisfy all rows and that `accept` accepts, as far as local search from the starts and from
+/// random cells finds any: at most as many as are wanted. None found says nothing.
+pub(crate) fn gather(
+    system: &System<'_>,
+    options: &Options,
+    accept: &(dyn Fn(&[CellId]) -> bool + Sync),
+) -> Vec<Vec<CellId>> {
+    let rows = system.row_count();
+    let question = Question { system, options, accept };
+    let lenses: Vec<Lens> = (0..rows).map(|row| Lens::new(system, &unit(rows, row))).collect();
+    let mut found = Vec::new();
+    if options.starts.iter().any(|start| question.keep(start, &mut found)) {
+        return found;
+    }
+    let mut rng = fastrand::Rng::with_seed(options.seed);
+    let mut visit = |cells: &[CellId]| question.keep(cells, &mut found);
+    climb::climb(&lenses, &system.atlas().axis_sizes(), &options.starts, &mut rng, &mut visit);
+    found
+}
+
 /// The multipliers of a single row.
 fn unit(rows: usize, row: usize) -> Vec<u64> {
     (0..rows).map(|other| u64::from(other == row)).collect()

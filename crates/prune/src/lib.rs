@@ -6,16 +6,22 @@
 
 mod column;
 mod config;
+mod eliminate;
+mod engine;
 mod fold;
+mod master;
 mod outcome;
 mod plan;
 mod point;
 mod reach;
+mod reweight;
+mod run;
 mod watch;
 
 pub use column::{Column, Intercept};
 pub use config::{Config, Effort, Moves, Objective, Unit};
-pub use outcome::{Outcome, PruneError, Pruned, Size};
+pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
+pub use plan::Editable;
 pub use point::{Demand, Points, certain_winner, column_lead, intercept_of};
 pub use watch::{Pass, Status, Watch};
 
@@ -26,6 +32,15 @@ use secateur_formats::ModelFile;
 /// `data` holds start points, one row of the model's features after the other; it may be empty. The answer
 /// holds for every input whatever the points are.
 pub fn prune(file: &ModelFile, data: &[f64], config: &Config, watch: &Watch) -> Result<Pruned, PruneError> {
-    let _ = (file, data, config, watch);
-    todo!("the passes are put together here")
+    prune_model(file, data, config, watch)
+}
+
+/// As [`prune`], for whatever can be edited.
+pub fn prune_model<M: Editable>(
+    model: &M,
+    data: &[f64],
+    config: &Config,
+    watch: &Watch,
+) -> Result<Pruned<M>, PruneError> {
+    run::run(model, data, config, watch)
 }

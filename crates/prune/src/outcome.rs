@@ -1,6 +1,7 @@
 //! What a run ends with.
 
 use secateur_formats::{EditError, ModelFile};
+use secateur_model::TreeId;
 use secateur_oracle::CompareError;
 use thiserror::Error;
 
@@ -30,27 +31,67 @@ pub enum PruneError {
 /// Sizes of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Trees.
+    /// Trees. Those of a single leaf of zero, which some formats need to fill a round, do not count.
     pub trees: usize,
-    /// Leaves that some input can reach.
+    /// Leaves of these trees.
     pub leaves: usize,
 }
 
+/// What became of one tree of the original.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fate {
+    /// As it was.
+    Kept,
+    /// Every leaf times this.
+    Scaled(f64),
+    /// Written anew: simplified, or with other trees or a constant in its leaves, all times this.
+    Rewritten(f64),
+    /// Added into the leaves of another tree, times this.
+    Merged {
+        /// The tree that holds it now.
+        into: TreeId,
+        /// The weight of that tree.
+        weight: f64,
+    },
+    /// A constant, now in the intercept or in the leaves of another tree.
+    Constant,
+    /// Gone.
+    Dropped,
+}
+
 /// A pruned model, with what is proved of it.
-#[derive(Debug)]
-pub struct Pruned {
+#[derive(Clone, Debug)]
+pub struct Pruned<M = ModelFile> {
     /// The model file; the original's own bytes where nothing changed.
-    pub file: ModelFile,
+    pub file: M,
     /// What is known.
     pub outcome: Outcome,
     /// Before and after.
     pub size: [Size; 2],
     /// No fewer trees can do, within the moves.
     pub lower_bound: usize,
+    /// No tree can go on its own: with each of them left out, no weights of the others decide the same (by
+    /// the solver's word).
+    pub irreducible: bool,
     /// The band of the claim, as a score.
     pub band: f64,
     /// How often the oracle was asked.
     pub oracle_calls: u64,
     /// How many inputs were looked at by the solver.
     pub points: usize,
+    /// Where the time went.
+    pub seconds: Seconds,
+    /// What became of each tree of the original.
+    pub fates: Vec<Fate>,
+}
+
+/// Time spent, by what it was spent on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seconds {
+    /// Folding.
+    pub fold: f64,
+    /// The linear programs.
+    pub lp: f64,
+    /// The oracle, final proof included.
+    pub oracle: f64,
 }

@@ -22,6 +22,8 @@ pub trait Editable: Clone {
     fn edit(&self, edit: &Edit) -> Result<Self, EditError>;
     /// Are trees votes? See [`ModelFile::votes_only`].
     fn votes_only(&self) -> bool;
+    /// The size of its file, where it has one.
+    fn bytes(&self) -> Option<u64>;
 }
 
 impl Editable for ModelFile {
@@ -35,6 +37,25 @@ impl Editable for ModelFile {
 
     fn votes_only(&self) -> bool {
         self.votes_only()
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        let mut counter = Counter(0);
+        self.write(&mut counter).ok().map(|()| counter.0)
+    }
+}
+
+/// Counts what is written.
+struct Counter(u64);
+
+impl std::io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -67,6 +88,19 @@ enum Place {
     Intercepts,
 }
 
+/// A plan's file, as it reads back, and the edit that made it.
+#[derive(Clone, Debug)]
+pub(crate) struct Written<M> {
+    pub(crate) file: M,
+    pub(crate) edit: Edit,
+}
+
+impl<M: Editable> Written<M> {
+    fn trees(&self) -> usize {
+        self.file.ensemble().trees().len()
+    }
+}
+
 /// How often a plan is written anew: for another divisor, or around trees that cannot be changed.
 const TRIES: usize = 6;
 
@@ -80,7 +114,7 @@ pub(crate) struct Writer<'a, M> {
 
 impl<M: Editable> Writer<'_, M> {
     /// The plan's model, as it reads back.
-    pub(crate) fn write(&self, plan: &Plan) -> Result<M, EditError> {
+    pub(crate) fn write(&self, plan: &Plan) -> Result<Written<M>, EditError> {
         let kept = plan.weights.iter().zip(self.columns).filter(|(weight, _)| **weight > 0.0);
         let kept: usize = kept.map(|(_, column)| column.terms.len()).sum();
         let places: &[Place] = match (&plan.constants, self.file.votes_only()) {
@@ -88,43 +122,48 @@ impl<M: Editable> Writer<'_, M> {
             (Constants::Own(_), true) | (Constants::Zero, _) => &[Place::Intercepts],
             (Constants::File, _) => &[Place::Leaves],
         };
-        let mut best: Result<M, EditError> = Err(EditError::NoTrees { model: "candidate" });
+        let mut best: Result<Written<M>, EditError> = Err(EditError::NoTrees { model: "candidate" });
         for &place in places {
             let written = self.write_at(plan, place);
             let better = match (&best, &written) {
                 (Err(_), _) => true,
-                (Ok(best), Ok(new)) => new.ensemble().trees().len() < best.ensemble().trees().len(),
+                (Ok(best), Ok(new)) => new.trees() < best.trees(),
                 (Ok(_), Err(_)) => false,
             };
             if better {
                 best = written;
             }
-            if best.as_ref().is_ok_and(|model| model.ensemble().trees().len() <= kept) {
+            if best.as_ref().is_ok_and(|model| model.trees() <= kept) {
                 break;
             }
         }
         best
     }
 
-    fn write_at(&self, plan: &Plan, place: Place) -> Result<M, EditError> {
+    fn write_at(&self, plan: &Plan, place: Place) -> Result<Written<M>, EditError> {
         let divisor = |model: &Ensemble| model.accumulation().average.map_or(1.0, |average| average.divisor);
         let mut assumed = divisor(self.file.ensemble());
         // A threshold counts times the divisor, which may depend on the trees that are written.
         let mut refused = BTreeSet::new();
-        for _ in 0..TRIES {
-            let model = match self.file.edit(&self.edit(plan, place, assumed, &refused)) {
-                Ok(model) => model,
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let edit = self.edit(plan, place, assumed, &refused);
+            match self.file.edit(&edit) {
+                Ok(file) => {
+                    let actual = divisor(file.ensemble());
+                    if actual == assumed || self.threshold().is_none() || tries >= TRIES {
+                        return Ok(Written { file, edit });
+                    }
+                    assumed = actual;
+                }
                 // A tree that cannot be written anew may still stay as it is.
-                Err(error) if refused_tree(&error).is_some_and(|tree| refused.insert(tree)) => continue,
-                Err(error) => return Err(error),
-            };
-            let actual = divisor(model.ensemble());
-            if actual == assumed || self.threshold().is_none() {
-                return Ok(model);
+                Err(error) => match refused_tree(&error) {
+                    Some(tree) if tries < TRIES && refused.insert(tree) => {}
+                    _ => return Err(error),
+                },
             }
-            assumed = actual;
         }
-        self.file.edit(&self.edit(plan, place, assumed, &refused))
     }
 
     /// The threshold that decides, and its group.

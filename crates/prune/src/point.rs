@@ -4,7 +4,7 @@
 //! class c then gives one demand: the candidate's lead of y over c is positive. All numbers here are f64
 //! for the solver's use; what is claimed is computed again, exactly.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use secateur_model::{ClassId, Ensemble, Exact, LeafId, Output, TreeId};
 use secateur_oracle::Lead;
@@ -38,14 +38,15 @@ pub struct Points<'a> {
     band: Option<f64>,
     columns: Vec<Column>,
     rows: Vec<Vec<f64>>,
-    seen: HashSet<Vec<LeafId>>,
+    /// The position of the point that reaches these leaves.
+    seen: HashMap<Vec<LeafId>, usize>,
     demands: Vec<Demand>,
 }
 
 impl<'a> Points<'a> {
     /// No points yet.
     pub fn new(model: &'a Ensemble, band: Option<f64>, columns: Vec<Column>) -> Self {
-        Self { model, band, columns, rows: Vec::new(), seen: HashSet::new(), demands: Vec::new() }
+        Self { model, band, columns, rows: Vec::new(), seen: HashMap::new(), demands: Vec::new() }
     }
 
     /// The columns that the demands speak of.
@@ -65,10 +66,8 @@ impl<'a> Points<'a> {
 
     /// Adds an input if it counts and reaches other leaves than all before; how many demands that gives.
     pub fn add(&mut self, row: &[f64]) -> usize {
-        let read: Option<Vec<f64>> = row.iter().map(|&value| self.model.domain().read(value)).collect();
-        let Some(read) = read else { return 0 };
-        let leaves: Vec<LeafId> = self.model.leaves(&read).collect();
-        if self.seen.contains(&leaves) {
+        let Some(leaves) = self.leaves(row) else { return 0 };
+        if self.seen.contains_key(&leaves) {
             return 0;
         }
         let sums = self.model.exact_sums(leaves.iter().copied());
@@ -92,8 +91,19 @@ impl<'a> Points<'a> {
             });
         }
         self.rows.push(row.to_vec());
-        self.seen.insert(leaves);
+        self.seen.insert(leaves, point);
         self.demands.len() - before
+    }
+
+    /// The position of the point that reaches the same leaves as an input.
+    pub fn position(&self, row: &[f64]) -> Option<usize> {
+        self.seen.get(&self.leaves(row)?).copied()
+    }
+
+    /// `None` where the input is outside the domain.
+    fn leaves(&self, row: &[f64]) -> Option<Vec<LeafId>> {
+        let read: Option<Vec<f64>> = row.iter().map(|&value| self.model.domain().read(value)).collect();
+        Some(self.model.leaves(&read?).collect())
     }
 }
 

@@ -1,0 +1,402 @@
+//! The loop of solver and oracle: weights from the points, a file from the weights, a proof or new points
+//! from the file.
+//!
+//! What leaves the loop as proved is a file as it reads back, judged by the oracle against the original.
+//! Everything else (solver, points, weights) only chooses which files are worth asking about, so nothing
+//! there can make a wrong answer.
+
+use std::time::Instant;
+
+use secateur_formats::{Edit, EditError};
+use secateur_lp::BackEnd;
+use secateur_model::{Ensemble, Exact, Grid, Node, NodeId};
+use secateur_oracle::{Band, Budget, Comparison, Options, StopReason, Undecided, Verdict};
+
+use crate::column::{Column, Intercept};
+use crate::config::{Config, Moves, Objective};
+use crate::fold::Folded;
+use crate::master::{Master, Rows, Solved, Weights, limits};
+use crate::outcome::{PruneError, Seconds, Size};
+use crate::plan::{Constants, Editable, Plan, Writer, Written, exact};
+use crate::point::Points;
+use crate::watch::{Pass, Watch};
+
+/// Boxes that one question may cost; a harder one stays open.
+const MOST_NODES: u64 = 400_000;
+/// Bytes that one question may take.
+const MOST_MEMORY: u64 = 1 << 30;
+/// Counterexamples that are taken from one refusal, for each pair of classes.
+const WANTED: usize = 24;
+/// Points that the oracle starts its local search from.
+const STARTS: usize = 24;
+/// Weights below this share of the largest are zero.
+const TINY: f64 = 1e-9;
+/// Turns of solver and oracle for one support.
+const MOST_TURNS: usize = 200;
+
+/// A model that is proved.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate<M> {
+    pub(crate) file: M,
+    /// How it was made, and with which weights; `None` for the original as it is.
+    pub(crate) made: Option<(Edit, Plan)>,
+    pub(crate) size: Size,
+    pub(crate) bytes: u64,
+}
+
+/// What became of a support.
+#[derive(Clone, Debug)]
+pub(crate) enum Settled {
+    /// A model with these weights is proved (it is the best one if it is the smallest so far).
+    Proved(Weights),
+    /// No weights meet all demands, by a float's word.
+    Infeasible,
+    /// Neither.
+    Open(Why),
+}
+
+/// Why a support is not settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The budget of the run is spent.
+    Budget,
+    /// The proof is too hard, or solver and file disagree in the last bits.
+    Hard,
+}
+
+/// All that a run knows.
+pub(crate) struct Engine<'a, M> {
+    pub(crate) file: &'a M,
+    pub(crate) model: &'a Ensemble,
+    pub(crate) folded: &'a Folded,
+    pub(crate) points: Points<'a>,
+    pub(crate) grid: Grid,
+    pub(crate) config: &'a Config,
+    pub(crate) watch: &'a Watch,
+    pub(crate) intercept: Intercept,
+    pub(crate) best: Candidate<M>,
+    /// The weights of the best model that was found by weighing columns.
+    pub(crate) best_weights: Option<Weights>,
+    pub(crate) seconds: Seconds,
+    pub(crate) oracle_calls: u64,
+    /// The band of the claim, as a score; zero for exact arithmetic.
+    pub(crate) band: f64,
+    /// Bounds of demands are at least this.
+    floor: f64,
+    recent: Vec<Vec<f64>>,
+}
+
+enum Judged {
+    Proved,
+    /// With the inputs that refute it.
+    Refuted(Vec<Vec<f64>>),
+    Refused(EditError),
+    Stopped(StopReason),
+}
+
+impl<'a, M: Editable> Engine<'a, M> {
+    /// A run without points, whose best model is the original.
+    pub(crate) fn new(
+        file: &'a M,
+        folded: &'a Folded,
+        columns: Vec<Column>,
+        intercept: Intercept,
+        config: &'a Config,
+        watch: &'a Watch,
+    ) -> Result<Self, PruneError> {
+        let model = file.ensemble();
+        // The band of the claim is that of every comparison with the original.
+        let comparison = Comparison::new(model, model, config.band)?;
+        let band = (config.band != Band::Exact).then(|| comparison.band());
+        let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+        let grid = Grid::new(&[model]).expect("one model has the columns that it has");
+        let best = Candidate {
+            file: file.clone(),
+            made: None,
+            size: size_of(model),
+            bytes: file.bytes().unwrap_or(0),
+        };
+        Ok(Self {
+            file,
+            model,
+            folded,
+            points: Points::new(model, band, columns),
+            grid,
+            config,
+            watch,
+            intercept,
+            best,
+            best_weights: None,
+            seconds: Seconds::default(),
+            oracle_calls: 0,
+            band: band.unwrap_or(0.0),
+            floor: 2.0 * band.unwrap_or(0.0) * divisor,
+            recent: Vec::new(),
+        })
+    }
+
+    /// Is the budget of the run spent?
+    pub(crate) fn spent(&self) -> bool {
+        spent(self.config)
+    }
+
+    /// What a column costs.
+    pub(crate) fn costs(&self) -> Vec<f64> {
+        self.points.columns().iter().map(|column| column.cost).collect()
+    }
+
+    /// A linear program over the columns.
+    pub(crate) fn master(&self, costs: &[f64], rows: Rows) -> Master {
+        // A vote for nothing but a constant is a tree of one leaf.
+        let intercept_cost = self.file.votes_only().then_some(1.0);
+        let groups = self.model.group_count();
+        Master::new(BackEnd::default(), costs, self.intercept, groups, intercept_cost, rows, self.floor)
+    }
+
+    /// Solver and oracle take turns until the program's columns are settled.
+    pub(crate) fn settle(&mut self, master: &mut Master) -> Settled {
+        for _ in 0..MOST_TURNS {
+            if self.spent() {
+                return Settled::Open(Why::Budget);
+            }
+            let started = Instant::now();
+            let config = self.config;
+            let stop = || spent(config);
+            let solved = master.solve(self.points.demands(), &limits(config.deadline, &stop));
+            self.seconds.lp += started.elapsed().as_secs_f64();
+            let weights = match solved {
+                Solved::Weights(weights) => weights,
+                Solved::Infeasible => return Settled::Infeasible,
+                Solved::Open if self.spent() => return Settled::Open(Why::Budget),
+                Solved::Open => return Settled::Open(Why::Hard),
+            };
+            let (plan, weights) = self.plan(weights);
+            match self.judge(&plan, &weights, MOST_NODES) {
+                Judged::Proved => return Settled::Proved(weights),
+                Judged::Refuted(rows) => {
+                    let fresh: usize = rows.iter().map(|row| self.points.add(row)).sum();
+                    self.recent.extend(rows.iter().take(4).cloned());
+                    let excess = self.recent.len().saturating_sub(STARTS);
+                    self.recent.drain(..excess);
+                    // A known point: the file did not keep what the weights promised.
+                    if fresh == 0 && !self.raise(master, &rows, &weights) {
+                        return Settled::Open(Why::Hard);
+                    }
+                }
+                Judged::Refused(_) => return Settled::Open(Why::Hard),
+                Judged::Stopped(StopReason::Time | StopReason::Cancelled) => {
+                    return Settled::Open(Why::Budget);
+                }
+                Judged::Stopped(_) => return Settled::Open(Why::Hard),
+            }
+        }
+        Settled::Open(Why::Hard)
+    }
+
+    fn raise(&self, master: &mut Master, rows: &[Vec<f64>], weights: &Weights) -> bool {
+        let mut any = false;
+        for point in rows.iter().filter_map(|row| self.points.position(row)) {
+            let demands = self.points.demands().iter().enumerate();
+            let of_point = demands.filter(|(_, demand)| demand.point == point);
+            // The demand that is nearest to failing.
+            let nearest = of_point.min_by(|(_, a), (_, b)| weights.lead(a).total_cmp(&weights.lead(b)));
+            if let Some((demand, _)) = nearest {
+                any |= master.raise(demand);
+            }
+        }
+        any
+    }
+
+    /// Weights as a plan, on the original's scale, and those weights.
+    pub(crate) fn plan(&self, mut weights: Weights) -> (Plan, Weights) {
+        let largest = weights.columns.iter().copied().fold(0.0, f64::max);
+        for weight in &mut weights.columns {
+            if *weight < TINY * largest {
+                *weight = 0.0;
+            }
+        }
+        let mut scale = match weights.scale {
+            // The file's own intercept stays as it is.
+            Some(own) if own > TINY * largest => 1.0 / own,
+            _ => {
+                let demands = self.points.demands().iter();
+                let mut ratios: Vec<f64> = demands
+                    .filter(|demand| demand.lead > 0.0)
+                    .map(|demand| weights.lead(demand) / demand.lead)
+                    .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+                    .collect();
+                ratios.sort_by(f64::total_cmp);
+                ratios.get(ratios.len() / 2).map_or(1.0, |median| 1.0 / median)
+            }
+        };
+        if !(scale.is_finite() && scale > 0.0) {
+            scale = 1.0;
+        }
+        let own = weights.scale.is_some_and(|own| own > TINY * largest);
+        let scaled = |weight: &f64| {
+            let weight = weight * scale;
+            // A last bit from the solver is no reason to write a tree anew.
+            if (weight - 1.0).abs() < TINY { 1.0 } else { weight }
+        };
+        weights.columns = weights.columns.iter().map(scaled).collect();
+        weights.groups.iter_mut().for_each(|weight| *weight *= scale);
+        weights.scale = weights.scale.map(|_| if own { 1.0 } else { 0.0 });
+        let constants = match self.intercept {
+            Intercept::Free => Constants::Own(weights.groups.iter().map(|&value| exact(value)).collect()),
+            Intercept::Scaled if !own => Constants::Zero,
+            _ => Constants::File,
+        };
+        (Plan { weights: weights.columns.clone(), constants }, weights)
+    }
+
+    /// The plan that gives the folded model: every score as it is.
+    pub(crate) fn folded_plan(&self) -> Plan {
+        let weights = vec![1.0; self.points.columns().len()];
+        let constants = match self.config.moves {
+            Moves::Weights => Constants::File,
+            Moves::Leaves if self.file.votes_only() => Constants::File,
+            Moves::Leaves => Constants::Own(self.original_constants()),
+        };
+        Plan { weights, constants }
+    }
+
+    /// The constant of each group's sum in the original, without its threshold.
+    fn original_constants(&self) -> Vec<Exact> {
+        let own = self.model.intercepts().iter().map(|&value| exact(value));
+        let mut constants: Vec<Exact> =
+            own.zip(&self.folded.constants).map(|(own, constant)| &own + constant).collect();
+        if let secateur_model::Decision::Threshold { group, threshold, .. } = *self.model.decision() {
+            let divisor = self.model.accumulation().average.map_or(1.0, |average| average.divisor);
+            constants[group.index()] += &(-(&exact(threshold) * &exact(divisor)));
+        }
+        constants
+    }
+
+    /// Writes a plan and has it judged; a proved one that is the smallest so far is kept.
+    fn judge(&mut self, plan: &Plan, weights: &Weights, nodes: u64) -> Judged {
+        let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
+        let written = match writer.write(plan) {
+            Ok(written) => written,
+            Err(error) => return Judged::Refused(error),
+        };
+        let starts = self.nearest_points(weights);
+        let judged = self.ask(&written.file, starts, nodes);
+        if matches!(judged, Judged::Proved) {
+            self.keep(written, plan, Some(weights));
+        }
+        judged
+    }
+
+    /// Has the folded model proved and keeps it.
+    pub(crate) fn judge_folded(&mut self) -> Result<(), EditError> {
+        let plan = self.folded_plan();
+        let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
+        let written = writer.write(&plan)?;
+        if matches!(self.ask(&written.file, Vec::new(), MOST_NODES), Judged::Proved) {
+            self.keep(written, &plan, None);
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, file: &M, starts: Vec<Vec<f64>>, nodes: u64) -> Judged {
+        let started = Instant::now();
+        self.oracle_calls += 1;
+        let candidate = size_of(file.ensemble()).trees;
+        let (calls, points) = (self.oracle_calls, self.points.rows().len());
+        self.watch.update(|status| {
+            status.round = calls;
+            status.points = points;
+            status.candidate = Some(candidate);
+        });
+        let judged = self.compare(file, &starts, nodes);
+        self.seconds.oracle += started.elapsed().as_secs_f64();
+        judged
+    }
+
+    fn compare(&self, file: &M, starts: &[Vec<f64>], nodes: u64) -> Judged {
+        let comparison = match Comparison::new(self.model, file.ensemble(), self.config.band) {
+            Ok(comparison) => comparison,
+            // Sums that may overflow: no model to keep.
+            Err(_) => return Judged::Stopped(StopReason::Nodes),
+        };
+        let options = Options {
+            budget: Budget {
+                deadline: self.config.deadline,
+                nodes: Some(nodes),
+                memory: Some(MOST_MEMORY),
+                cancel: self.config.cancel.clone(),
+            },
+            threads: self.config.threads,
+            wanted: WANTED,
+            seed: self.config.seed.wrapping_add(self.oracle_calls),
+            starts: starts.iter().filter_map(|row| comparison.atlas().cells_of(row)).collect(),
+            progress: self.watch.search.clone(),
+            ..Options::unlimited()
+        };
+        let (compared, rows) = comparison.run_for_many(&options);
+        match compared.verdict {
+            Verdict::Identical => Judged::Proved,
+            Verdict::Different(_) => Judged::Refuted(rows),
+            Verdict::Undecided(Undecided::OrderOfAddition(row)) => Judged::Refuted(vec![row]),
+            Verdict::Undecided(Undecided::Stopped(reason)) => Judged::Stopped(reason),
+        }
+    }
+
+    /// Points where the weights' lead is smallest, and those of the last refusals.
+    fn nearest_points(&self, weights: &Weights) -> Vec<Vec<f64>> {
+        let demands = self.points.demands().iter();
+        let mut near: Vec<(f64, usize)> =
+            demands.map(|demand| (weights.lead(demand), demand.point)).collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        near.dedup_by_key(|(_, point)| *point);
+        let near = near.iter().take(STARTS).map(|&(_, point)| self.points.rows()[point].clone());
+        self.recent.iter().cloned().chain(near).collect()
+    }
+
+    /// Keeps a proved model if it is smaller than the best.
+    pub(crate) fn keep(&mut self, written: Written<M>, plan: &Plan, weights: Option<&Weights>) {
+        let Written { file, edit } = written;
+        let size = size_of(file.ensemble());
+        let bytes = file.bytes().unwrap_or(0);
+        let candidate = Candidate { file, made: Some((edit, plan.clone())), size, bytes };
+        if self.rank(&candidate) < self.rank(&self.best) {
+            self.best = candidate;
+            self.watch.update(|status| status.best = Some(size.trees));
+        }
+        if let Some(weights) = weights {
+            let support = |weights: &Weights| weights.columns.iter().filter(|weight| **weight > 0.0).count();
+            if self.best_weights.as_ref().is_none_or(|best| support(weights) <= support(best)) {
+                self.best_weights = Some(weights.clone());
+            }
+        }
+    }
+
+    /// What is compared first, second and third between two models.
+    fn rank(&self, candidate: &Candidate<M>) -> (u64, u64, u64) {
+        let (trees, leaves) = (candidate.size.trees as u64, candidate.size.leaves as u64);
+        match self.config.objective {
+            Objective::Trees => (trees, leaves, candidate.bytes),
+            Objective::Leaves => (leaves, trees, candidate.bytes),
+            Objective::Bytes => (candidate.bytes, trees, leaves),
+        }
+    }
+
+    /// Says which pass has begun.
+    pub(crate) fn begin(&self, pass: Pass) {
+        self.watch.update(|status| status.pass = pass);
+    }
+}
+
+/// Is the budget spent?
+pub(crate) fn spent(config: &Config) -> bool {
+    config.cancel.is_cancelled() || config.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// The size of a model. Trees that add nothing, which some formats need to fill a round, do not count.
+pub(crate) fn size_of(model: &Ensemble) -> Size {
+    let stands_in = |tree: &secateur_model::Tree| {
+        matches!(tree.node(NodeId(0)), Node::Leaf(_)) && tree.leaf_values().iter().all(|&value| value == 0.0)
+    };
+    let trees = || model.trees().iter().filter(|tree| !stands_in(tree));
+    Size { trees: trees().count(), leaves: trees().map(|tree| tree.leaf_count()).sum() }
+}

@@ -1,0 +1,63 @@
+//! Reweight: one linear program for all weights (the paper's l1), then a few rounds with other costs.
+//!
+//! First with bounds of the original's own leads, which always has an answer; then, where the space is small
+//! enough for proofs to be cheap, with bounds of one, which leave more columns out. Then costs are divided by
+//! the weights found, so that what is small becomes dear and leaves; a few rounds of that. Each round ends
+//! with a proved model or not at all.
+
+use crate::engine::{Engine, Settled};
+use crate::master::{Rows, Weights};
+use crate::plan::Editable;
+use crate::watch::Pass;
+
+/// Up to this decimal logarithm of the number of cells bounds of one are tried.
+const FEW_CELLS: f64 = 7.0;
+/// Rounds with new costs.
+const ROUNDS: usize = 4;
+
+/// Finds weights with few columns; the best model is kept in the engine.
+pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
+    engine.begin(Pass::Reweight);
+    let costs = engine.costs();
+    let mut last = None;
+    let few = engine.grid.log10_cells() <= FEW_CELLS;
+    let scalings: &[Rows] = if few { &[Rows::Lead, Rows::One] } else { &[Rows::Lead] };
+    for &rows in scalings {
+        let mut master = engine.master(&costs, rows);
+        if let Settled::Proved(weights) = engine.settle(&mut master) {
+            last = Some((rows, weights));
+        }
+        if engine.spent() {
+            return;
+        }
+    }
+    let Some((rows, mut weights)) = last else { return };
+    let mut master = engine.master(&costs, rows);
+    for _ in 0..ROUNDS {
+        let before = support(&weights);
+        if before <= 1 {
+            return;
+        }
+        master.set_costs(&divided(&costs, &weights));
+        match engine.settle(&mut master) {
+            Settled::Proved(next) => weights = next,
+            _ => return,
+        }
+        if support(&weights) >= before || engine.spent() {
+            return;
+        }
+    }
+}
+
+/// Costs divided by weights: what is small is dear.
+pub(crate) fn divided(costs: &[f64], weights: &Weights) -> Vec<f64> {
+    let mut positive: Vec<f64> = weights.columns.iter().copied().filter(|&weight| weight > 0.0).collect();
+    positive.sort_by(f64::total_cmp);
+    let middle = positive.get(positive.len() / 2).copied().unwrap_or(1.0);
+    let least = 0.1 * middle;
+    costs.iter().zip(&weights.columns).map(|(cost, weight)| cost * middle / (weight + least)).collect()
+}
+
+fn support(weights: &Weights) -> usize {
+    weights.columns.iter().filter(|&&weight| weight > 0.0).count()
+}

@@ -1,0 +1,227 @@
+//! One run, start to end: the passes in their order, each within the budget.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use secateur_formats::{EditError, TreeEdit};
+use secateur_model::{CellId, Ensemble, Grid, Output, TreeId};
+
+use crate::column::{Column, Intercept};
+use crate::config::{Config, Effort, Moves, Objective, Unit};
+use crate::engine::{Engine, size_of};
+use crate::eliminate::eliminate;
+use crate::fold::{Folded, Limits, fold, unfolded};
+use crate::outcome::{Fate, Outcome, PruneError, Pruned};
+use crate::plan::{Editable, refused_tree};
+use crate::reweight::reweight;
+use crate::watch::{Pass, Watch};
+
+/// Spaces of up to this many cells are looked at cell by cell.
+const ALL_CELLS: usize = 20_000;
+/// Random cells that start the search elsewhere.
+const RANDOM_CELLS: usize = 300;
+/// Rows of data that are used at most.
+const DATA_ROWS: usize = 2_000;
+/// Numbers that start points may take: points times columns times classes.
+const MOST_NUMBERS: usize = 8_000_000;
+
+pub(crate) fn run<M: Editable>(
+    file: &M,
+    data: &[f64],
+    config: &Config,
+    watch: &Watch,
+) -> Result<Pruned<M>, PruneError> {
+    let model = file.ensemble();
+    let started = Instant::now();
+    watch.update(|status| {
+        status.pass = Pass::Fold;
+        status.best = Some(model.trees().len());
+    });
+    let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
+    loop {
+        let folded = match config.moves {
+            Moves::Leaves => fold(model, &limits),
+            Moves::Weights => unfolded(model),
+        };
+        let columns = columns(model, &folded, config);
+        let mut engine = Engine::new(file, &folded, columns, intercept(file, config), config, watch)?;
+        engine.seconds.fold = started.elapsed().as_secs_f64();
+        match engine.judge_folded() {
+            Ok(()) => {}
+            // What the format cannot hold stays as it is.
+            Err(error) if refused_tree(&error).is_some_and(|tree| limits.frozen.insert(tree)) => continue,
+            // A fold that cannot be written is no reason to give up.
+            Err(EditError::NoTrees { .. } | EditError::NoIntercept { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        return Ok(passes(engine, data));
+    }
+}
+
+fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
+    add_points(&mut engine, data);
+    reweight(&mut engine);
+    let irreducible = match engine.config.effort {
+        Effort::Fast => false,
+        Effort::Thorough | Effort::Minimum => eliminate(&mut engine),
+    };
+    finish(engine, irreducible)
+}
+
+fn finish<M: Editable>(engine: Engine<'_, M>, irreducible: bool) -> Pruned<M> {
+    let outcome = if engine.spent() { Outcome::BudgetReached } else { Outcome::Proved };
+    let fates = fates(&engine);
+    Pruned {
+        outcome,
+        size: [size_of(engine.model), engine.best.size],
+        lower_bound: 0,
+        irreducible,
+        band: engine.band,
+        oracle_calls: engine.oracle_calls,
+        points: engine.points.rows().len(),
+        seconds: engine.seconds,
+        fates,
+        file: engine.best.file,
+    }
+}
+
+/// The unknowns: what one weight belongs to, and what it costs.
+fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec<Column> {
+    let unit = config.unit.unwrap_or(match config.moves {
+        Moves::Leaves => Unit::Tree,
+        Moves::Weights => Unit::Round,
+    });
+    // The how-manieth of its output each tree is.
+    let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    let rounds: Vec<usize> = model
+        .trees()
+        .iter()
+        .map(|tree| {
+            let output = match tree.output() {
+                Output::Group(group) => Some(group.0),
+                Output::All => None,
+            };
+            let count = counts.entry(output).or_default();
+            *count += 1;
+            *count - 1
+        })
+        .collect();
+    let mut parts: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+    for (index, term) in folded.terms.iter().enumerate() {
+        let key = match unit {
+            Unit::Tree => (term.host.index(), 0),
+            Unit::Round => (rounds[term.host.index()], usize::from(model.tree(term.host).output() == Output::All)),
+        };
+        parts.entry(key).or_default().push(index);
+    }
+    let cost = |terms: &[usize]| -> f64 {
+        let trees = terms.iter().map(|&term| &folded.terms[term].tree);
+        match config.objective {
+            Objective::Trees => terms.len() as f64,
+            Objective::Leaves => trees.map(|tree| tree.leaf_count() as f64).sum(),
+            // Every tree has a frame beside its nodes.
+            Objective::Bytes => trees.map(|tree| tree.node_count() as f64 + 4.0).sum(),
+        }
+    };
+    let parts: Vec<Vec<usize>> = parts.into_values().collect();
+    let total: f64 = parts.iter().map(|terms| cost(terms)).sum();
+    let mean = if parts.is_empty() { 1.0 } else { total / parts.len() as f64 };
+    let column = |terms: Vec<usize>| {
+        let mut trees: Vec<TreeId> =
+            terms.iter().flat_map(|&term| folded.terms[term].sources.iter().copied()).collect();
+        trees.sort();
+        Column { cost: cost(&terms) / mean, terms, trees }
+    };
+    parts.into_iter().map(column).collect()
+}
+
+/// What may become of the intercept.
+fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
+    let model = file.ensemble();
+    match config.moves {
+        Moves::Weights if model.intercepts().iter().all(|&value| value == 0.0) => Intercept::None,
+        Moves::Weights => Intercept::Scaled,
+        // One number can be a vote for either class; several are no vote.
+        Moves::Leaves if file.votes_only() && model.group_count() > 1 => Intercept::None,
+        Moves::Leaves => Intercept::Free,
+    }
+}
+
+/// Start points: every cell of a small space, else rows of data and random cells.
+fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64]) {
+    let mut rng = fastrand::Rng::with_seed(engine.config.seed);
+    let numbers = engine.points.columns().len().max(1) * (engine.model.classes().len() - 1).max(1);
+    let room = MOST_NUMBERS / numbers;
+    let sizes: Vec<usize> = engine.grid.axes().iter().map(|axis| axis.len()).collect();
+    let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
+    if let Some(cells) = cells.filter(|&cells| cells <= ALL_CELLS.min(room)) {
+        for code in 0..cells {
+            let row = engine.grid.witness(&cells_of_code(&sizes, code));
+            engine.points.add(&row);
+            if code % 256 == 0 && engine.spent() {
+                return;
+            }
+        }
+        return;
+    }
+    let width = engine.model.features().len();
+    let mut rows: Vec<&[f64]> = if width == 0 { Vec::new() } else { data.chunks_exact(width).collect() };
+    if rows.len() > DATA_ROWS.min(room) {
+        rng.shuffle(&mut rows);
+        rows.truncate(DATA_ROWS.min(room));
+    }
+    for row in rows {
+        engine.points.add(row);
+    }
+    for _ in 0..RANDOM_CELLS.min(room) {
+        let row = random_row(&engine.grid, &mut rng);
+        engine.points.add(&row);
+        if engine.spent() {
+            return;
+        }
+    }
+}
+
+fn random_row(grid: &Grid, rng: &mut fastrand::Rng) -> Vec<f64> {
+    let cells: Vec<CellId> =
+        grid.axes().iter().map(|axis| CellId::new(rng.usize(0..axis.len()))).collect();
+    grid.witness(&cells)
+}
+
+fn cells_of_code(sizes: &[usize], mut code: usize) -> Vec<CellId> {
+    let cell = |&size: &usize| {
+        let cell = CellId::new(code % size);
+        code /= size;
+        cell
+    };
+    sizes.iter().map(cell).collect()
+}
+
+/// What became of each tree.
+fn fates<M: Editable>(engine: &Engine<'_, M>) -> Vec<Fate> {
+    let count = engine.model.trees().len();
+    let Some((edit, plan)) = &engine.best.made else { return vec![Fate::Kept; count] };
+    let mut fates = vec![Fate::Dropped; count];
+    for tree in &engine.folded.constant_trees {
+        fates[tree.index()] = Fate::Constant;
+    }
+    let mut weights = vec![0.0; count];
+    let kept = engine.points.columns().iter().zip(&plan.weights).filter(|(_, weight)| **weight > 0.0);
+    for (column, &weight) in kept {
+        for term in column.terms.iter().map(|&term| &engine.folded.terms[term]) {
+            weights[term.host.index()] = weight;
+            for source in &term.sources {
+                fates[source.index()] = Fate::Merged { into: term.host, weight };
+            }
+        }
+    }
+    for tree in &edit.trees {
+        let index = tree.source().index();
+        fates[index] = match tree {
+            TreeEdit::Keep(_) => Fate::Kept,
+            TreeEdit::Scale { factor, .. } => Fate::Scaled(*factor),
+            TreeEdit::Replace { .. } => Fate::Rewritten(weights[index]),
+        };
+    }
+    fates
+}
