@@ -26,6 +26,30 @@ pub enum PruneError {
     /// The format cannot hold what pruning needs at the least.
     #[error(transparent)]
     Edit(#[from] EditError),
+    /// A size that no choice of members has.
+    #[error("{size} of {members} members cannot be kept; give a size from 1 to {members}")]
+    Size {
+        /// What was asked for.
+        size: usize,
+        /// What there is.
+        members: usize,
+    },
+    /// Rows and their classes do not belong together.
+    #[error("{values} values are not {classes} rows of {width} features")]
+    Rows {
+        /// How many values the rows have.
+        values: usize,
+        /// How many features a row has.
+        width: usize,
+        /// How many classes are given.
+        classes: usize,
+    },
+    /// A row that the model's library does not accept.
+    #[error("row {row}: the library does not accept this row as an input of the model")]
+    RefusedRow {
+        /// Its position.
+        row: usize,
+    },
 }
 
 /// Sizes of a model.
