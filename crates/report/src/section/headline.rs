@@ -1,0 +1,181 @@
+//! The top of the page: the outcome, and the claim in a sentence and in numbers.
+
+use crate::description::{Outcome, Report};
+use crate::number::{self, counted, grouped};
+use crate::{escape, section};
+
+/// The window's title.
+pub(crate) fn title(report: &Report) -> String {
+    let file = report.models[0].file.rsplit(['/', '\\']).next().unwrap_or_default();
+    format!("{}: {}", badge(report.outcome), file)
+}
+
+pub(crate) fn html(report: &Report) -> String {
+    let (tone, sign) = match report.outcome {
+        Outcome::Reduced | Outcome::Identical => ("good", "M5 13l4.5 4.5L19 7"),
+        Outcome::AlreadyMinimal => ("good", "M6 9h12M6 15h12"),
+        Outcome::BudgetReached => ("wait", "M12 6v6l4 3"),
+        Outcome::Different => ("bad", "M7 7l10 10M17 7L7 17"),
+        Outcome::Undecided => ("wait", "M9 9.5a3 3 0 1 1 4 3c-.8.4-1 .9-1 2M12 17.5v.1"),
+    };
+    format!(
+        "<header class=\"{tone}\">\n<p class=\"brand\">secateur <span>{}</span></p>\n\
+         <p class=\"badge\"><svg viewBox=\"0 0 24 24\" aria-hidden=\"true\"><path d=\"{sign}\"/></svg>{}</p>\n\
+         <h1>{}</h1>\n<p class=\"lead\">{}</p>\n{}</header>\n",
+        if report.outcome.is_pruning() { "pruning report" } else { "comparison report" },
+        badge(report.outcome),
+        headline(report),
+        claim(report),
+        facts(report),
+    )
+}
+
+fn badge(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Reduced | Outcome::Identical => "Proved",
+        Outcome::AlreadyMinimal => "Already minimal",
+        Outcome::BudgetReached => "Budget reached",
+        Outcome::Different => "Different",
+        Outcome::Undecided => "Undecided",
+    }
+}
+
+fn headline(report: &Report) -> String {
+    let [before, after] = [report.models[0].trees as u64, report.models[1].trees as u64];
+    let smaller = before != after;
+    let decide = if after == 1 { "decides" } else { "decide" };
+    match report.outcome {
+        Outcome::Reduced if smaller => {
+            format!("{} {decide} as {} did", counted(after, "tree", "trees"), grouped(before))
+        }
+        Outcome::Reduced => format!("{}, made smaller, {decide} as before", counted(after, "tree", "trees")),
+        Outcome::AlreadyMinimal => {
+            format!("None of the {} can go", counted(before, "tree", "trees"))
+        }
+        Outcome::BudgetReached if smaller => {
+            format!("{} {decide} as {} did; fewer may do", counted(after, "tree", "trees"), grouped(before))
+        }
+        Outcome::BudgetReached => "No smaller model was proved in the time given".to_owned(),
+        Outcome::Identical => "Both models decide alike".to_owned(),
+        Outcome::Different => "The two models do not decide alike".to_owned(),
+        Outcome::Undecided => "Not decided in the time given".to_owned(),
+    }
+}
+
+/// The claim in a sentence, never wider than what was proved.
+fn claim(report: &Report) -> String {
+    let claim = &report.claim;
+    let names = if report.outcome.is_pruning() { ["original", "pruned"] } else { ["first", "second"] };
+    let inputs = escape::sentence(&claim.inputs);
+    let statement = if claim.band == 0.0 {
+        format!(
+            "On every input ({inputs}) the {} model decides for the same class as the {}, computed without \
+             rounding, with ties broken by each library’s own rule.",
+            names[1], names[0]
+        )
+    } else {
+        format!(
+            "On every input ({inputs}) where the {} model’s winning class leads by more than {}{}, the {} file, \
+             loaded by its library, decides for the same class.",
+            names[0],
+            number::short(claim.band),
+            claim.probability.map(|interval| format!(" {}", probability(interval))).unwrap_or_default(),
+            names[1]
+        )
+    };
+    match report.outcome {
+        Outcome::Reduced | Outcome::Identical => statement,
+        Outcome::AlreadyMinimal => format!(
+            "Every tree is needed: without any one of them some decision changes, however the others are \
+             reweighted. {statement}"
+        ),
+        Outcome::BudgetReached => {
+            format!("{statement} That much is proved; the search for a smaller model ended with its budget.")
+        }
+        Outcome::Different => {
+            let [first, second] = report.counterexample.as_ref().map_or_else(Default::default, |example| {
+                [escape::text(&example.classes[0]), escape::text(&example.classes[1])]
+            });
+            format!(
+                "On the input below the first model decides for <strong>{first}</strong>, the second for \
+                 <strong>{second}</strong>. The claim that was tested and is false: “{statement}”"
+            )
+        }
+        Outcome::Undecided => {
+            format!("Neither a proof nor an input that differs was found. The question: “{statement}”")
+        }
+    }
+}
+
+/// `(a probability within 1e-7 of 0.5)`, or the interval itself.
+fn probability([low, high]: [f64; 2]) -> String {
+    let middle = (low + high) / 2.0;
+    let half = (high - low) / 2.0;
+    if half < 1e-3 {
+        format!("(a probability within {} of {})", number::short(half), number::short(middle))
+    } else {
+        format!("(a probability outside {} to {})", number::short(low), number::short(high))
+    }
+}
+
+fn facts(report: &Report) -> String {
+    let mut facts: Vec<(&str, String)> = Vec::new();
+    let claim = &report.claim;
+    facts.push(("Band", number::value("band.score", claim.band, &band_words(claim.band))));
+    if let Some([low, high]) = claim.probability {
+        let text = format!(
+            "{} to {}",
+            number::value("band.probability.0", low, &number::full(low, false)),
+            number::value("band.probability.1", high, &number::full(high, false))
+        );
+        facts.push(("As probability", text));
+    }
+    if let Some(bound) = report.lower_bound {
+        let count = number::count("lower_bound", bound as u64);
+        let text = match (report.minimal, bound) {
+            (true, _) => format!("{count}, reached: no fewer can do"),
+            (false, 0) => format!("{count}: nothing is known"),
+            (false, _) => format!("{count} (not reached: fewer than now may do)"),
+        };
+        facts.push(("Trees needed at least", text));
+    }
+    let classes = claim.classes.len();
+    if classes > 0 {
+        let shown: Vec<String> = claim.classes.iter().take(12).map(|class| escape::text(class)).collect();
+        let rest = if classes > 12 { format!(" and {} more", classes - 12) } else { String::new() };
+        facts.push(("Classes", format!("{classes}: {}{rest}", shown.join(", "))));
+    }
+    if let Some(matching) = &claim.matching {
+        facts.push(("Columns matched", escape::sentence(matching)));
+    }
+    if let Some(certificate) = &report.certificate {
+        let state =
+            if certificate.checked { "accepted by the independent checker" } else { "not yet checked" };
+        facts.push(("Certificate", format!("{} ({state})", escape::sentence(&certificate.file))));
+    } else if report.outcome.is_pruning() {
+        facts.push(("Certificate", "none was written; <code>--certificate FILE</code> makes one".to_owned()));
+    }
+    facts.push(("Time", number::time("seconds.total", report.run.seconds)));
+    let mut html = "<dl class=\"facts\">\n".to_owned();
+    for (name, value) in facts {
+        html += &format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n");
+    }
+    html += "</dl>\n";
+    if !report.undecided.is_empty() {
+        html += "<div class=\"open\"><h2>What is open</h2><ul>";
+        for sentence in report.undecided.iter().take(section::SENTENCES) {
+            html += &format!("<li>{}</li>", escape::sentence(sentence));
+        }
+        html += "</ul>";
+        if report.undecided.len() > section::SENTENCES {
+            html +=
+                &format!("<p>and {} more</p>", grouped((report.undecided.len() - section::SENTENCES) as u64));
+        }
+        html += "</div>\n";
+    }
+    html
+}
+
+fn band_words(band: f64) -> String {
+    if band == 0.0 { "0 (exact arithmetic)".to_owned() } else { format!("{} in score", number::short(band)) }
+}

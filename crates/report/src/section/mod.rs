@@ -1,0 +1,39 @@
+//! The sections of the page, each a function from the report to HTML; empty where it has nothing to say.
+
+pub(crate) mod colophon;
+pub(crate) mod counterexample;
+pub(crate) mod evidence;
+pub(crate) mod features;
+pub(crate) mod headline;
+pub(crate) mod run;
+pub(crate) mod sizes;
+pub(crate) mod trees;
+pub(crate) mod weights;
+
+use crate::description::Value;
+use crate::escape;
+
+/// Sentences of one kind that are shown.
+pub(crate) const SENTENCES: usize = 20;
+
+/// A section with a heading.
+fn section(id: &str, heading: &str, body: &str) -> String {
+    format!("<section id=\"{id}\">\n<h2>{heading}</h2>\n{body}</section>\n")
+}
+
+/// Columns and their values, as a list that wraps; at most so many.
+fn values(values: &[Value], most: usize) -> String {
+    let mut html = "<dl class=\"values\">".to_owned();
+    for value in values.iter().take(most) {
+        html += &format!(
+            "<div><dt>{}</dt><dd>{}</dd></div>",
+            escape::text(&value.feature),
+            escape::text(&value.value)
+        );
+    }
+    html += "</dl>";
+    if values.len() > most {
+        html += &format!("<p class=\"rest\">and {} more columns</p>", values.len() - most);
+    }
+    html
+}

@@ -1,0 +1,142 @@
+//! Pages of every kind of outcome: numbers, escaping, size.
+
+mod samples;
+
+use std::collections::HashMap;
+
+use secateur_report::{Report, html};
+
+/// The unrounded numbers of a page by their keys, and the text shown for each.
+fn data(page: &str) -> HashMap<String, (String, String)> {
+    let mut found = HashMap::new();
+    for part in page.split("<data data-key=\"").skip(1) {
+        let (key, rest) = part.split_once("\" value=\"").expect("a key is followed by a value");
+        let (value, rest) = rest.split_once("\">").expect("a value is followed by text");
+        let (text, _) = rest.split_once("</data>").expect("the element ends");
+        let before = found.insert(key.to_owned(), (value.to_owned(), text.to_owned()));
+        assert!(before.is_none_or(|(old, _)| old == value), "{key} has two values");
+    }
+    found
+}
+
+fn number(page: &HashMap<String, (String, String)>, key: &str) -> f64 {
+    let (value, _) = page.get(key).unwrap_or_else(|| panic!("no {key}"));
+    value.parse().unwrap_or_else(|_| panic!("{key}: {value}"))
+}
+
+#[test]
+fn the_numbers_of_the_page_are_those_of_the_report() {
+    for (name, report) in samples::all() {
+        let page = data(&html(&report));
+        let sides = if report.outcome.is_pruning() { ["before", "after"] } else { ["first", "second"] };
+        for (model, side) in report.models.iter().zip(sides) {
+            assert_eq!(number(&page, &format!("trees.{side}")), model.trees as f64, "{name}");
+            assert_eq!(number(&page, &format!("leaves.{side}")), model.leaves as f64, "{name}");
+            assert_eq!(number(&page, &format!("splits.{side}")), model.splits as f64, "{name}");
+            assert_eq!(number(&page, &format!("features.{side}")), model.features_used as f64, "{name}");
+            assert_eq!(number(&page, &format!("bytes.{side}")), model.bytes as f64, "{name}");
+            let timing = model.timing.expect("the samples are timed");
+            assert_eq!(number(&page, &format!("prediction.{side}")), timing.seconds_per_row, "{name}");
+        }
+        assert_eq!(number(&page, "band.score"), report.claim.band, "{name}");
+        if let Some([low, high]) = report.claim.probability {
+            assert_eq!(number(&page, "band.probability.0"), low);
+            assert_eq!(number(&page, "band.probability.1"), high);
+        }
+        assert_eq!(number(&page, "seconds.total"), report.run.seconds, "{name}");
+        if let Some(bound) = report.lower_bound {
+            assert_eq!(number(&page, "lower_bound"), bound as f64, "{name}");
+        }
+        if let Some(calls) = report.run.oracle_calls {
+            assert_eq!(number(&page, "oracle_calls"), calls as f64, "{name}");
+        }
+        if let Some(points) = report.run.points {
+            assert_eq!(number(&page, "points"), points as f64, "{name}");
+        }
+        if let Some(example) = &report.counterexample {
+            for (model, scores) in example.scores.iter().enumerate() {
+                for (class, &score) in scores.iter().enumerate() {
+                    let shown = number(&page, &format!("counterexample.scores.{model}.{class}"));
+                    assert!(shown == score || shown.is_nan() && score.is_nan(), "{name}");
+                }
+            }
+        }
+        let fates: f64 =
+            page.keys().filter(|key| key.starts_with("fates.")).map(|key| number(&page, key)).sum();
+        assert_eq!(fates, report.trees.len() as f64, "{name}");
+    }
+}
+
+#[test]
+fn counts_are_shown_as_they_are() {
+    for (name, report) in samples::all() {
+        let page = data(&html(&report));
+        for key in ["trees.before", "trees.after", "leaves.before", "oracle_calls", "points", "lower_bound"] {
+            if let Some((value, text)) = page.get(key) {
+                assert_eq!(&text.replace(',', ""), value, "{name}: {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_text_of_a_report_becomes_markup() {
+    let page = html(&samples::hostile());
+    for wrong in ["<script", "<img", "onerror=alert(1)>\u{202e}", "\u{202e}"] {
+        assert!(!page.contains(wrong), "{wrong}");
+    }
+    // What the file holds is still there to be read, as text.
+    assert!(page.contains("&lt;script&gt;"));
+    // The tags of the page are ours alone: what stands between < and > starts with a known name.
+    for tag in page.split('<').skip(1).map(|part| part.split(['>', ' ', '/']).next().unwrap_or_default()) {
+        let known = "!doctype html head meta title style body main header section article h1 h2 h3 p span svg path line \
+                     desc dl div dt dd data i b ul li details summary table thead tbody tr th td strong code pre";
+        assert!(tag.is_empty() || known.split_whitespace().any(|name| name == tag), "<{tag}");
+    }
+}
+
+#[test]
+fn the_page_loads_and_runs_nothing() {
+    for (name, report) in samples::all() {
+        let page = html(&report);
+        for wrong in ["http://", "https://", "<script", "<link", "<iframe", "url(", "@import", "src="] {
+            assert!(!page.replace("&gt;&lt;img src=x", "").contains(wrong), "{name}: {wrong}");
+        }
+    }
+}
+
+#[test]
+fn the_page_stays_small_whatever_the_model() {
+    let page = html(&samples::huge());
+    assert!(page.len() < 1_000_000, "{}", page.len());
+    assert!(page.contains("and 9,980 more") && page.contains("more columns"));
+}
+
+#[test]
+fn an_empty_report_is_a_page_too() {
+    let page = html(&Report::default());
+    assert!(page.contains("Undecided") && page.ends_with("</html>\n"));
+}
+
+#[test]
+fn each_outcome_says_what_is_proved_and_no_more() {
+    let page = html(&samples::reduced());
+    assert!(page.contains("17 trees decide as 200 did"));
+    assert!(page.contains("leads by more than 4.3e−13"));
+    let page = html(&samples::minimal());
+    assert!(page.contains("None of the 50 trees can go") && page.contains("Why no tree can go"));
+    let page = html(&samples::budget());
+    assert!(page.contains("fewer may do") && page.contains("not reached") && page.contains("What is open"));
+    assert!(!page.contains("no fewer can do"));
+    let page = html(&samples::counterexample());
+    assert!(page.contains("do not decide alike") && page.contains("row <data"));
+    let mut report = samples::counterexample();
+    if let Some(example) = &mut report.counterexample {
+        example.in_libraries = false;
+    }
+    assert!(html(&report).contains("one of exact arithmetic"));
+    let page = html(&samples::classes());
+    assert!(page.contains("26: A, B") && page.contains("and 14 more"));
+    let page = html(&samples::identical());
+    assert!(page.contains("Both models decide alike") && page.contains("without rounding"));
+}
