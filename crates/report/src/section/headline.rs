@@ -14,7 +14,7 @@ pub(crate) fn html(report: &Report) -> String {
     let (tone, sign) = match report.outcome {
         Outcome::Reduced | Outcome::Identical => ("good", "M5 13l4.5 4.5L19 7"),
         Outcome::AlreadyMinimal => ("good", "M6 9h12M6 15h12"),
-        Outcome::BudgetReached => ("wait", "M12 6v6l4 3"),
+        Outcome::BudgetReached => ("wait", "M12 3.5a8.5 8.5 0 1 0 .1 0M12 7.5v5l3.2 2"),
         Outcome::Different => ("bad", "M7 7l10 10M17 7L7 17"),
         Outcome::Undecided => ("wait", "M9 9.5a3 3 0 1 1 4 3c-.8.4-1 .9-1 2M12 17.5v.1"),
     };

@@ -62,7 +62,7 @@ fn sizes(models: &[Model; 2]) -> Vec<Size> {
     ];
     let bytes = [models[0].bytes, models[1].bytes];
     sizes.push(Size {
-        name: "File",
+        name: "File size",
         key: "bytes",
         values: bytes.map(|count| count as f64),
         shown: bytes.map(number::bytes),
@@ -99,10 +99,11 @@ fn card(size: &Size) -> String {
     let largest = size.values[0].max(size.values[1]).max(f64::MIN_POSITIVE);
     let [wide_before, wide_after] = size.values.map(|value| (100.0 * value / largest).clamp(0.0, 100.0));
     format!(
-        "<div class=\"card\"><h3>{}</h3><p class=\"after\">{after}</p><p class=\"before\">was {before}<span> \
+        "<div class=\"card\"><h3>{}</h3><p class=\"after\">{after}</p><p class=\"before\">was {before}<span{}> \
          {}</span></p><div class=\"bars\" aria-hidden=\"true\"><i style=\"width:{wide_before:.1}%\"></i>\
          <b style=\"width:{wide_after:.1}%\"></b></div></div>\n",
         size.name,
+        if size.values[0] == size.values[1] { " class=\"same\"" } else { "" },
         change(size.values[0], size.values[1])
     )
 }

@@ -305,6 +305,8 @@ pub(crate) fn budget() -> Report {
             _ => TreeFate::Eliminated,
         })
         .collect();
+    let stay = report.trees.iter().filter(|fate| matches!(fate, TreeFate::Kept | TreeFate::Reweighted));
+    report.models[1].trees = stay.count();
     report.spreads = report
         .trees
         .iter()
