@@ -15,9 +15,9 @@ pub(crate) fn html(report: &Report) -> String {
     let Some(example) = &report.counterexample else { return String::new() };
     let mut html = "<div class=\"versus\">\n".to_owned();
     for (model, name) in ["First model", "Second model"].into_iter().enumerate() {
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<div class=\"says {}\"><h3>{name}</h3><p class=\"says\">{}</p>{}</div>\n",
+            "<div class=\"says {}\"><h3>{name}</h3><p class=\"says\">{}</p>{}</div>",
             ["one", "two"][model],
             escape::text(&example.classes[model]),
             scores(report, &example.scores[model], &example.classes[model], model)
