@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::output::complain;
 use crate::verify::{BandArgument, Limit};
 
-/// Exact pruning of tree ensembles: what a model file holds and what it predicts, bit for bit.
+/// Exact pruning of tree ensembles: smaller models that decide the same on every input, proved.
 ///
 /// Reads XGBoost (.json, .ubj), LightGBM (.txt), scikit-learn (.skops) and ONNX (.onnx) classifiers.
 #[derive(Debug, Parser)]
@@ -28,6 +28,7 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   secateur demo                                    see it work on a small model of its own
+  secateur prune model.json -o pruned.json         make it smaller, every decision unchanged
   secateur inspect model.json                      what is in this file?
   secateur predict model.json --data table.csv     what does it predict?
   secateur verify model.txt model.onnx             do these two decide alike on every input?
@@ -36,6 +37,7 @@ Exit codes: 0 done or proved, 1 refuted, 2 bad usage or bad input, 3 undecided, 
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Prune(Prune),
     Inspect(Inspect),
     Predict(Predict),
     Verify(Verify),
@@ -140,7 +142,154 @@ pub(crate) struct Verify {
     pub(crate) json: bool,
 }
 
-/// Show every command at work on an embedded model and table
+/// Write a smaller model that decides the same on every input, proved
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The pruned model has MODEL's own format and dialect; its library loads it as any other. What is proved is
+the file as written: wherever the original's winner leads by more than the band, the library loading OUT
+decides as the library loading MODEL. OUT is written whole or not at all.
+
+Exit code 0: done; 3: the time limit came first, and OUT holds the best model that was proved by then;
+130: the same for Ctrl-C. What is not proved is never written, unless --method asks for it.
+
+Examples:
+  secateur prune model.json -o pruned.json
+  secateur prune model.txt -o pruned.txt --data table.csv --target label     start from real rows
+  secateur prune model.txt -o pruned.txt --effort minimum --time-limit 10m
+  secateur prune model.txt -o small.txt --method ic --size 20 --data table.csv --target label \\
+      --accept-unproved                                                      decisions change!")]
+pub(crate) struct Prune {
+    /// The model file
+    pub(crate) model: PathBuf,
+
+    /// Write the pruned model to this file, whole or not at all
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// Rows to start from, CSV or Parquet; both models are compared on them at the end. The guarantee is
+    /// for every input, with or without them
+    #[arg(short, long, value_name = "TABLE")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// A column of the table that is no input
+    #[arg(long, value_name = "NAME")]
+    pub(crate) target: Option<String>,
+
+    /// How far to go
+    #[arg(long, value_enum, default_value = "thorough")]
+    pub(crate) effort: Effort,
+
+    /// What is made small
+    #[arg(long, value_enum, default_value = "trees")]
+    pub(crate) objective: Objective,
+
+    /// What may change
+    #[arg(long, value_enum, default_value = "leaves")]
+    pub(crate) moves: Moves,
+
+    /// What one weight belongs to; round with --moves weights, tree otherwise
+    #[arg(long, value_enum, value_name = "UNIT")]
+    pub(crate) weight_per: Option<Unit>,
+
+    /// How near to the original's decision boundary the claim reaches: auto, 0, or a score
+    #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
+    pub(crate) band: BandArgument,
+
+    /// End after this time with the best model that is proved by then: 30s, 10m, 2h
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time_limit: Option<Limit>,
+
+    /// Threads of the search; all cores unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
+    /// Where random choices start: same seed, same file
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Who solves the linear programs
+    #[arg(long, value_enum, default_value = "microlp")]
+    pub(crate) solver: Solver,
+
+    /// Write the proof to this file, for secateur-check
+    #[arg(long, value_name = "FILE")]
+    pub(crate) certificate: Option<PathBuf>,
+
+    /// Prune to a given size by one of the paper's baselines: DECISIONS CHANGE, nothing is proved
+    #[arg(long, value_enum, requires_all = ["size", "data", "target", "accept_unproved"],
+          conflicts_with_all = ["certificate", "time_limit"])]
+    pub(crate) method: Option<Method>,
+
+    /// How many trees (with trees for each class: rounds) --method keeps
+    #[arg(long, value_name = "K", requires = "method")]
+    pub(crate) size: Option<usize>,
+
+    /// Accept a model that decides otherwise than the original
+    #[arg(long, requires = "method")]
+    pub(crate) accept_unproved: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How far `prune` goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Effort {
+    /// Fold and reweight (the paper's l1)
+    Fast,
+    /// Eliminate tree by tree too, until none can go
+    Thorough,
+    /// Prove the smallest size (the paper's l0)
+    Minimum,
+}
+
+/// What `prune` makes small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Objective {
+    Trees,
+    Leaves,
+    Bytes,
+}
+
+/// What `prune` may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Moves {
+    /// Trees are merged, scaled and dropped; the intercept is free
+    Leaves,
+    /// Only the paper's: nonnegative weights on the trees as they are
+    Weights,
+}
+
+/// What one weight belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unit {
+    /// All trees of a boosting round, one for each class
+    Round,
+    /// Each tree
+    Tree,
+}
+
+/// Who solves linear programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Solver {
+    Microlp,
+    /// Only where it was built in (cargo feature `highs`)
+    Highs,
+}
+
+/// Pruning that proves nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Method {
+    /// Individual contribution (Lu et al. 2010)
+    Ic,
+    /// Individual margin and diversity (Guo et al. 2018)
+    Imd,
+    /// Diversity regularised (Li et al. 2012)
+    Drep,
+}
+
+/// Show the main job on an embedded model and table, start to finish
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// The folder for the demo's files

@@ -14,6 +14,8 @@ use crate::output::complain;
 
 /// Bad usage or bad input.
 pub(crate) const BAD_INPUT: u8 = 2;
+/// Ended by Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +24,10 @@ pub(crate) enum Ending {
     Done,
     /// A counterexample was found.
     Refuted,
-    /// Neither proved nor refuted in the budget.
+    /// Neither proved nor refuted in the budget; or not as far as was asked for.
     Undecided,
+    /// Ended by Ctrl-C, with a result.
+    Interrupted,
 }
 
 thread_local! {
@@ -41,6 +45,7 @@ pub(crate) fn report(run: impl FnOnce() -> Result<Ending>) -> u8 {
         Ok(Ok(Ending::Done)) => 0,
         Ok(Ok(Ending::Refuted)) => 1,
         Ok(Ok(Ending::Undecided)) => 3,
+        Ok(Ok(Ending::Interrupted)) => INTERRUPTED,
         // Whoever reads our output has seen enough (`| head`).
         Ok(Err(error)) if is_broken_pipe(&error) => 0,
         Ok(Err(error)) => {

@@ -1,7 +1,7 @@
 //! The `secateur` command line: what is in a model file, what it predicts, bit for bit, and whether two
 //! models decide alike.
 //!
-//! One file for each command (`inspect`, `predict`, `verify`, `demo`); `table` reads CSV and Parquet files,
+//! One file for each command (`inspect`, `predict`, `prune`, `verify`, `demo`); `table` reads CSV and Parquet files,
 //! `output` writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
 //!
 //! # Exit codes
@@ -40,6 +40,7 @@ mod model;
 mod output;
 mod predict;
 mod progress;
+mod prune;
 mod table;
 mod text;
 mod verify;
@@ -69,6 +70,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Command::Inspect(command) => inspect::run(command, arguments.talk())?,
             Command::Predict(command) => predict::run(command, arguments.talk())?,
             Command::Demo(command) => demo::run(command, arguments.talk())?,
+            Command::Prune(command) => return prune::run(command, arguments.talk()),
             Command::Verify(command) => return verify::run(command, arguments.talk()),
         }
         Ok(failure::Ending::Done)

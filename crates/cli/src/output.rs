@@ -1,7 +1,8 @@
 //! Where results go: stdout, or a file that is written whole or not at all.
 //!
 //! A file is written under a temporary name in the same folder and renamed when it is complete. Ctrl-C
-//! removes the temporary file first; an error or a panic removes it on the way out.
+//! removes temporary files first; an error or a panic removes them on the way out. A command that can end
+//! early with a result asks to be told of the first Ctrl-C instead ([`interruptible`]).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -10,29 +11,49 @@ use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
+use secateur_oracle::Cancel;
 use tempfile::NamedTempFile;
+
+use crate::failure::INTERRUPTED;
 
 const STDOUT: &str = "stdout cannot be written";
 
-/// The exit code of an interrupted run.
-const INTERRUPTED: i32 = 130;
-
-/// The temporary file that Ctrl-C has to remove. Held while it is made or renamed, so that the handler
+/// The temporary files that Ctrl-C has to remove. Held while one is made or renamed, so that the handler
 /// sees it either not yet, or whole.
-static TEMPORARY: Mutex<Option<PathBuf>> = Mutex::new(None);
+static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-fn temporary() -> MutexGuard<'static, Option<PathBuf>> {
+/// Who is to be told of a first Ctrl-C.
+static LISTENER: Mutex<Option<Cancel>> = Mutex::new(None);
+
+fn temporary() -> MutexGuard<'static, Vec<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn listener() -> MutexGuard<'static, Option<Cancel>> {
+    LISTENER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs what ends early, with a result, when `cancel` is switched: Ctrl-C does that, and only a second one
+/// ends the process.
+pub(crate) fn interruptible<T>(cancel: &Cancel, run: impl FnOnce() -> T) -> T {
+    *listener() = Some(cancel.clone());
+    let result = run();
+    *listener() = None;
+    result
 }
 
 /// Makes Ctrl-C end the process with code 130 and without a half-written file.
 pub(crate) fn clean_up_on_interrupt() -> Result<()> {
     ctrlc::set_handler(|| {
-        let path = temporary();
-        if let Some(path) = &*path {
+        if let Some(cancel) = &*listener()
+            && !cancel.is_cancelled()
+        {
+            return cancel.cancel();
+        }
+        for path in &*temporary() {
             let _ = fs::remove_file(path);
         }
-        process::exit(INTERRUPTED);
+        process::exit(INTERRUPTED.into());
     })
     .context("cannot listen for Ctrl-C")
 }
@@ -70,7 +91,7 @@ impl Output {
         }
         let mut registered = temporary();
         let file = new_temporary(&path, folder).map_err(|error| cannot_write(&path, &error))?;
-        *registered = Some(file.path().to_owned());
+        registered.push(file.path().to_owned());
         Ok(Self::File(BufWriter::new(file), path))
     }
 
@@ -82,8 +103,9 @@ impl Output {
             Self::File(out, path) => {
                 let file = out.into_inner().map_err(|error| cannot_write(&path, error.error()))?;
                 let mut registered = temporary();
+                let name = file.path().to_owned();
                 file.persist(&path).map_err(|error| cannot_write(&path, &error.error))?;
-                *registered = None;
+                registered.retain(|other| *other != name);
                 Ok(())
             }
         }

@@ -28,28 +28,45 @@ impl Progress {
 
     /// Shows the count where it is due. `part` is how much of the whole is done, from 0 to 1.
     pub(crate) fn count(&mut self, count: u64, what: &str, part: Option<f64>) {
+        self.line(|| {
+            let part = part.map(|part| format!(", {}", percent(part))).unwrap_or_default();
+            format!("{} {what}{part}", grouped(count))
+        });
+    }
+
+    /// Shows a line where it is due, with the time that has gone by.
+    pub(crate) fn line(&mut self, words: impl FnOnce() -> String) {
         let now = Instant::now();
         if self.next.is_none_or(|next| now < next) {
             return;
         }
         self.next = Some(now + if self.live { LIVE } else { PLAIN });
         self.shown = true;
-        let part = part.map(|part| format!(", {:.0}%", part.clamp(0.0, 1.0) * 100.0)).unwrap_or_default();
-        let line = format!("{} {what}{part}, {:.0} s", grouped(count), self.start.elapsed().as_secs_f64());
+        let line = format!("{}, {:.0} s", words(), self.start.elapsed().as_secs_f64());
         let mut err = io::stderr().lock();
         // Where stderr is gone there is nobody to tell.
         let _ = if self.live { write!(err, "\r{line}\x1b[K") } else { writeln!(err, "{line}") };
         let _ = err.flush();
     }
 
-    /// Removes the live line and gives the time taken.
-    pub(crate) fn finish(&mut self) -> Duration {
-        self.next = None;
+    /// Removes the live line, so that something else can be said.
+    pub(crate) fn clear(&mut self) {
         if self.live && self.shown {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
+    }
+
+    /// Removes the live line for good and gives the time taken.
+    pub(crate) fn finish(&mut self) -> Duration {
+        self.next = None;
+        self.clear();
         self.start.elapsed()
     }
+}
+
+/// A share from 0 to 1.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0}%", share.clamp(0.0, 1.0) * 100.0)
 }
 
 impl Drop for Progress {

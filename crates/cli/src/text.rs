@@ -59,6 +59,16 @@ pub(crate) fn write_number(text: &mut String, value: f64, number: NumberType) {
     .expect("writing to memory does not fail");
 }
 
+/// A positive number in three digits that are not below it: what a claim may say in place of it.
+pub(crate) fn rounded_up(value: f64) -> String {
+    let text = format!("{value:.2e}");
+    match text.parse::<f64>() {
+        // A hundredth is at least a unit of the third digit.
+        Ok(shown) if shown < value => format!("{:.2e}", value * 1.01),
+        _ => text,
+    }
+}
+
 /// Names in quotes, at most so many, with a count of the rest.
 pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
     let rest = names.len().saturating_sub(most);
@@ -107,6 +117,15 @@ mod tests {
             let text = number(f64::from(value), NumberType::F32);
             assert_eq!(text.parse::<f32>().unwrap().to_bits(), value.to_bits(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_claim_is_never_rounded_down() {
+        for value in [8.940_178e-15, 1.001e-7, 9.999e-3, 9.991, 1.0, 2.5e-300, f64::MIN_POSITIVE] {
+            let shown: f64 = rounded_up(value).parse().unwrap();
+            assert!(shown >= value && shown <= value * 1.011, "{value} is shown as {shown}");
+        }
+        assert_eq!(rounded_up(1.5), "1.50e0");
     }
 
     #[test]

@@ -290,7 +290,7 @@ fn undecided(why: &Undecided) -> &'static str {
 }
 
 /// Which inputs the claim is about.
-fn domain_words(domain: &InputDomain) -> String {
+pub(crate) fn domain_words(domain: &InputDomain) -> String {
     let number = match domain.number {
         NumberType::F32 => "every f32 number",
         NumberType::F64 => "every f64 number",
@@ -343,7 +343,7 @@ impl std::str::FromStr for BandArgument {
 
 /// `30s`, `10m`, `2h`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit(Duration);
+pub(crate) struct Limit(pub(crate) Duration);
 
 impl std::str::FromStr for Limit {
     type Err = String;

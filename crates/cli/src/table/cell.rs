@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use secateur_model::{Categories, Ensemble, FeatureId};
+use secateur_model::{Categories, ClassId, ClassLabels, Ensemble, FeatureId};
 use thiserror::Error;
 
 /// What a file holds in one cell.
@@ -32,12 +32,13 @@ pub(super) enum Value {
     Unseen(f64),
 }
 
-/// A cell that is no number, in a column of numbers.
+/// A cell that does not fit its column.
 #[derive(Debug, Error)]
-#[error("{text:?} is not a number; {advice}")]
-pub(super) struct NotANumber {
-    text: String,
-    advice: &'static str,
+pub(super) enum BadCell {
+    #[error("{text:?} is not a number; {advice}")]
+    NotANumber { text: String, advice: &'static str },
+    #[error("{text:?} is not a class of the model; the target must hold one of its classes in every row")]
+    NotAClass { text: String },
 }
 
 /// How the cells of one feature's column are read.
@@ -67,13 +68,13 @@ impl Meaning {
         }
     }
 
-    pub(super) fn read(&self, cell: Cell<'_>) -> Result<Value, NotANumber> {
+    pub(super) fn read(&self, cell: Cell<'_>) -> Result<Value, BadCell> {
         match (self, cell) {
             (_, Cell::Missing) => Ok(Value::Known(f64::NAN)),
             (Self::Label(labels), Cell::Text(text)) => Ok(labels.read(text)),
             (Self::Label(labels), Cell::Number(number)) => Ok(labels.read_number(number)),
             (_, Cell::Number(number)) => Ok(Value::Known(number)),
-            (_, Cell::Text(text)) => number(text).map(Value::Known).ok_or_else(|| NotANumber {
+            (_, Cell::Text(text)) => number(text).map(Value::Known).ok_or_else(|| BadCell::NotANumber {
                 text: text.to_owned(),
                 advice: match self {
                     Self::Number => "leave the field empty where the value is missing",
@@ -84,20 +85,52 @@ impl Meaning {
     }
 }
 
+/// How the cells of the target column are read.
+#[derive(Debug)]
+pub(super) struct ClassNames(Labels);
+
+impl ClassNames {
+    pub(super) fn of(classes: &ClassLabels) -> Self {
+        let names = (0..classes.len()).map(|class| (classes.text(ClassId::new(class)), class as f64));
+        let mut labels = Labels { by_text: HashMap::new(), by_number: HashMap::new(), unseen: f64::NAN };
+        names.for_each(|(name, class)| labels.add(&name, class));
+        Self(labels)
+    }
+
+    pub(super) fn read(&self, cell: Cell<'_>) -> Result<ClassId, BadCell> {
+        let value = match cell {
+            Cell::Missing => None,
+            Cell::Text(text) => self.0.by_text.get(text).copied().or_else(|| self.by_number(number(text)?)),
+            Cell::Number(number) => self.by_number(number),
+        };
+        value
+            .map(|class| ClassId::new(class as usize))
+            .ok_or_else(|| BadCell::NotAClass { text: cell.to_string() })
+    }
+
+    fn by_number(&self, number: f64) -> Option<f64> {
+        self.0.by_number.get(&bits(number)).copied()
+    }
+}
+
 impl Labels {
     fn new(categories: &Categories, labels: &[String]) -> Self {
-        let mut by_text = HashMap::new();
-        let mut by_number = HashMap::new();
+        let unseen = categories.unseen_value().unwrap_or(f64::NAN);
+        let mut all = Self { by_text: HashMap::new(), by_number: HashMap::new(), unseen };
         for (code, label) in labels.iter().enumerate() {
             let Some(value) = u32::try_from(code).ok().and_then(|code| categories.value(code)) else {
                 continue;
             };
-            by_text.entry(label.clone()).or_insert(value);
-            if let Some(number) = number(label).filter(|number| !number.is_nan()) {
-                by_number.entry(bits(number)).or_insert(value);
-            }
+            all.add(label, value);
         }
-        Self { by_text, by_number, unseen: categories.unseen_value().unwrap_or(f64::NAN) }
+        all
+    }
+
+    fn add(&mut self, label: &str, value: f64) {
+        self.by_text.entry(label.to_owned()).or_insert(value);
+        if let Some(number) = number(label).filter(|number| !number.is_nan()) {
+            self.by_number.entry(bits(number)).or_insert(value);
+        }
     }
 
     fn read(&self, text: &str) -> Value {
@@ -167,6 +200,23 @@ mod tests {
         for other in ["NA", "abc", "1,5", "0x10", "1_000", "--1", "1 2"] {
             assert_eq!(number(other), None, "{other:?}");
         }
+    }
+
+    #[test]
+    fn classes_are_told_by_name_or_number() {
+        let classes = ClassNames::of(&ClassLabels::Integers(vec![-1, 7]));
+        for cell in [Cell::Text("7"), Cell::Text("7.0"), Cell::Number(7.0)] {
+            assert_eq!(classes.read(cell).unwrap(), ClassId(1), "{cell}");
+        }
+        for cell in [Cell::Missing, Cell::Text(""), Cell::Text("1"), Cell::Number(f64::NAN)] {
+            assert!(matches!(classes.read(cell), Err(BadCell::NotAClass { .. })), "{cell}");
+        }
+        let classes = ClassNames::of(&ClassLabels::Strings(vec!["no".into(), "yes".into()]));
+        assert_eq!(classes.read(Cell::Text("yes")).unwrap(), ClassId(1));
+        assert!(classes.read(Cell::Text("1")).is_err());
+        let classes = ClassNames::of(&ClassLabels::Booleans(vec![false, true]));
+        assert_eq!(classes.read(Cell::Text("True")).unwrap(), ClassId(1));
+        assert_eq!(classes.read(Cell::Number(0.0)).unwrap(), ClassId(0));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub(super) struct Columns {
     pub(super) matching: Matching,
     /// The table's column for each feature.
     pub(super) positions: Vec<usize>,
+    /// The target's column.
+    pub(super) target: Option<usize>,
     /// Names of columns that are neither an input nor the target.
     pub(super) ignored: Vec<String>,
 }
@@ -31,12 +33,14 @@ impl Columns {
     /// the table none of them, and there are as many columns as features.
     pub(super) fn matching(features: &Features, names: &[String], target: Option<&str>) -> Result<Self> {
         let mut inputs: Vec<usize> = (0..names.len()).collect();
+        let mut dropped = None;
         if let Some(target) = target {
             let Some(position) = names.iter().position(|name| name == target) else {
                 let found = listed(names.iter().map(String::as_str), SHOWN);
                 bail!("there is no column {target:?} to drop as the target; the columns are {found}");
             };
             inputs.remove(position);
+            dropped = Some(position);
         }
         let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
         for &column in &inputs {
@@ -47,7 +51,8 @@ impl Columns {
             (0..features.len()).take(inputs.len() + 1).map(|index| features.name(FeatureId::new(index)));
         let matched = known.filter(|name| by_name.contains_key(name.as_ref())).count();
         if matched == features.len() && !has_duplicates(features) {
-            return Self::by_name(features, names, &inputs, &by_name);
+            let columns = Self::by_name(features, names, &inputs, &by_name)?;
+            return Ok(Self { target: dropped, ..columns });
         }
         let any_match = features.has_names()
             && (0..features.len())
@@ -58,7 +63,7 @@ impl Columns {
         if inputs.len() != features.len() {
             return Err(wrong_count(features, names, &inputs, target));
         }
-        Ok(Self { matching: Matching::ByOrder, positions: inputs, ignored: Vec::new() })
+        Ok(Self { matching: Matching::ByOrder, positions: inputs, target: dropped, ignored: Vec::new() })
     }
 
     fn by_name(
@@ -80,7 +85,7 @@ impl Columns {
             }
         }
         let ignored = inputs.iter().filter(|&&column| !used[column]).map(|&column| names[column].clone());
-        Ok(Self { matching: Matching::ByName, positions, ignored: ignored.collect() })
+        Ok(Self { matching: Matching::ByName, positions, target: None, ignored: ignored.collect() })
     }
 }
 

@@ -15,10 +15,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use secateur_model::{Ensemble, FeatureId, PredictError};
+use secateur_model::{ClassId, Ensemble, FeatureId, PredictError};
 
 use crate::text::{counted, printable};
-use cell::{Cell, Meaning, Value};
+use cell::{Cell, ClassNames, Meaning, Value};
 use columns::Columns;
 pub(crate) use columns::Matching;
 
@@ -42,7 +42,7 @@ trait Source {
     fn done(&self) -> Option<f64>;
 }
 
-type Put<'a> = dyn FnMut(usize, usize, Cell<'_>) -> std::result::Result<(), cell::NotANumber> + 'a;
+type Put<'a> = dyn FnMut(usize, usize, Cell<'_>) -> std::result::Result<(), cell::BadCell> + 'a;
 
 /// A table matched with a model's features.
 pub(crate) struct Table {
@@ -50,6 +50,7 @@ pub(crate) struct Table {
     source: Box<dyn Source>,
     columns: Columns,
     meanings: Vec<Meaning>,
+    classes: ClassNames,
     feature_names: Vec<String>,
     unseen: Vec<Unseen>,
     rows_per_chunk: usize,
@@ -78,6 +79,7 @@ impl Table {
                 source,
                 columns,
                 meanings,
+                classes: ClassNames::of(ensemble.classes()),
                 unseen: vec![Unseen::default(); width],
                 rows_per_chunk: (CHUNK_VALUES / width.max(1)).max(1),
             })
@@ -97,11 +99,43 @@ impl Table {
 
     /// Reads the next rows into `rows`, row-major, and gives their number; 0 at the end.
     pub(crate) fn next_rows(&mut self, rows: &mut Vec<f64>) -> Result<usize> {
+        self.next_chunk(rows, None)
+    }
+
+    /// Reads rows until there are so many, or the table ends; and their classes where the target is wanted.
+    pub(crate) fn first_rows(&mut self, most: usize, target: bool) -> Result<(Vec<f64>, Vec<ClassId>)> {
+        let (mut rows, mut classes) = (Vec::new(), Vec::new());
+        let (mut chunk, mut chunk_classes) = (Vec::new(), Vec::new());
+        let mut count = 0;
+        while count < most {
+            let read = self.next_chunk(&mut chunk, target.then_some(&mut chunk_classes))?;
+            if read == 0 {
+                break;
+            }
+            let wanted = read.min(most - count);
+            rows.extend_from_slice(&chunk[..wanted * self.meanings.len()]);
+            classes.extend(chunk_classes.iter().take(wanted));
+            count += wanted;
+        }
+        Ok((rows, classes))
+    }
+
+    fn next_chunk(&mut self, rows: &mut Vec<f64>, mut classes: Option<&mut Vec<ClassId>>) -> Result<usize> {
         let width = self.meanings.len();
         rows.clear();
         rows.resize(self.rows_per_chunk * width, f64::NAN);
-        let (meanings, unseen) = (&self.meanings, &mut self.unseen);
+        let mut wanted = self.columns.positions.clone();
+        if let Some(classes) = &mut classes {
+            wanted.extend(self.columns.target);
+            classes.clear();
+            classes.resize(self.rows_per_chunk, ClassId(0));
+        }
+        let (meanings, unseen, names) = (&self.meanings, &mut self.unseen, &self.classes);
         let mut put = |row: usize, feature: usize, cell: Cell<'_>| {
+            if let (Some(classes), true) = (&mut classes, feature == width) {
+                classes[row] = names.read(cell)?;
+                return Ok(());
+            }
             rows[row * width + feature] = match meanings[feature].read(cell)? {
                 Value::Known(value) => value,
                 Value::Unseen(value) => {
@@ -114,9 +148,12 @@ impl Table {
         };
         let count = self
             .source
-            .fill(&self.columns.positions, self.rows_per_chunk, &mut put)
+            .fill(&wanted, self.rows_per_chunk, &mut put)
             .with_context(|| self.path.display().to_string())?;
         rows.truncate(count * width);
+        if let Some(classes) = classes {
+            classes.truncate(count);
+        }
         Ok(count)
     }
 

@@ -7,6 +7,7 @@ mod inspect;
 mod output;
 mod parquet;
 mod predict;
+mod prune;
 mod refusals;
 mod support;
 mod verify;

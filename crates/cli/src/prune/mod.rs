@@ -1,0 +1,339 @@
+//! `secateur prune`: a smaller model that decides the same on every input, or on request one of a given
+//! size that does not ([`unproved`]).
+//!
+//! The model that is written is the one that was proved: pruning works on files, so nothing is left to
+//! rounding on the way out. Rows that the user gives are looked at once more at the end with both files.
+
+mod report;
+mod unproved;
+
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow, bail};
+use secateur_formats::ModelFile;
+use secateur_model::{ClassId, Ensemble, Predictor};
+use secateur_oracle::{Band, exact_class};
+use secateur_prune::{Config, Outcome, Pass, Pruned, Status, Watch, certain_winner, prune};
+
+use crate::arguments::{self, Prune, Talk};
+use crate::failure::Ending;
+use crate::model::Model;
+use crate::output::Output;
+use crate::progress::{Progress, percent};
+use crate::table::Table;
+use crate::text::counted;
+use crate::{model, output};
+use report::Report;
+
+/// How often the progress is looked at.
+const WATCH: Duration = Duration::from_millis(100);
+/// Rows of the table that are used.
+const MOST_ROWS: usize = 100_000;
+
+/// Where the time went, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seconds {
+    read: f64,
+    certificate: f64,
+    write: f64,
+    total: f64,
+}
+
+pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
+    let started = Instant::now();
+    if command.solver == arguments::Solver::Highs {
+        bail!("this build has no HiGHS: leave --solver out, or build with `cargo build --features highs`");
+    }
+    let original = model::read(&command.model)?;
+    refuse_to_overwrite(command)?;
+    let rows = read_rows(command, original.file.ensemble(), talk)?;
+    // A place that cannot be written to is told before the work, not after it.
+    let output = Output::open(Some(&command.output))?;
+    hint_at_extension(&command.output, &original.file, talk);
+    if let Some(method) = command.method {
+        return unproved::run(command, method, &original, rows, output, started);
+    }
+    let mut seconds = Seconds { read: started.elapsed().as_secs_f64(), ..Seconds::default() };
+    let config = config(command, started);
+    let watch = Watch::default();
+    let pruned = output::interruptible(&config.cancel, || {
+        watched(&watch, &config, original.file.ensemble().trees().len(), talk, || {
+            prune(&original.file, &rows.values, &config, &watch)
+        })
+    });
+    let pruned = pruned.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
+    let checked = check(&original.file, &pruned, &rows, command.band.0)?;
+    let bytes = bytes(&original, &pruned)?;
+    let writing = Instant::now();
+    let certificate = write_certificate(command)?;
+    seconds.certificate = writing.elapsed().as_secs_f64();
+    let writing = Instant::now();
+    write(output, &bytes)?;
+    seconds.write = writing.elapsed().as_secs_f64();
+    seconds.total = started.elapsed().as_secs_f64();
+    let interrupted = config.cancel.is_cancelled();
+    let report = Report {
+        command,
+        original: &original,
+        pruned: &pruned,
+        bytes: bytes.len() as u64,
+        interrupted,
+        checked,
+        certificate,
+        seconds,
+    };
+    output::print(&if command.json { report.json()? } else { report.words(talk) })?;
+    Ok(match pruned.outcome {
+        _ if interrupted => Ending::Interrupted,
+        Outcome::Proved | Outcome::AlreadyMinimal => Ending::Done,
+        Outcome::BudgetReached => Ending::Undecided,
+    })
+}
+
+/// The user's choices.
+fn config(command: &Prune, started: Instant) -> Config {
+    let all_cores = || std::thread::available_parallelism().map_or(1, |count| count.get());
+    Config {
+        effort: match command.effort {
+            arguments::Effort::Fast => secateur_prune::Effort::Fast,
+            arguments::Effort::Thorough => secateur_prune::Effort::Thorough,
+            arguments::Effort::Minimum => secateur_prune::Effort::Minimum,
+        },
+        objective: match command.objective {
+            arguments::Objective::Trees => secateur_prune::Objective::Trees,
+            arguments::Objective::Leaves => secateur_prune::Objective::Leaves,
+            arguments::Objective::Bytes => secateur_prune::Objective::Bytes,
+        },
+        moves: match command.moves {
+            arguments::Moves::Leaves => secateur_prune::Moves::Leaves,
+            arguments::Moves::Weights => secateur_prune::Moves::Weights,
+        },
+        unit: command.weight_per.map(|unit| match unit {
+            arguments::Unit::Round => secateur_prune::Unit::Round,
+            arguments::Unit::Tree => secateur_prune::Unit::Tree,
+        }),
+        band: command.band.0,
+        deadline: command.time_limit.and_then(|limit| started.checked_add(limit.0)),
+        threads: command.threads.unwrap_or_else(all_cores).max(1),
+        seed: command.seed,
+        ..Config::default()
+    }
+}
+
+/// No file that is read may be written to: not the model, not the table.
+fn refuse_to_overwrite(command: &Prune) -> Result<()> {
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    };
+    let shown = command.output.display();
+    if same(&command.output, &command.model) {
+        bail!(
+            "{shown}: this is the model itself, which the proof is about; write to another name, and replace the \
+             original when you are done with it"
+        );
+    }
+    if command.data.as_ref().is_some_and(|data| same(&command.output, data)) {
+        bail!("{shown}: this is the table; write to another name");
+    }
+    if let Some(certificate) = &command.certificate
+        && (certificate == &command.output || same(certificate, &command.model))
+    {
+        bail!("{}: the certificate needs a file of its own", certificate.display());
+    }
+    Ok(())
+}
+
+/// A file is loaded by its name in some libraries: say so where the name promises another format.
+fn hint_at_extension(output: &Path, file: &ModelFile, talk: Talk) {
+    let dialect = file.dialect();
+    let own = match file {
+        ModelFile::XgBoost(_) if dialect.contains("UBJSON") => "ubj",
+        ModelFile::XgBoost(_) => "json",
+        ModelFile::LightGbm(_) => "txt",
+        ModelFile::Sklearn(_) => "skops",
+        _ => "onnx",
+    };
+    let given = output.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    if let Some(given) = given
+        && given != own
+        && ["ubj", "json", "txt", "skops", "onnx"].contains(&given.as_str())
+    {
+        let shown = output.display();
+        talk.note(format!(
+            "note: {shown} will hold what the model is, {dialect}, whatever its name says; .{own} would fit"
+        ));
+    }
+}
+
+/// The user's rows.
+#[derive(Debug, Default)]
+struct Rows {
+    /// One after the other, those that the library accepts.
+    values: Vec<f64>,
+    /// Their classes, where they are asked for.
+    classes: Vec<ClassId>,
+}
+
+fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
+    let Some(path) = &command.data else {
+        if command.target.is_some() {
+            bail!("--target goes with --data");
+        }
+        return Ok(Rows::default());
+    };
+    let mut table = Table::open(path, ensemble, command.target.as_deref())?;
+    let (values, classes) = table.first_rows(MOST_ROWS, command.method.is_some())?;
+    table.unseen_notes().for_each(|note| talk.note(note));
+    let width = ensemble.features().len().max(1);
+    let accepted = |row: &[f64]| row.iter().all(|&value| ensemble.domain().read(value).is_some());
+    let count = values.len() / width;
+    let kept: Vec<usize> =
+        values.chunks_exact(width).enumerate().filter(|(_, row)| accepted(row)).map(|(at, _)| at).collect();
+    if kept.len() < count {
+        let left_out = counted((count - kept.len()) as u64, "row has", "rows have");
+        talk.note(format!(
+            "note: {}: {left_out} values that the library does not accept as an input of this model, and are \
+             left out",
+            path.display()
+        ));
+    }
+    if count == MOST_ROWS {
+        talk.note(format!("note: {}: the first {MOST_ROWS} rows are used", path.display()));
+    }
+    if kept.len() == count {
+        return Ok(Rows { values, classes });
+    }
+    Ok(Rows {
+        values: kept.iter().flat_map(|&row| &values[row * width..][..width]).copied().collect(),
+        classes: kept.iter().filter_map(|&row| classes.get(row).copied()).collect(),
+    })
+}
+
+/// Runs the pruning and shows how far it has come.
+fn watched<T: Send>(
+    watch: &Watch,
+    config: &Config,
+    trees: usize,
+    talk: Talk,
+    prune: impl FnOnce() -> T + Send,
+) -> T {
+    let (working, done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        // The end of the work closes the channel, and so wakes the watcher at once.
+        let worker = scope.spawn(move || {
+            let _working = working;
+            prune()
+        });
+        let mut progress = Progress::start(talk);
+        let mut told = false;
+        while done.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
+            if config.cancel.is_cancelled() && !told {
+                told = true;
+                progress.clear();
+                talk.note("interrupted: the best model so far is being written (Ctrl-C again: nothing is)");
+            }
+            progress.line(|| status_words(&watch.status(), trees, watch.search.share(), config.deadline));
+        }
+        progress.finish();
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// `eliminate: 41/60 trees (try 40, min 12), round 12, 340 points, 63%, 26 s left`.
+fn status_words(status: &Status, trees: usize, share: f64, deadline: Option<Instant>) -> String {
+    let mut text = format!("{}: {}/{trees} trees", pass_words(status.pass), status.best.unwrap_or(trees));
+    let candidate = status.candidate.map(|candidate| format!("try {candidate}"));
+    let least = (status.lower_bound > 0).then(|| format!("min {}", status.lower_bound));
+    let both: Vec<String> = candidate.into_iter().chain(least).collect();
+    if !both.is_empty() {
+        text += &format!(" ({})", both.join(", "));
+    }
+    text += &format!(", round {}, {}", status.round, counted(status.points as u64, "point", "points"));
+    text += &format!(", {}", percent(share));
+    if let Some(deadline) = deadline {
+        let left = deadline.saturating_duration_since(Instant::now());
+        text += &format!(", {:.0} s left", left.as_secs_f64());
+    }
+    text
+}
+
+fn pass_words(pass: Pass) -> &'static str {
+    match pass {
+        Pass::Start => "start",
+        Pass::Fold => "fold",
+        Pass::RelevantSplits => "relevant splits",
+        Pass::Indispensable => "indispensable trees",
+        Pass::Reweight => "reweight",
+        Pass::Eliminate => "eliminate",
+        Pass::Minimum => "minimum",
+        Pass::Certify => "certify",
+    }
+}
+
+/// What the user's rows say at the end.
+#[derive(Clone, Copy, Debug)]
+struct Checked {
+    rows: usize,
+    /// Rows inside the band on which the libraries now decide otherwise.
+    changed_in_band: usize,
+}
+
+/// Predicts the user's rows with both files. A difference that the claim excludes would be a fault of ours.
+fn check(original: &ModelFile, pruned: &Pruned, rows: &Rows, band: Band) -> Result<Option<Checked>> {
+    if rows.values.is_empty() {
+        return Ok(None);
+    }
+    let [ours, theirs] = [original.ensemble(), pruned.file.ensemble()];
+    let [before, after] = [ours, theirs].map(|model| Predictor::new(model).classes(&rows.values));
+    let (before, after) = (before?, after?);
+    let width = ours.features().len();
+    let mut changed_in_band = 0;
+    for (index, (before, after)) in before.iter().zip(&after).enumerate() {
+        if before == after {
+            continue;
+        }
+        let row = &rows.values[index * width..][..width];
+        let excluded = match band {
+            Band::Exact => exact_class(ours, row) != exact_class(theirs, row),
+            _ => {
+                let read: Vec<f64> = row.iter().filter_map(|&value| ours.domain().read(value)).collect();
+                let sums = ours.exact_sums(ours.leaves(&read));
+                certain_winner(ours, &sums, Some(pruned.band)).is_some()
+            }
+        };
+        if excluded {
+            bail!(
+                "secateur itself failed: the pruned model decides row {} of the table otherwise, against its proof. \
+                 No file was written. This is a bug: please report it with the model and that row",
+                index + 1
+            );
+        }
+        changed_in_band += 1;
+    }
+    Ok(Some(Checked { rows: before.len(), changed_in_band }))
+}
+
+/// What will be written: the original's own bytes where nothing changed.
+fn bytes(original: &Model, pruned: &Pruned) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(original.bytes as usize);
+    pruned.file.write(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn write(mut output: Output, bytes: &[u8]) -> Result<()> {
+    output.write(bytes)?;
+    output.finish()
+}
+
+/// Writes the proof where one is asked for, and gives its path.
+fn write_certificate(command: &Prune) -> Result<Option<String>> {
+    match &command.certificate {
+        None => Ok(None),
+        Some(path) => {
+            bail!("{}: this version writes no certificates yet; leave --certificate out", path.display())
+        }
+    }
+}

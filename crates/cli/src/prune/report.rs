@@ -1,0 +1,196 @@
+//! What a run of `prune` says: one JSON object, or words for people.
+
+use anyhow::{Context, Result};
+use secateur_model::Decision;
+use secateur_prune::Outcome;
+use serde_json::{Value, json};
+
+use super::{Checked, Seconds};
+use crate::arguments::{Effort, Moves, Prune, Talk};
+use crate::logistic;
+use crate::model::Model;
+use crate::text::{counted, entry, grouped, rounded_up};
+use crate::verify::domain_words;
+
+pub(super) struct Report<'a> {
+    pub(super) command: &'a Prune,
+    pub(super) original: &'a Model,
+    pub(super) pruned: &'a secateur_prune::Pruned,
+    /// The size of the written file.
+    pub(super) bytes: u64,
+    pub(super) interrupted: bool,
+    pub(super) checked: Option<Checked>,
+    pub(super) certificate: Option<String>,
+    pub(super) seconds: Seconds,
+}
+
+impl Report<'_> {
+    fn minimal(&self) -> bool {
+        self.pruned.size[1].trees <= self.pruned.lower_bound
+    }
+
+    /// The probabilities inside the band, for logistic models.
+    fn probability(&self) -> Option<[f64; 2]> {
+        probability(self.original, self.pruned.band)
+    }
+
+    pub(super) fn json(&self) -> Result<String> {
+        let [before, after] = self.pruned.size;
+        let data = self
+            .checked
+            .map(|checked| json!({"rows": checked.rows, "changed_in_band": checked.changed_in_band}));
+        let object = json!({
+            "outcome": match self.pruned.outcome {
+                Outcome::Proved => "proved",
+                Outcome::BudgetReached => "budget_reached",
+                Outcome::AlreadyMinimal => "already_minimal",
+            },
+            "interrupted": self.interrupted,
+            "trees": {"before": before.trees, "after": after.trees},
+            "leaves": {"before": before.leaves, "after": after.leaves},
+            "bytes": {"before": self.original.bytes, "after": self.bytes},
+            "lower_bound": self.pruned.lower_bound,
+            "minimal": self.minimal(),
+            "band": {"score": self.pruned.band, "probability": self.probability()},
+            "oracle_calls": self.pruned.oracle_calls,
+            "points": self.pruned.points,
+            "seconds": self.seconds_json(),
+            "output": self.command.output.display().to_string(),
+            "certificate": self.certificate,
+            "data": data,
+        });
+        json_text(&object)
+    }
+
+    fn seconds_json(&self) -> Value {
+        json!({
+            "read": self.seconds.read,
+            "fold": 0.0,
+            "lp": 0.0,
+            "oracle": 0.0,
+            "certificate": self.seconds.certificate,
+            "write": self.seconds.write,
+            "total": self.seconds.total,
+        })
+    }
+
+    pub(super) fn words(&self, talk: Talk) -> String {
+        let [before, after] = self.pruned.size;
+        let kept = format!(
+            "{} -> {}, every decision unchanged",
+            before.trees,
+            counted(after.trees as u64, "tree", "trees")
+        );
+        let mut text = match self.pruned.outcome {
+            Outcome::AlreadyMinimal => {
+                format!(
+                    "already minimal: none of the {} can go\n",
+                    counted(before.trees as u64, "tree", "trees")
+                )
+            }
+            _ if self.interrupted => format!("interrupted: {kept}\n"),
+            Outcome::Proved => format!("proved: {kept}\n"),
+            Outcome::BudgetReached => format!("the time is up: {kept}\n"),
+        };
+        let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
+        let change = |before: u64, after: u64| {
+            let share = if before == 0 { 0.0 } else { 100.0 - 100.0 * after as f64 / before as f64 };
+            let words = format!("{} -> {}", grouped(before), grouped(after));
+            if after < before { format!("{words} ({share:.0}% fewer)") } else { words }
+        };
+        line("trees", &change(before.trees as u64, after.trees as u64));
+        line("leaves", &change(before.leaves as u64, after.leaves as u64));
+        line("bytes", &change(self.original.bytes, self.bytes));
+        line("smallest", &self.bound_words());
+        line("claim", &self.claim_words());
+        line("inputs", &domain_words(self.original.file.ensemble().domain()));
+        if let Some(checked) = self.checked {
+            line("data", &data_words(checked));
+        }
+        if talk == Talk::Verbose {
+            let calls =
+                counted(self.pruned.oracle_calls, "question to the oracle", "questions to the oracle");
+            line("work", &format!("{calls}, {}", counted(self.pruned.points as u64, "point", "points")));
+        }
+        line("time", &format!("{:.3} s", self.seconds.total));
+        line("written", &self.command.output.display().to_string());
+        if let Some(certificate) = &self.certificate {
+            line("certificate", certificate);
+        }
+        line("check", &self.check_words());
+        text
+    }
+
+    /// How small a model could be at all.
+    fn bound_words(&self) -> String {
+        let trees = self.pruned.size[1].trees;
+        let moves = match self.command.moves {
+            Moves::Leaves => "by merging, scaling and dropping trees",
+            Moves::Weights => "by weights on the model's own trees",
+        };
+        let least = self.pruned.lower_bound;
+        if self.minimal() {
+            return format!("proved: {moves}, no fewer than {trees} can decide the same");
+        }
+        let more = match (self.interrupted, self.pruned.outcome, self.command.effort) {
+            (true, ..) | (_, Outcome::BudgetReached, _) => "more time may find less",
+            (_, _, Effort::Fast) => "--effort thorough may find less",
+            (_, _, Effort::Thorough) => "no single tree can go; --effort minimum may find less",
+            (_, _, Effort::Minimum) => "nothing smaller was found",
+        };
+        format!("between {least} and {trees} trees {moves}; {more}")
+    }
+
+    fn claim_words(&self) -> String {
+        claim_words(self.original, self.pruned.band, self.probability())
+    }
+
+    fn check_words(&self) -> String {
+        let [model, output] =
+            [&self.command.model, &self.command.output].map(|path| path.display().to_string());
+        match &self.certificate {
+            Some(certificate) => format!("secateur-check {model} {output} {certificate}"),
+            None => format!("secateur verify {model} {output}"),
+        }
+    }
+}
+
+fn claim_words(original: &Model, band: f64, probability: Option<[f64; 2]>) -> String {
+    if band == 0.0 {
+        return "both files decide the same in exact arithmetic, ties included".to_owned();
+    }
+    let probability = probability.map(|interval| format!(" (probability {})", logistic::words(interval)));
+    let probability = probability.unwrap_or_default();
+    let band = rounded_up(band);
+    match original.file.ensemble().decision() {
+        Decision::Threshold { .. } => format!(
+            "the library decides the same with either file wherever the original's score is more than {band} \
+             from its threshold{probability}"
+        ),
+        _ => format!(
+            "the library decides the same with either file wherever the original's winner leads by more than \
+             {band}"
+        ),
+    }
+}
+
+fn data_words(checked: Checked) -> String {
+    let rows = counted(checked.rows as u64, "row", "rows");
+    match checked.changed_in_band {
+        0 => format!("{rows}, every class the same"),
+        changed => format!(
+            "{rows}, every class the same but {} inside the band",
+            counted(changed as u64, "row", "rows")
+        ),
+    }
+}
+
+/// The probabilities inside a band, for logistic models.
+pub(super) fn probability(original: &Model, band: f64) -> Option<[f64; 2]> {
+    let Decision::Threshold { threshold, .. } = *original.file.ensemble().decision() else { return None };
+    Some(logistic::interval(logistic::scale(&original.file)?, threshold, band))
+}
+
+pub(super) fn json_text(object: &Value) -> Result<String> {
+    Ok(serde_json::to_string_pretty(object).context("cannot be written as JSON")? + "\n")
+}

@@ -1,0 +1,340 @@
+//! `secateur prune`: what it writes, what it says, and what it refuses.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{FLOWERS, Folder, LABELS, Run, THREE_CLASSES, UNNAMED};
+
+/// A LightGBM model of stumps on two columns: feature, threshold, and the two leaves.
+fn stumps(stumps: &[(usize, f64, f64, f64)]) -> String {
+    let mut text =
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx=1\n\
+                    objective=binary sigmoid:1\nfeature_names=a b\nfeature_infos=[0:10] [0:10]\n\n"
+            .to_owned();
+    for (index, (feature, threshold, left, right)) in stumps.iter().enumerate() {
+        text += &format!(
+            "Tree={index}\nnum_leaves=2\nnum_cat=0\nsplit_feature={feature}\nsplit_gain=1\nthreshold={threshold:?}\n\
+             decision_type=2\nleft_child=-1\nright_child=-2\nleaf_value={left:?} {right:?}\nleaf_weight=1 1\n\
+             leaf_count=1 1\ninternal_value=0\ninternal_weight=1\ninternal_count=1\nis_linear=0\nshrinkage=1\n\n\n"
+        );
+    }
+    text + "end of trees\n\nfeature_importances:\n\nparameters:\n[boosting: gbdt]\nend of parameters\n"
+}
+
+/// Six stumps, of which two splits matter: on `a` at 2, and on `b` at 5 where `a` is above it.
+fn compressible() -> String {
+    stumps(&[
+        (0, 2.0, -1.0, 0.25),
+        (0, 2.0, -1.0, 0.25),
+        (1, 5.0, -0.75, 0.5),
+        (1, 5.0, -0.25, 0.25),
+        (1, 7.0, 0.0625, 0.125),
+        (0, 9.0, 0.0, 0.03125),
+    ])
+}
+
+fn json(run: &Run) -> Value {
+    serde_json::from_str(run.ok()).unwrap()
+}
+
+#[track_caller]
+fn says(run: &Run, words: &[&str]) {
+    let message = run.refused();
+    for word in words {
+        assert!(message.contains(word), "{word:?} is not in {message:?}");
+    }
+}
+
+#[test]
+fn a_compressible_model_becomes_smaller_and_verify_agrees() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    let words = folder.run("prune model.txt -o pruned.txt");
+    assert!(words.ok().starts_with("proved: 6 -> 2 trees, every decision unchanged\n"), "{}", words.stdout);
+    for part in [
+        "trees           6 -> 2",
+        "smallest        proved",
+        "probability 0.4",
+        "written         pruned.txt",
+        "secateur verify model.txt pruned.txt",
+    ] {
+        assert!(words.stdout.contains(part), "{part:?} is not in\n{}", words.stdout);
+    }
+    assert!(folder.run("verify model.txt pruned.txt").ok().starts_with("identical: proved\n"));
+    let inspected: Value = serde_json::from_str(folder.run("inspect pruned.txt --json").ok()).unwrap();
+    assert_eq!(inspected["trees"], 2);
+    assert_eq!(folder.names(), ["model.txt", "pruned.txt"]);
+}
+
+#[test]
+fn the_json_object_has_every_key_of_the_interface() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    let object = json(&folder.run("prune model.txt -o pruned.txt --json"));
+    assert_eq!(object["outcome"], "proved");
+    for (key, before, after) in [("trees", 6, 2), ("leaves", 12, 4)] {
+        assert_eq!(
+            (object[key]["before"].as_u64(), object[key]["after"].as_u64()),
+            (Some(before), Some(after))
+        );
+    }
+    let size = |name: &str| fs::metadata(folder.path().join(name)).unwrap().len();
+    assert_eq!(object["bytes"]["before"], size("model.txt"));
+    assert_eq!(object["bytes"]["after"], size("pruned.txt"));
+    assert_eq!((&object["lower_bound"], &object["minimal"]), (&Value::from(2), &Value::from(true)));
+    let band = object["band"]["score"].as_f64().unwrap();
+    assert!(band > 0.0 && band < 1e-12, "{band}");
+    let probability: Vec<f64> =
+        object["band"]["probability"].as_array().unwrap().iter().map(|p| p.as_f64().unwrap()).collect();
+    assert!(probability.len() == 2 && probability[0] < 0.5 && probability[1] > 0.5);
+    assert!(object["oracle_calls"].is_u64() && object["points"].is_u64());
+    for part in ["read", "fold", "lp", "oracle", "certificate", "write", "total"] {
+        let seconds = object["seconds"][part].as_f64().unwrap();
+        assert!((0.0..60.0).contains(&seconds), "{part}: {seconds}");
+    }
+    assert_eq!(object["certificate"], Value::Null);
+    assert_eq!(object["interrupted"], false);
+    let mut keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    for key in ["band", "bytes", "certificate", "leaves", "lower_bound", "minimal", "oracle_calls", "outcome"]
+    {
+        assert!(keys.contains(&key), "{key}");
+    }
+    // Models of more than two classes, and exact arithmetic, have no probabilities.
+    folder.file("three.txt", THREE_CLASSES);
+    let object = json(&folder.run("prune three.txt -o pruned3.txt --json"));
+    assert_eq!(object["band"]["probability"], Value::Null);
+    let object = json(&folder.run("prune model.txt -o pruned.txt --json --band 0"));
+    assert_eq!(object["band"]["score"], 0.0);
+}
+
+#[test]
+fn nothing_to_prune_is_an_answer_with_a_reason() {
+    let folder = Folder::new();
+    for (name, content) in [("flowers.txt", FLOWERS.as_bytes()), ("labels.skops", LABELS)] {
+        folder.file(name, content);
+        let object = json(&folder.run(&format!("prune {name} -o out-{name} --json")));
+        let trees = object["trees"]["before"].as_u64().unwrap();
+        if object["outcome"] == "already_minimal" {
+            assert_eq!(object["trees"]["after"], trees);
+            assert_eq!(object["lower_bound"], trees);
+        }
+        assert!(folder.run(&format!("verify {name} out-{name}")).ok().starts_with("identical"));
+    }
+    let words = folder.run("prune flowers.txt -o out.txt");
+    assert!(words.ok().starts_with("already minimal: none of the 2 trees can go\n"), "{}", words.stdout);
+    // Nothing changed, so the file is the original, byte for byte.
+    assert_eq!(folder.read("out.txt"), FLOWERS);
+}
+
+#[test]
+fn every_choice_of_options_gives_a_model_that_verify_accepts() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    folder.file("unnamed.json", UNNAMED);
+    folder.file("three.txt", THREE_CLASSES);
+    for model in ["model.txt", "unnamed.json", "three.txt"] {
+        for flags in [
+            "--effort fast",
+            "--effort minimum",
+            "--objective leaves",
+            "--objective bytes --effort minimum",
+            "--moves weights",
+            "--moves weights --effort minimum --weight-per tree",
+            "--moves leaves --weight-per round",
+            "--band 0",
+            "--band 0.001",
+            "--threads 2 --seed 7 --solver microlp --time-limit 1m",
+        ] {
+            let out = format!("out-{model}");
+            let run = folder.run(&format!("prune {model} -o {out} --json {flags}"));
+            let object: Value = serde_json::from_str(run.ok()).unwrap();
+            assert!(object["trees"]["after"].as_u64() <= object["trees"]["before"].as_u64(), "{flags}");
+            let band = if flags.contains("--band") { flags } else { "" };
+            let verified = folder.run(&format!("verify {model} {out} {band}"));
+            assert!(verified.ok().starts_with("identical"), "{model} {flags}: {}", verified.stdout);
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    for out in ["one.txt", "two.txt"] {
+        folder.run(&format!("prune model.txt -o {out} --seed 3")).ok();
+    }
+    assert_eq!(folder.read("one.txt"), folder.read("two.txt"));
+}
+
+#[test]
+fn rows_are_compared_at_the_end() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    folder.file("rows.csv", "b,a,class\n1,1,0\n9,9,1\n,3,0\n");
+    let run = folder.run("prune model.txt -o pruned.txt --data rows.csv --target class");
+    assert!(run.ok().contains("data            3 rows, every class the same\n"), "{}", run.stdout);
+    let run = folder.run("prune model.txt -o pruned.txt --data rows.csv --target class --json");
+    assert_eq!(json(&run)["data"]["rows"], 3);
+    // The library takes no missing values here: the row is left out.
+    folder.file("labels.skops", LABELS);
+    folder.file("labelled.csv", "a,b\n1,2\n,3\n");
+    let run = folder.run("prune labels.skops -o out.skops --data labelled.csv --json");
+    assert!(run.stderr.contains("1 row has values that the library does not accept"), "{}", run.stderr);
+    assert_eq!(json(&run)["data"]["rows"], 1);
+}
+
+#[test]
+fn no_file_that_is_read_is_written_to() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    folder.file("rows.csv", "a,b\n1,1\n");
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    says(&folder.run("prune model.txt -o model.txt"), &["model.txt", "the model itself", "another name"]);
+    says(&folder.run("prune model.txt -o sub/../model.txt"), &["the model itself"]);
+    says(&folder.run("prune model.txt -o rows.csv --data rows.csv"), &["the table"]);
+    says(&folder.run("prune model.txt -o out.txt --certificate out.txt"), &["a file of its own"]);
+    assert_eq!(folder.read("model.txt"), compressible());
+    assert_eq!(folder.names(), ["model.txt", "rows.csv", "sub"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_model_is_the_model() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    std::os::unix::fs::symlink("model.txt", folder.path().join("link.txt")).unwrap();
+    says(&folder.run("prune model.txt -o link.txt"), &["the model itself"]);
+}
+
+#[test]
+fn what_cannot_be_pruned_or_written_is_refused_and_leaves_no_file() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    folder
+        .file("regression.txt", compressible().replace("objective=binary sigmoid:1", "objective=regression"));
+    folder.file("custom.txt", compressible().replace("objective=binary sigmoid:1", "objective=mine"));
+    let ranked = UNNAMED.replace("binary:logistic", "rank:pairwise");
+    assert_ne!(ranked, UNNAMED);
+    folder.file("ranked.json", ranked);
+    folder.file("wrong.csv", "a,c\n1,2\n");
+    folder.file("more.csv", "p,q,r\n1,2,3\n");
+    folder.file("words.csv", "a,b\n1,much\n");
+    let before = folder.names();
+    says(&folder.run("prune regression.txt -o out.txt"), &["regression.txt", "the objective \"regression\""]);
+    says(&folder.run("prune custom.txt -o out.txt"), &["custom.txt", "the objective \"mine\""]);
+    says(&folder.run("prune ranked.json -o out.json"), &["ranked.json", "rank:pairwise"]);
+    says(&folder.run("prune nothing.txt -o out.txt"), &["nothing.txt", "no such file"]);
+    says(&folder.run("prune model.txt -o no/out.txt"), &["no/out.txt", "make it first"]);
+    says(&folder.run("prune model.txt -o ."), &["this is a folder"]);
+    says(&folder.run("prune model.txt -o out.txt --data wrong.csv"), &["wrong.csv", "no column: \"b\""]);
+    says(&folder.run("prune model.txt -o out.txt --data more.csv"), &["3 columns", "--target NAME"]);
+    says(&folder.run("prune model.txt -o out.txt --data words.csv"), &["row 1 (line 2)", "\"much\""]);
+    says(&folder.run("prune model.txt -o out.txt --target a"), &["--target goes with --data"]);
+    says(&folder.run("prune model.txt -o out.txt --band 1e-300"), &["model.txt", "band"]);
+    says(&folder.run("prune model.txt -o out.txt --solver highs"), &["HiGHS", "leave --solver out"]);
+    for words in [
+        "prune model.txt",
+        "prune -o out.txt",
+        "prune model.txt -o out.txt --effort most",
+        "prune model.txt -o out.txt --time-limit soon",
+        "prune model.txt -o out.txt --size 3",
+        "prune model.txt -o out.txt --accept-unproved",
+    ] {
+        assert_eq!(folder.run(words).code, Some(2), "{words}");
+    }
+    assert_eq!(folder.names(), before);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    says(&folder.run("prune model.txt -o /dev/full"), &["/dev/full: cannot be written"]);
+}
+
+#[test]
+fn a_name_that_promises_another_format_is_pointed_out() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    let run = folder.run("prune model.txt -o pruned.onnx");
+    run.ok();
+    assert!(run.stderr.contains("pruned.onnx will hold what the model is, LightGBM"), "{}", run.stderr);
+    assert_eq!(folder.run("prune model.txt -o pruned.onnx -q").stderr, "");
+    assert_eq!(folder.run("prune model.txt -o pruned.model").stderr, "");
+}
+
+#[test]
+fn odd_models_get_a_clear_answer() {
+    let folder = Folder::new();
+    // One tree that decides.
+    folder.file("one.txt", stumps(&[(0, 2.0, -1.0, 1.0)]));
+    let run = folder.run("prune one.txt -o out.txt");
+    assert!(run.ok().starts_with("already minimal: none of the 1 tree can go\n"), "{}", run.stdout);
+    // Trees that say the same everywhere: one class only.
+    folder.file("constant.txt", stumps(&[(0, 2.0, 1.0, 1.0), (1, 3.0, 0.5, 0.5), (1, 3.0, 0.5, 0.25)]));
+    let object = json(&folder.run("prune constant.txt -o out.txt --json"));
+    assert!(object["trees"]["after"].as_u64().unwrap() <= 1, "{object}");
+    assert!(folder.run("verify constant.txt out.txt").ok().starts_with("identical"));
+    // No tree can be told from another: the model decides one class, whatever its scores.
+    folder.file("one-class.txt", stumps(&[(0, 2.0, 1.0, 2.0), (1, 3.0, 0.5, 0.75)]));
+    let object = json(&folder.run("prune one-class.txt -o out.txt --json"));
+    assert!(object["trees"]["after"].as_u64().unwrap() <= 1, "{object}");
+    assert!(folder.run("verify one-class.txt out.txt").ok().starts_with("identical"));
+}
+
+#[test]
+fn a_time_limit_of_nothing_still_writes_a_proved_model() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    let run = folder.run("prune model.txt -o out.txt --time-limit 0s --json");
+    assert!(matches!(run.code, Some(0 | 3)), "{:?} {}", run.code, run.stderr);
+    let object: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(run.code == Some(3), object["outcome"] == "budget_reached");
+    assert!(folder.run("verify model.txt out.txt").ok().starts_with("identical"));
+}
+
+#[test]
+fn baselines_need_consent_and_say_what_they_are() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    folder.file("rows.csv", "a,b,class\n1,1,0\n3,3,0\n9,9,1\n3,8,1\n1,8,0\n");
+    let base = "prune model.txt -o out.txt --data rows.csv --target class --method";
+    for method in ["ic", "imd", "drep"] {
+        let run = folder.run(&format!("{base} {method} --size 3 --accept-unproved --json"));
+        let object = json(&run);
+        assert_eq!(object["outcome"], "unproved");
+        assert_eq!(object["method"], method);
+        assert_eq!(object["trees"]["after"], 3);
+        assert_eq!(object["certificate"], Value::Null);
+        assert_eq!(object["minimal"], false);
+        let fidelity = object["fidelity"].as_f64().unwrap();
+        assert!((0.0..=1.0).contains(&fidelity));
+        let words = folder.run(&format!("{base} {method} --size 1 --accept-unproved"));
+        assert!(words.ok().starts_with("NOT PROVED: 6 -> 1 tree, decisions change\n"), "{}", words.stdout);
+    }
+    folder.run("inspect out.txt").ok();
+    fs::remove_file(folder.path().join("out.txt")).unwrap();
+    for (flags, part) in [
+        ("ic --size 3", "--accept-unproved"),
+        ("ic --accept-unproved", "--size"),
+        ("best --size 3 --accept-unproved", "[possible values: ic, imd, drep]"),
+        ("ic --size 0 --accept-unproved", "from 1 to 6"),
+        ("ic --size 7 --accept-unproved", "from 1 to 6"),
+        ("ic --size 3 --accept-unproved --certificate c", "cannot be used with"),
+    ] {
+        says(&folder.run(&format!("{base} {flags}")), &[part]);
+    }
+    let rest = "--method ic --size 3 --accept-unproved";
+    says(&folder.run(&format!("prune model.txt -o out.txt {rest}")), &["--data"]);
+    says(&folder.run(&format!("prune model.txt -o out.txt --data rows.csv {rest}")), &["--target"]);
+    folder.file("strange.csv", "a,b,class\n1,1,0\n3,3,maybe\n");
+    let run = folder.run(&format!("prune model.txt -o out.txt --data strange.csv --target class {rest}"));
+    says(&run, &["strange.csv: row 2 (line 3), column \"class\"", "\"maybe\" is not a class of the model"]);
+    folder.file("empty.csv", "a,b,class\n");
+    let run = folder.run(&format!("prune model.txt -o out.txt --data empty.csv --target class {rest}"));
+    says(&run, &["labelled rows"]);
+    assert!(!folder.names().contains(&"out.txt".to_owned()));
+}
