@@ -1,18 +1,25 @@
 //! Linear and mixed-integer programs: a problem type, back ends behind one trait.
 //!
 //! A [`Problem`] is plain data. [`BackEnd::start`] gives it to a [`Solver`], which can be edited (a row more,
-//! a column fixed or released, other costs) and solved again, warm where the back end can.
+//! a column fixed or released, other costs) and solved again, warm where the back end can. A [`Separation`]
+//! finds the multipliers that show a system of inequalities to have no solution, which is how a caller turns
+//! a solver's "infeasible" into a proof; [`round_multipliers`] makes them integers.
 //!
 //! Everything a solver says here is a hint in floating point. Tolerances of the whole project live in this
 //! crate and nowhere else: [`FEASIBILITY`] for both back ends.
 
 mod error;
+mod game;
 mod microlp;
+mod multipliers;
 mod problem;
+mod rounding;
 mod status;
 
 pub use error::Error;
+pub use multipliers::{Multipliers, SMALLEST_MARGIN, Separated, Separation};
 pub use problem::{Column, LARGEST, Problem, Row, Sense};
+pub use rounding::round_multipliers;
 pub use status::{Limits, Reason, Solution, Status};
 
 use std::time::Duration;
@@ -46,7 +53,7 @@ pub trait Solver: Send {
     /// Releases a column; its bounds hold again. Nothing changes if it was not fixed.
     fn unfix(&mut self, column: usize);
 
-    /// Other costs, one per column. Cold with microlp, warm with HiGHS.
+    /// Other costs, one per column. With microlp, a cold start.
     fn set_costs(&mut self, costs: &[f64]);
 
     /// The best point of the last solve if it ended at a limit: integer problems only.
@@ -68,7 +75,9 @@ pub enum BackEnd {
 impl BackEnd {
     /// All of them.
     pub fn all() -> &'static [BackEnd] {
-        &[BackEnd::Microlp]
+        &[
+            BackEnd::Microlp,
+        ]
     }
 
     /// Takes over a problem. One that [`Problem::check`] refuses is answered by the first solve.

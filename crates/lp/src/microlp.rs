@@ -121,12 +121,7 @@ impl Solver for Microlp {
                 self.live.push(live);
                 Status::Optimal(solution)
             }
-            Err(End::Spent(status)) => status,
-            Err(End::Panicked) => Status::Unknown(Reason::Failed),
-            Err(End::Failure(Failure::Infeasible)) => Status::Infeasible,
-            Err(End::Failure(Failure::Unbounded)) => Status::Unbounded,
-            Err(End::Failure(Failure::InternalError(_))) => Status::Unknown(Reason::Numerical),
-            Err(End::Failure(_)) => Status::Unknown(Reason::Unexpected),
+            Err(end) => status(end),
         }
     }
 
@@ -153,6 +148,18 @@ impl Solver for Microlp {
 
     fn lower_bound(&self) -> Option<f64> {
         self.lower_bound
+    }
+}
+
+/// microlp's word in ours.
+fn status(end: End) -> Status {
+    match end {
+        End::Spent(status) => status,
+        End::Panicked => Status::Unknown(Reason::Failed),
+        End::Failure(Failure::Infeasible) => Status::Infeasible,
+        End::Failure(Failure::Unbounded) => Status::Unbounded,
+        End::Failure(Failure::InternalError(_)) => Status::Unknown(Reason::Numerical),
+        End::Failure(_) => Status::Unknown(Reason::Unexpected),
     }
 }
 
@@ -337,4 +344,25 @@ fn terms(row: &Row, variables: &[Variable]) -> Vec<(Variable, f64)> {
 
 fn read(model: &Model, solution: &microlp::Solution, variables: &[Variable]) -> Option<Solution> {
     model.solution(variables.iter().map(|&variable| solution.var_value(variable)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_never_an_answer() {
+        let failed = |failure| status(End::Failure(failure));
+        assert_eq!(failed(Failure::InternalError(String::new())), Status::Unknown(Reason::Numerical));
+        assert_eq!(failed(Failure::InvalidOptions(String::new())), Status::Unknown(Reason::Unexpected));
+        assert_eq!(failed(Failure::InvalidOperation(String::new())), Status::Unknown(Reason::Unexpected));
+        assert_eq!(status(End::Panicked), Status::Unknown(Reason::Failed));
+        assert_eq!(failed(Failure::Infeasible), Status::Infeasible);
+        assert_eq!(failed(Failure::Unbounded), Status::Unbounded);
+    }
+
+    #[test]
+    fn a_panic_inside_ends_there() {
+        assert!(matches!(guarded(|| panic!("on purpose")), Err(End::Panicked)));
+    }
 }

@@ -1,0 +1,389 @@
+//! The best weights for points against columns: a primal simplex of its own, small and dense.
+//!
+//! Problem: entries a_ij of points i and columns j, vectors e_i. Maximise t over y >= 0 with `sum_i y_i = 1`,
+//! `sum_i y_i e_i = 0` and `sum_i y_i a_ij + t <= 0` for each column j that counts.
+//!
+//! Why not a back end: there are few rows (columns and equations) and many unknowns (points), all dense, and the
+//! same problem comes again with one column left out. Here a basis is a dense inverse, all points are priced in
+//! one pass over the entries, and leaving out a column keeps the basis feasible: its slack just becomes free. So
+//! the optimum with all columns is the start for every question. Measured, this is 20 to 100 times faster than
+//! either way through a back end.
+//!
+//! Invariants: the basis stays feasible up to [`SLIP`]; so weights are there whenever the search ends. The
+//! equations are met by a penalty, [`Var::Over`] and [`Var::Under`], larger than any price they can have.
+//! Ties are kept rare by tiny right-hand sides, which the final weights do not contain.
+//!
+//! Not covered: proof. A search that ends early or in numerical trouble says so, and weights are only hints.
+
+use crate::status::{Limits, Status};
+
+/// A reduced cost below this is none.
+const PRICE: f64 = 1e-9;
+/// An entry of a direction below this is no pivot.
+const PIVOT: f64 = 1e-9;
+/// How far a basic value may slip below zero for the sake of a larger pivot.
+const SLIP: f64 = 1e-11;
+/// The size of the right-hand sides that break ties.
+const NUDGE: f64 = 1e-8;
+/// Pivots between two factorisations, at least.
+const REFACTOR: usize = 64;
+
+/// Points, columns and equations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Game {
+    columns: usize,
+    equations: usize,
+    /// Per point: its entries, a one, its equality vector.
+    points: Vec<f64>,
+}
+
+/// An unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Var {
+    /// t.
+    Margin,
+    /// What a column's row lacks.
+    Slack(usize),
+    /// y_i.
+    Point(usize),
+    /// What an equation lacks.
+    Under(usize),
+    /// What an equation has too much.
+    Over(usize),
+}
+
+/// A feasible basis.
+#[derive(Clone, Debug)]
+pub(crate) struct Basis {
+    vars: Vec<Var>,
+    /// Row by row.
+    inverse: Vec<f64>,
+    values: Vec<f64>,
+}
+
+/// How a search ended; the basis is feasible in any case.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Ended {
+    /// No better weights, up to the tolerances.
+    Optimal,
+    /// The margin asked for is reached.
+    Enough,
+    /// A limit was reached.
+    Spent(Status),
+    /// No progress, or a basis that cannot be inverted.
+    Stuck,
+}
+
+impl Game {
+    pub(crate) fn new(columns: usize, equations: usize) -> Self {
+        Self { columns, equations, points: Vec::new() }
+    }
+
+    pub(crate) fn add_point(
+        &mut self,
+        entries: impl Iterator<Item = f64>,
+        equality: impl Iterator<Item = f64>,
+    ) {
+        self.points.extend(entries.chain([1.0]).chain(equality));
+    }
+
+    pub(crate) fn points(&self) -> usize {
+        self.points.len() / self.rows()
+    }
+
+    fn rows(&self) -> usize {
+        self.columns + 1 + self.equations
+    }
+
+    fn point(&self, index: usize) -> &[f64] {
+        &self.points[index * self.rows()..][..self.rows()]
+    }
+
+    /// What a unit of unmet equation costs: more than any intercept that helps. With entries of at most one
+    /// these are at most two for each step from class to class.
+    fn penalty(&self) -> f64 {
+        4.0 * (self.equations as f64 + 1.0)
+    }
+
+    fn cost(&self, var: Var, aim: f64) -> f64 {
+        match var {
+            Var::Margin => aim,
+            Var::Slack(_) | Var::Point(_) => 0.0,
+            Var::Under(_) | Var::Over(_) => -self.penalty(),
+        }
+    }
+
+    /// The column of an unknown.
+    fn column(&self, var: Var) -> Vec<f64> {
+        let mut column = vec![0.0; self.rows()];
+        match var {
+            Var::Margin => column[..self.columns].fill(1.0),
+            Var::Slack(index) => column[index] = 1.0,
+            Var::Point(index) => column.copy_from_slice(self.point(index)),
+            Var::Under(equation) => column[self.columns + 1 + equation] = 1.0,
+            Var::Over(equation) => column[self.columns + 1 + equation] = -1.0,
+        }
+        column
+    }
+
+    /// The right-hand sides; different ones for the columns against ties.
+    fn sides(&self, nudge: f64) -> Vec<f64> {
+        let mut sides = vec![0.0; self.rows()];
+        for (index, side) in sides[..self.columns].iter_mut().enumerate() {
+            // Spread evenly, without order: multiples of the golden section, modulo one.
+            *side = nudge * (0.5 + (index as f64 * 0.618_033_988_749_895).fract());
+        }
+        sides[self.columns] = 1.0;
+        sides
+    }
+
+    /// All weight on the point that does best alone. Nothing without points.
+    pub(crate) fn start(&self) -> Option<Basis> {
+        let worst = |point: usize| {
+            let entries = self.point(point)[..self.columns].iter().enumerate();
+            let worst = entries.max_by(|left, right| left.1.total_cmp(right.1));
+            (point, worst.map_or(0.0, |(_, &entry)| entry), worst.map(|(column, _)| column))
+        };
+        let (point, _, column) =
+            (0..self.points()).map(worst).min_by(|left, right| left.1.total_cmp(&right.1))?;
+        let mut vars: Vec<Var> = (0..self.columns).map(Var::Slack).collect();
+        if let Some(column) = column {
+            vars[column] = Var::Margin;
+        }
+        vars.push(Var::Point(point));
+        let equality = &self.point(point)[self.columns + 1..];
+        vars.extend(
+            equality.iter().enumerate().map(|(equation, &value)| {
+                if value > 0.0 { Var::Over(equation) } else { Var::Under(equation) }
+            }),
+        );
+        let mut basis = Basis { vars, inverse: Vec::new(), values: Vec::new() };
+        self.factor(&mut basis, NUDGE)?;
+        Some(basis)
+    }
+
+    /// Improves a basis until it is optimal, has the margin asked for, or a limit is reached. Columns that do
+    /// not count may have any sum.
+    pub(crate) fn improve(
+        &self,
+        basis: &mut Basis,
+        counts: &[bool],
+        enough: f64,
+        limits: &Limits<'_>,
+    ) -> Ended {
+        let free = |var: Var| match var {
+            Var::Margin => true,
+            Var::Slack(column) => !counts[column],
+            _ => false,
+        };
+        let mut basic = vec![false; self.points()];
+        for var in &basis.vars {
+            if let Var::Point(index) = var {
+                basic[*index] = true;
+            }
+        }
+        // Without columns the margin is anything: only the balance counts.
+        let aim = if counts.contains(&true) { 1.0 } else { 0.0 };
+        let refactor = REFACTOR.max(self.rows());
+        for pivots in 0..100 * self.rows() {
+            if pivots % refactor == refactor - 1 && self.factor(basis, NUDGE).is_none() {
+                return Ended::Stuck;
+            }
+            if pivots % 32 == 0
+                && let Some(status) = limits.spent()
+            {
+                return Ended::Spent(status);
+            }
+            if self.margin(basis) >= enough && self.is_balanced(basis) {
+                return Ended::Enough;
+            }
+            let Some((entering, sign)) = self.price(basis, &basic, counts, aim) else {
+                return Ended::Optimal;
+            };
+            let direction = basis.direction(&self.column(entering));
+            let Some(leaving) = basis.ratio(&direction, sign, free) else { return Ended::Stuck };
+            if let Var::Point(index) = basis.vars[leaving] {
+                basic[index] = false;
+            }
+            if let Var::Point(index) = entering {
+                basic[index] = true;
+            }
+            basis.pivot(entering, leaving, &direction);
+        }
+        Ended::Stuck
+    }
+
+    /// The unknown whose growth (or, if free, fall) helps most.
+    fn price(&self, basis: &Basis, basic: &[bool], counts: &[bool], aim: f64) -> Option<(Var, f64)> {
+        let rows = self.rows();
+        let mut prices = vec![0.0; rows];
+        for (row, &var) in basis.vars.iter().enumerate() {
+            let cost = self.cost(var, aim);
+            if cost != 0.0 {
+                let inverse = &basis.inverse[row * rows..][..rows];
+                prices.iter_mut().zip(inverse).for_each(|(price, entry)| *price += cost * entry);
+            }
+        }
+        let mut best = (PRICE, None);
+        let mut offer = |gain: f64, var: Var, sign: f64| {
+            if gain > best.0 {
+                best = (gain, Some((var, sign)));
+            }
+        };
+        for (index, point) in self.points.chunks_exact(rows).enumerate() {
+            if !basic[index] {
+                offer(-dot(&prices, point), Var::Point(index), 1.0);
+            }
+        }
+        // A basic slack has price zero, up to rounding, and is not offered.
+        for (column, &price) in prices[..self.columns].iter().enumerate() {
+            if counts[column] {
+                offer(-price, Var::Slack(column), 1.0);
+            } else {
+                offer(price.abs(), Var::Slack(column), -price.signum());
+            }
+        }
+        for (equation, &price) in prices[self.columns + 1..].iter().enumerate() {
+            offer(-self.penalty() - price, Var::Under(equation), 1.0);
+            offer(-self.penalty() + price, Var::Over(equation), 1.0);
+        }
+        best.1.filter(|(var, _)| matches!(var, Var::Point(_)) || !basis.vars.contains(var))
+    }
+
+    fn margin(&self, basis: &Basis) -> f64 {
+        let at = basis.vars.iter().position(|&var| var == Var::Margin);
+        at.map_or(f64::NEG_INFINITY, |at| basis.values[at])
+    }
+
+    fn is_balanced(&self, basis: &Basis) -> bool {
+        let unmet =
+            |(var, value): (&Var, &f64)| matches!(var, Var::Under(_) | Var::Over(_)) && *value > NUDGE;
+        !basis.vars.iter().zip(&basis.values).any(unmet)
+    }
+
+    /// The points that carry weight, with it, as exactly as floats allow; nothing if they do not balance.
+    pub(crate) fn weights(&self, basis: &Basis) -> Option<Vec<(usize, f64)>> {
+        let mut exact = basis.clone();
+        self.factor(&mut exact, 0.0)?;
+        let mut weights: Vec<(usize, f64)> = (exact.vars.iter().zip(&exact.values))
+            .filter_map(|(&var, &value)| match var {
+                Var::Point(index) if value > 0.0 => Some((index, value)),
+                _ => None,
+            })
+            .collect();
+        weights.sort_unstable_by_key(|&(index, _)| index);
+        (self.is_balanced(&exact) && !weights.is_empty()).then_some(weights)
+    }
+
+    /// The largest weighted sum among the columns that count; minus one if none does.
+    pub(crate) fn largest_sum(&self, points: &[usize], weights: &[f64], counts: &[bool]) -> f64 {
+        let mut sums = vec![0.0; self.columns];
+        for (&point, weight) in points.iter().zip(weights) {
+            sums.iter_mut().zip(self.point(point)).for_each(|(sum, entry)| *sum += weight * entry);
+        }
+        let counted = sums.iter().zip(counts).filter(|&(_, &counts)| counts);
+        counted.map(|(&sum, _)| sum).reduce(f64::max).unwrap_or(-1.0)
+    }
+
+    /// The inverse and the values from scratch; nothing if the basis is singular.
+    fn factor(&self, basis: &mut Basis, nudge: f64) -> Option<()> {
+        let rows = self.rows();
+        let mut matrix = vec![0.0; rows * rows];
+        for (at, &var) in basis.vars.iter().enumerate() {
+            for (row, entry) in self.column(var).into_iter().enumerate() {
+                matrix[row * rows + at] = entry;
+            }
+        }
+        basis.inverse = inverse(matrix, rows)?;
+        let sides = self.sides(nudge);
+        basis.values = basis.inverse.chunks_exact(rows).map(|row| dot(row, &sides)).collect();
+        Some(())
+    }
+}
+
+impl Basis {
+    /// How the basic values fall when an unknown with this column grows.
+    fn direction(&self, column: &[f64]) -> Vec<f64> {
+        self.inverse.chunks_exact(self.vars.len()).map(|row| dot(row, column)).collect()
+    }
+
+    /// The row that ends the step, with the largest pivot among those about as near.
+    fn ratio(&self, direction: &[f64], sign: f64, free: impl Fn(Var) -> bool) -> Option<usize> {
+        let falling = || {
+            (0..self.vars.len())
+                .filter(|&row| sign * direction[row] > PIVOT && !free(self.vars[row]))
+                .map(|row| (row, sign * direction[row], self.values[row].max(0.0)))
+        };
+        let reach = falling().map(|(_, fall, value)| (value + SLIP) / fall).reduce(f64::min)?;
+        falling()
+            .filter(|&(_, fall, value)| value / fall <= reach)
+            .max_by(|left, right| left.1.total_cmp(&right.1))
+            .map(|(row, _, _)| row)
+    }
+
+    fn pivot(&mut self, entering: Var, leaving: usize, direction: &[f64]) {
+        let rows = self.vars.len();
+        let step = self.values[leaving] / direction[leaving];
+        let pivot_row: Vec<f64> =
+            self.inverse[leaving * rows..][..rows].iter().map(|entry| entry / direction[leaving]).collect();
+        for (row, &factor) in direction.iter().enumerate() {
+            if row == leaving {
+                self.inverse[row * rows..][..rows].copy_from_slice(&pivot_row);
+                self.values[row] = step;
+            } else if factor != 0.0 {
+                let target = &mut self.inverse[row * rows..][..rows];
+                target.iter_mut().zip(&pivot_row).for_each(|(entry, pivot)| *entry -= factor * pivot);
+                self.values[row] -= factor * step;
+            }
+        }
+        self.vars[leaving] = entering;
+    }
+}
+
+/// A sum in four lanes, which the compiler turns into vector instructions.
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    let mut lanes = [0.0; 4];
+    let (heads, tails) = (left.chunks_exact(4), right.chunks_exact(4));
+    let rest: f64 = heads.remainder().iter().zip(tails.remainder()).map(|(one, other)| one * other).sum();
+    for (one, other) in heads.zip(tails) {
+        for lane in 0..4 {
+            lanes[lane] += one[lane] * other[lane];
+        }
+    }
+    lanes.iter().sum::<f64>() + rest
+}
+
+/// Gauss and Jordan with the largest pivot of each column; nothing if the matrix is singular.
+fn inverse(mut matrix: Vec<f64>, rows: usize) -> Option<Vec<f64>> {
+    let mut inverse = vec![0.0; rows * rows];
+    for row in 0..rows {
+        inverse[row * rows + row] = 1.0;
+    }
+    for column in 0..rows {
+        let size = |row: &usize| matrix[row * rows + column].abs();
+        let pivot = (column..rows).max_by(|left, right| size(left).total_cmp(&size(right)))?;
+        let head = matrix[pivot * rows + column];
+        if !(head.abs() > 1e-13) {
+            return None;
+        }
+        for half in [&mut matrix, &mut inverse] {
+            if pivot != column {
+                let (upper, lower) = half.split_at_mut(pivot * rows);
+                upper[column * rows..][..rows].swap_with_slice(&mut lower[..rows]);
+            }
+            half[column * rows..][..rows].iter_mut().for_each(|entry| *entry /= head);
+        }
+        let pivot_rows =
+            [matrix[column * rows..][..rows].to_vec(), inverse[column * rows..][..rows].to_vec()];
+        for row in (0..rows).filter(|&row| row != column) {
+            let factor = matrix[row * rows + column];
+            if factor != 0.0 {
+                for (half, pivot_row) in [&mut matrix, &mut inverse].into_iter().zip(&pivot_rows) {
+                    let target = &mut half[row * rows..][..rows];
+                    target.iter_mut().zip(pivot_row).for_each(|(entry, pivot)| *entry -= factor * pivot);
+                }
+            }
+        }
+    }
+    Some(inverse)
+}

@@ -1,0 +1,169 @@
+//! Multipliers that show a system of strict inequalities to have no solution.
+//!
+//! Problem: points i with entries a_ij and small integer vectors e_i (the free intercept), and the columns J
+//! that are kept. Is there w >= 0 on J and a free b with `sum_j w_j a_ij + b . e_i > 0` at every point? Not if
+//! there is y >= 0, not zero, with `sum_i y_i a_ij <= 0` for each j in J and `sum_i y_i e_i = 0` (Farkas). This
+//! file looks for the y, of sum one, that does so with a margin t: `sum_i y_i a_ij <= -t`, each column divided by
+//! its largest magnitude. A margin leaves room to round y to integers (`rounding`) and to check them exactly,
+//! which is the caller's part: nothing here is a proof. The search itself is in `game`.
+//!
+//! Not covered: where a combination of kept columns is zero at all points (two trees that mirror each other, a
+//! constant tree that the intercept also covers) no margin is positive, and the answer is [`Separated::NotFound`].
+//! A kept column that is zero at all points is left out, it cannot matter.
+
+use crate::error::Error;
+use crate::game::{Basis, Ended, Game};
+use crate::status::{Limits, Reason, Status};
+
+/// A smaller margin than this is not worth an exact check.
+pub const SMALLEST_MARGIN: f64 = 1e-9;
+
+/// Points, to be asked for multipliers of many sets of columns.
+#[derive(Debug)]
+pub struct Separation {
+    /// Entries divided by the scales.
+    game: Game,
+    /// What the entries of each column are divided by: the largest magnitude so far, or one.
+    scales: Vec<f64>,
+    /// Whether a column has an entry that is not zero.
+    present: Vec<bool>,
+    equations: usize,
+    /// The best weights with all columns, where every search starts.
+    base: Option<Basis>,
+    /// Whether there are points that the base has not seen.
+    stale: bool,
+}
+
+/// Weights of some points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Multipliers {
+    /// The points, ascending.
+    pub points: Vec<usize>,
+    /// Their weights, positive, of sum one.
+    pub weights: Vec<f64>,
+    /// The margin that they reach, as computed from them in floating point.
+    pub margin: f64,
+}
+
+/// What a search for multipliers found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Separated {
+    /// These, worth an exact check.
+    Found(Multipliers),
+    /// The largest margin is not positive: the kept columns may well solve the system.
+    NotFound,
+    /// The deadline came first.
+    TimeLimit,
+    /// The switch came first.
+    Interrupted,
+    /// No answer.
+    Unknown(Reason),
+}
+
+impl Separation {
+    /// Points with their entries, one per column, and their equality vectors, all of one length.
+    pub fn new(entries: &[Vec<f64>], equalities: &[Vec<i64>]) -> Result<Self, Error> {
+        let columns = entries.first().map_or(0, Vec::len);
+        let equations = equalities.first().map_or(0, Vec::len);
+        if entries.len() != equalities.len() {
+            return Err(Error::Ragged { point: entries.len().min(equalities.len()) });
+        }
+        let mut scales = vec![0.0_f64; columns];
+        for (index, (entries, equality)) in entries.iter().zip(equalities).enumerate() {
+            check(index, entries, columns, equality, equations)?;
+            scales.iter_mut().zip(entries).for_each(|(scale, entry)| *scale = scale.max(entry.abs()));
+        }
+        let present: Vec<bool> = scales.iter().map(|&scale| scale > 0.0).collect();
+        scales.iter_mut().filter(|scale| **scale == 0.0).for_each(|scale| *scale = 1.0);
+        let game = Game::new(columns, equations);
+        let mut separation = Self { game, scales, present, equations, base: None, stale: true };
+        for (entries, equality) in entries.iter().zip(equalities) {
+            separation.push(entries, equality);
+        }
+        Ok(separation)
+    }
+
+    /// One point more. It counts for all later questions.
+    pub fn add_point(&mut self, entries: &[f64], equality: &[i64]) -> Result<(), Error> {
+        check(self.points(), entries, self.scales.len(), equality, self.equations)?;
+        for (present, &entry) in self.present.iter_mut().zip(entries) {
+            *present |= entry != 0.0;
+        }
+        self.push(entries, equality);
+        self.stale = true;
+        Ok(())
+    }
+
+    /// How many points there are.
+    pub fn points(&self) -> usize {
+        self.game.points()
+    }
+
+    /// Multipliers for these columns with a margin of `enough`, or else of the largest margin.
+    ///
+    /// The largest margin takes longest to find; one of 1e-4 survives any rounding.
+    pub fn find(&mut self, kept: &[usize], enough: f64, limits: &Limits<'_>) -> Separated {
+        let columns = self.scales.len();
+        let mut counts = vec![false; columns];
+        for &column in kept {
+            match counts.get_mut(column) {
+                Some(counts) => *counts = self.present[column],
+                None => return Separated::Unknown(Reason::Invalid(Error::FixedColumn { column, columns })),
+            }
+        }
+        let Some(base) = self.base.take().or_else(|| self.game.start()) else { return Separated::NotFound };
+        let base = self.base.insert(base);
+        if self.stale {
+            match self.game.improve(base, &self.present, f64::INFINITY, limits) {
+                Ended::Spent(status) => return ended(&status),
+                Ended::Optimal | Ended::Enough => self.stale = false,
+                // Feasible all the same, and any feasible start will do.
+                Ended::Stuck => {}
+            }
+        }
+        let mut basis = base.clone();
+        let end = self.game.improve(&mut basis, &counts, enough, limits);
+        if let Some(found) = self.multipliers(&basis, &counts) {
+            return Separated::Found(found);
+        }
+        match end {
+            Ended::Optimal => Separated::NotFound,
+            Ended::Spent(status) => ended(&status),
+            Ended::Enough | Ended::Stuck => Separated::Unknown(Reason::Numerical),
+        }
+    }
+
+    /// The weights of a basis, if they are worth an exact check.
+    fn multipliers(&self, basis: &Basis, counts: &[bool]) -> Option<Multipliers> {
+        let (points, mut weights): (Vec<usize>, Vec<f64>) = self.game.weights(basis)?.into_iter().unzip();
+        let total: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|weight| *weight /= total);
+        let margin = -self.game.largest_sum(&points, &weights, counts);
+        (margin > SMALLEST_MARGIN).then_some(Multipliers { points, weights, margin })
+    }
+
+    fn push(&mut self, entries: &[f64], equality: &[i64]) {
+        let entries = entries.iter().zip(&self.scales).map(|(entry, scale)| entry / scale);
+        self.game.add_point(entries, equality.iter().map(|&value| value as f64));
+    }
+}
+
+fn ended(status: &Status) -> Separated {
+    if *status == Status::Interrupted { Separated::Interrupted } else { Separated::TimeLimit }
+}
+
+fn check(
+    point: usize,
+    entries: &[f64],
+    columns: usize,
+    equality: &[i64],
+    equations: usize,
+) -> Result<(), Error> {
+    if entries.len() != columns || equality.len() != equations {
+        return Err(Error::Ragged { point });
+    }
+    match entries.iter().enumerate().find(|&(_, entry)| !entry.is_finite()) {
+        Some((column, &value)) => Err(Error::Entry { point, column, value }),
+        None => Ok(()),
+    }
+}

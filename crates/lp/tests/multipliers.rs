@@ -1,0 +1,191 @@
+//! Multipliers: the margin against a linear program, the rounded integers against exact sums.
+
+use std::time::Instant;
+
+use secateur_lp::{
+    BackEnd, Column, Error, Limits, Multipliers, Problem, Reason, Row, Separated, Separation, Status,
+    round_multipliers,
+};
+
+type Points = (Vec<Vec<f64>>, Vec<Vec<i64>>);
+
+/// Small integer entries, in one of three draws mostly positive; the intercept of two classes, of more, or none.
+fn random_points(random: &mut fastrand::Rng, points: usize, columns: usize, classes: usize) -> Points {
+    let shift = if random.u32(0..3) == 0 { 3 } else { 0 };
+    let entries = (0..points)
+        .map(|_| (0..columns).map(|_| f64::from((random.i32(-4..=3) + shift) * random.i32(1..=2))).collect())
+        .collect();
+    let equality = |random: &mut fastrand::Rng| match classes {
+        0 => vec![],
+        2 => vec![if random.bool() { 1 } else { -1 }],
+        _ => {
+            let (right, other) = (random.usize(0..classes), random.usize(0..classes - 1));
+            let other = if other >= right { other + 1 } else { other };
+            (0..classes).map(|class| i64::from(class == right) - i64::from(class == other)).collect()
+        }
+    };
+    (entries, (0..points).map(|_| equality(random)).collect())
+}
+
+/// The largest margin as a linear program over all points; nothing if no weights balance.
+fn largest_margin((entries, equalities): &Points, kept: &[usize]) -> Option<f64> {
+    let mut problem = Problem::new();
+    let points = 0..entries.len();
+    for _ in points.clone() {
+        problem.column(Column::real(0.0, 0.0, 1.0));
+    }
+    let margin = problem.column(Column::real(-1.0, -1.0, 1.0));
+    for &column in kept {
+        let scale = entries.iter().fold(0.0_f64, |scale, point| scale.max(point[column].abs()));
+        if scale > 0.0 {
+            let terms = points.clone().map(|point| (point, entries[point][column] / scale));
+            problem.row(Row::at_most(terms.chain([(margin, 1.0)]).collect(), 0.0));
+        }
+    }
+    problem.row(Row::equal(points.clone().map(|point| (point, 1.0)).collect(), 1.0));
+    for equation in 0..equalities[0].len() {
+        let terms = points.clone().map(|point| (point, equalities[point][equation] as f64)).collect();
+        problem.row(Row::equal(terms, 0.0));
+    }
+    match BackEnd::Microlp.start(problem).solve(&Limits::none()) {
+        Status::Optimal(solution) => Some(-solution.objective),
+        Status::Infeasible => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Rounds and checks in integers: every kept sum at most zero, every equation zero, not all weights zero.
+fn assert_exact((entries, equalities): &Points, kept: &[usize], found: &Multipliers) {
+    assert!(found.weights.iter().all(|&weight| weight > 0.0));
+    let vectors: Vec<&[i64]> = found.points.iter().map(|&point| &equalities[point][..]).collect();
+    let integers = round_multipliers(&found.weights, &vectors).expect("integers");
+    assert!(integers.iter().any(|&integer| integer > 0));
+    let weighted = |entry: &dyn Fn(usize) -> i128| -> i128 {
+        found.points.iter().zip(&integers).map(|(&point, &integer)| i128::from(integer) * entry(point)).sum()
+    };
+    for &column in kept {
+        assert!(weighted(&|point| entries[point][column] as i128) <= 0, "column {column}");
+    }
+    for equation in 0..equalities[0].len() {
+        assert_eq!(weighted(&|point| i128::from(equalities[point][equation])), 0, "equation {equation}");
+    }
+}
+
+#[test]
+fn the_margin_is_the_largest_and_the_integers_hold_exactly() {
+    let mut random = fastrand::Rng::with_seed(21);
+    let (mut found, mut none) = (0, 0);
+    for case in 0..400 {
+        let columns = random.usize(1..9);
+        let count = random.usize(1..40);
+        let classes = [0, 2, 2, 3, 5][case % 5];
+        let points = random_points(&mut random, count, columns, classes);
+        let mut separation = Separation::new(&points.0, &points.1).unwrap();
+        // Several sets of columns from one start.
+        for _ in 0..4 {
+            let kept: Vec<usize> = (0..columns).filter(|_| random.f64() < 0.8).collect();
+            let largest = largest_margin(&points, &kept);
+            match separation.find(&kept, f64::INFINITY, &Limits::none()) {
+                Separated::Found(multipliers) => {
+                    let largest = largest.expect("weights that balance");
+                    assert!((multipliers.margin - largest).abs() < 1e-6, "{multipliers:?}, not {largest}");
+                    assert_exact(&points, &kept, &multipliers);
+                    found += 1;
+                }
+                Separated::NotFound => {
+                    assert!(largest.is_none_or(|largest| largest < 1e-6), "{case}: {largest:?}");
+                    none += 1;
+                }
+                other => panic!("{case}: {other:?}"),
+            }
+            let enough = separation.find(&kept, 1e-4, &Limits::none());
+            assert_eq!(matches!(enough, Separated::Found(_)), largest.is_some_and(|largest| largest > 1e-6));
+            if let Separated::Found(multipliers) = enough {
+                assert!(multipliers.margin > 0.9e-4);
+                assert_exact(&points, &kept, &multipliers);
+            }
+        }
+    }
+    assert!(found > 400 && none > 400, "{found} and {none}");
+}
+
+#[test]
+fn points_added_later_count_as_if_they_had_always_been_there() {
+    let mut random = fastrand::Rng::with_seed(22);
+    for _ in 0..60 {
+        let points = random_points(&mut random, 30, 5, 2);
+        let kept = [0, 1, 3, 4];
+        let mut early = Separation::new(&points.0[..8], &points.1[..8]).unwrap();
+        early.find(&kept, f64::INFINITY, &Limits::none());
+        for (entries, equality) in points.0.iter().zip(&points.1).skip(8) {
+            early.add_point(entries, equality).unwrap();
+        }
+        assert_eq!(early.points(), 30);
+        let largest = largest_margin(&points, &kept).filter(|&largest| largest > 1e-6);
+        match early.find(&kept, f64::INFINITY, &Limits::none()) {
+            Separated::Found(multipliers) => assert_exact(&points, &kept, &multipliers),
+            Separated::NotFound => assert_eq!(largest, None),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_column_of_zeros_does_not_matter_and_a_mirror_image_does() {
+    let equalities = vec![vec![1], vec![-1]];
+    let mut zeros = Separation::new(&[vec![-1.0, 0.0], vec![-2.0, 0.0]], &equalities).unwrap();
+    assert!(matches!(zeros.find(&[0, 1], 1e-4, &Limits::none()), Separated::Found(_)));
+    assert!(matches!(zeros.find(&[1], 1e-4, &Limits::none()), Separated::Found(_)));
+    assert!(matches!(zeros.find(&[], 1e-4, &Limits::none()), Separated::Found(_)));
+    let mut mirror = Separation::new(&[vec![-1.0, 1.0], vec![-2.0, 2.0]], &equalities).unwrap();
+    assert_eq!(mirror.find(&[0, 1], 1e-4, &Limits::none()), Separated::NotFound);
+}
+
+#[test]
+fn one_class_alone_is_never_separated() {
+    let mut separation = Separation::new(&[vec![-1.0], vec![-2.0]], &[vec![1], vec![1]]).unwrap();
+    assert_eq!(separation.find(&[0], 1e-4, &Limits::none()), Separated::NotFound);
+    assert_eq!(separation.find(&[], 1e-4, &Limits::none()), Separated::NotFound);
+    let mut nothing = Separation::new(&[], &[]).unwrap();
+    assert_eq!(nothing.find(&[], 1e-4, &Limits::none()), Separated::NotFound);
+}
+
+#[test]
+fn bad_points_and_columns_are_refused_and_limits_hold() {
+    let ragged = Separation::new(&[vec![1.0], vec![1.0, 2.0]], &[vec![1], vec![-1]]);
+    assert_eq!(ragged.unwrap_err(), Error::Ragged { point: 1 });
+    assert_eq!(Separation::new(&[vec![1.0]], &[]).unwrap_err(), Error::Ragged { point: 0 });
+    assert!(matches!(
+        Separation::new(&[vec![f64::NAN]], &[vec![1]]),
+        Err(Error::Entry { point: 0, column: 0, .. })
+    ));
+    let mut fine = Separation::new(&[vec![-1.0], vec![-2.0]], &[vec![1], vec![-1]]).unwrap();
+    assert_eq!(fine.add_point(&[1.0, 2.0], &[1]), Err(Error::Ragged { point: 2 }));
+    let unknown = Separated::Unknown(Reason::Invalid(Error::FixedColumn { column: 7, columns: 1 }));
+    assert_eq!(fine.find(&[7], 1e-4, &Limits::none()), unknown);
+    assert_eq!(fine.find(&[0], 1e-4, &Limits::until(Instant::now())), Separated::TimeLimit);
+    assert_eq!(fine.find(&[0], 1e-4, &Limits::none().or_when(&|| true)), Separated::Interrupted);
+    assert!(matches!(fine.find(&[0], 1e-4, &Limits::none()), Separated::Found(_)));
+}
+
+#[test]
+fn rounding_repairs_the_equations_exactly_or_refuses() {
+    let third = 1.0 / 3.0;
+    let integers = round_multipliers(&[third, third, 2.0 * third], &[&[1], &[1], &[-1]]).unwrap();
+    assert_eq!(integers[0] + integers[1], integers[2]);
+    // A cycle of classes, each weight off by a little more than rounding.
+    let cycle =
+        round_multipliers(&[0.3, 0.3 + 1e-9, 0.3 - 1e-9], &[&[1, -1, 0], &[0, 1, -1], &[-1, 0, 1]]).unwrap();
+    assert_eq!((cycle[0], cycle[1]), (cycle[1], cycle[2]));
+    // Vectors whose correction is a fraction: everything is multiplied.
+    let fraction = round_multipliers(&[0.6, 0.4], &[&[2], &[-3]]).unwrap();
+    assert_eq!(2 * fraction[0], 3 * fraction[1]);
+    // Noise goes.
+    assert_eq!(round_multipliers(&[0.5, 0.5, 1e-14], &[&[1], &[-1], &[1]]).unwrap()[2], 0);
+    assert_eq!(round_multipliers(&[1.0, 1.0], &[&[1], &[1]]), None);
+    assert_eq!(round_multipliers(&[0.0], &[&[]]), None);
+    assert_eq!(round_multipliers(&[f64::NAN], &[&[]]), None);
+    assert_eq!(round_multipliers(&[1.0], &[]), None);
+    assert_eq!(round_multipliers(&[1.0, 1.0], &[&[1], &[1, 2]]), None);
+    assert_eq!(round_multipliers(&[1.0, 1.0], &[&[i64::MAX, 3], &[i64::MIN, 5]]), None);
+}
