@@ -45,7 +45,7 @@ const BOTH_SIDES: f64 = 1e-3;
 /// A search over all boxes of a system.
 pub(crate) struct Search<'a> {
     system: &'a System<'a>,
-    lenses: &'a [Lens],
+    lenses: Vec<Lens>,
     /// The first lenses are the single rows.
     rows: usize,
     /// Branching looks at this many lenses only.
@@ -57,6 +57,20 @@ pub(crate) struct Search<'a> {
     progress: &'a Progress,
     record: Option<&'a dyn Record>,
     nodes: AtomicU64,
+}
+
+/// What a search has still to do, and what it has found.
+pub(crate) struct Rest {
+    /// The next box is the last one.
+    stack: Vec<Region>,
+    found: Vec<(Vec<bool>, Vec<CellId>)>,
+}
+
+impl Rest {
+    /// Solutions so far.
+    pub(crate) fn found(&self) -> impl Iterator<Item = &[CellId]> {
+        self.found.iter().map(|(_, cells)| cells.as_slice())
+    }
 }
 
 /// A box and what each lens sees of it.
@@ -86,7 +100,7 @@ enum Step {
 impl<'a> Search<'a> {
     pub(crate) fn new(
         system: &'a System<'a>,
-        lenses: &'a [Lens],
+        lenses: Vec<Lens>,
         weighed: usize,
         accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
         wanted: usize,
@@ -114,34 +128,65 @@ impl<'a> Search<'a> {
         self.nodes.load(Ordering::Relaxed)
     }
 
-    /// Searches the whole space.
-    pub(crate) fn run(&self, budget: &Budget, threads: usize) -> Searched {
+    /// All lenses, those of the single rows first.
+    pub(crate) fn lenses(&self) -> &[Lens] {
+        &self.lenses
+    }
+
+    /// The lenses of the single rows.
+    pub(crate) fn rows(&self) -> &[Lens] {
+        &self.lenses[..self.rows]
+    }
+
+    /// The whole space.
+    pub(crate) fn start(&self) -> Rest {
         let root = Region {
             ranges: self.sizes.iter().map(|&size| (0, size)).collect(),
             views: self.lenses.iter().map(Lens::root).collect(),
             path: Vec::new(),
         };
+        Rest { stack: vec![root], found: Vec::new() }
+    }
+
+    /// One lens more for the boxes that are left. Branching does not look at it.
+    pub(crate) fn add_lens(&mut self, lens: Lens, rest: &mut Rest) {
+        for region in &mut rest.stack {
+            let mut view = lens.root();
+            for (axis, &(low, high)) in region.ranges.iter().enumerate() {
+                lens.restrict(&mut view, axis, low, high);
+            }
+            region.views.push(view);
+        }
+        self.lenses.push(lens);
+    }
+
+    /// Visits about so many boxes on this thread; `None` where that does not end the search.
+    pub(crate) fn begin(&self, rest: &mut Rest, budget: &Budget, limit: u64) -> Option<Searched> {
         let mut scratch = self.scratch();
-        let mut stack = vec![root];
+        scratch.found = std::mem::take(&mut rest.found);
+        let ended = self.dive(&mut rest.stack, &mut scratch, budget, limit, &|_| false);
+        match ended {
+            Err(reason) if scratch.found.is_empty() => Some(Searched::Stopped(reason)),
+            Ok(()) if !rest.stack.is_empty() && scratch.found.len() < self.wanted => {
+                rest.found = scratch.found;
+                None
+            }
+            _ => Some(finish(scratch.found, self.wanted)),
+        }
+    }
+
+    /// Visits all boxes that are left.
+    pub(crate) fn run(&self, mut rest: Rest, budget: &Budget, threads: usize) -> Searched {
         let alone = if threads > 1 { ALONE } else { u64::MAX };
-        if let Err(reason) = self.dive(&mut stack, &mut scratch, budget, alone, &|_| false) {
-            return Searched::Stopped(reason);
+        match self.begin(&mut rest, budget, alone) {
+            Some(ended) => ended,
+            None => self.run_parallel(rest, budget, threads),
         }
-        if stack.is_empty() || scratch.found.len() >= self.wanted {
-            return finish(scratch.found, self.wanted);
-        }
-        self.run_parallel(stack, scratch.found, budget, threads)
     }
 
     /// Several threads take boxes from a common queue, in the order of their paths, and give back what
     /// they do not finish in a while.
-    fn run_parallel(
-        &self,
-        stack: Vec<Region>,
-        found: Vec<(Vec<bool>, Vec<CellId>)>,
-        budget: &Budget,
-        threads: usize,
-    ) -> Searched {
+    fn run_parallel(&self, Rest { stack, found }: Rest, budget: &Budget, threads: usize) -> Searched {
         struct Shared {
             queue: VecDeque<Region>,
             working: usize,

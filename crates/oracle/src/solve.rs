@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use secateur_model::CellId;
 
-use crate::branch::{Search, Searched};
+use crate::branch::{Rest, Search, Searched};
 use crate::lens::Lens;
 use crate::record::{ProofStep, Record};
 use crate::stop::{Budget, Progress, StopReason};
@@ -92,7 +92,8 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
         return question.proved_by(lens);
     }
     if !options.shortcuts {
-        return question.search(&lenses, rows, &options.budget, options.threads, &options.progress);
+        let search = question.search(lenses, rows);
+        return question.run(&search, search.start());
     }
     if let Some(multipliers) = multipliers::proportional(system) {
         return question.proved_by(&Lens::new(system, &multipliers));
@@ -102,50 +103,50 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if options.starts.iter().any(|start| question.keep(start, &mut found)) {
         return Solved { answer: Answer::Witnesses(found), nodes: 0 };
     }
-    let mut budget = options.budget.clone();
-    let mut nodes = 0;
     let mut weighed = rows;
+    let (mut few, mut met) = (0, false);
     if options.record.is_none() {
-        match meet::solve(system, budget.memory) {
+        match meet::solve(system, options.budget.memory) {
             Some(None) => return Solved { answer: Answer::Proof, nodes: 0 },
             // What is not accepted, or is not enough, is left to the search.
             Some(Some(cells)) => {
                 question.keep(&cells, &mut found);
+                met = !found.is_empty();
             }
             None => {
                 if let Some(multipliers) = multipliers::nearly_proportional(system) {
                     lenses.push(Lens::new(system, &multipliers));
                     weighed = lenses.len();
                 }
-                let few = budget.nodes.map_or(FEW, |most| most.min(FEW));
-                let few = Budget { nodes: Some(few), ..budget.clone() };
-                let solved = question.search(&lenses, weighed, &few, 1, &Progress::default());
-                if solved.answer != Answer::Undecided(StopReason::Nodes) {
-                    return solved;
-                }
-                nodes = solved.nodes;
-                budget.nodes = budget.nodes.map(|most| most.saturating_sub(nodes));
+                few = FEW;
             }
         }
+    }
+    let mut search = question.search(lenses, weighed);
+    let mut rest = search.start();
+    if few > 0
+        && let Some(ended) = search.begin(&mut rest, &options.budget, few)
+    {
+        return Solved { answer: ended.into(), nodes: search.nodes() };
     }
     if let Some(combined) = multipliers::best(system) {
         let lens = Lens::new(system, &combined);
         if proves(&lens) {
-            return Solved { nodes, ..question.proved_by(&lens) };
+            return Solved { nodes: search.nodes(), ..question.proved_by(&lens) };
         }
-        lenses.push(lens);
+        search.add_lens(lens, &mut rest);
     }
-    if found.is_empty() {
+    found.extend(rest.found().map(<[CellId]>::to_vec));
+    if !met {
         let mut rng = fastrand::Rng::with_seed(options.seed);
         let sizes = system.atlas().axis_sizes();
         let mut visit = |cells: &[CellId]| question.keep(cells, &mut found);
-        climb::climb(&lenses[..rows], &sizes, &options.starts, &mut rng, &mut visit);
+        climb::climb(search.rows(), &sizes, &options.starts, &mut rng, &mut visit);
     }
     if !found.is_empty() {
-        return Solved { answer: Answer::Witnesses(found), nodes };
+        return Solved { answer: Answer::Witnesses(found), nodes: search.nodes() };
     }
-    let solved = question.search(&lenses, weighed, &budget, options.threads, &options.progress);
-    Solved { nodes: nodes + solved.nodes, ..solved }
+    question.run(&search, rest)
 }
 
 /// Cells that satisfy all rows and that `accept` accepts, as far as local search from the starts and from
@@ -203,25 +204,27 @@ impl Question<'_> {
     }
 
     /// The search over boxes, which branches by what the first `weighed` lenses see.
-    fn search(
-        &self,
-        lenses: &[Lens],
-        weighed: usize,
-        budget: &Budget,
-        threads: usize,
-        progress: &Progress,
-    ) -> Solved {
-        let record = self.options.record.as_deref();
-        if let Some(record) = record {
-            record.lenses(&lenses.iter().map(|lens| lens.multipliers.clone()).collect::<Vec<_>>());
+    fn search(&self, lenses: Vec<Lens>, weighed: usize) -> Search<'_> {
+        let Options { wanted, progress, record, .. } = self.options;
+        Search::new(self.system, lenses, weighed, self.accept, *wanted, progress, record.as_deref())
+    }
+
+    /// Visits all boxes that are left.
+    fn run(&self, search: &Search<'_>, rest: Rest) -> Solved {
+        if let Some(record) = &self.options.record {
+            record.lenses(&search.lenses().iter().map(|lens| lens.multipliers.clone()).collect::<Vec<_>>());
         }
-        let search =
-            Search::new(self.system, lenses, weighed, self.accept, self.options.wanted, progress, record);
-        let answer = match search.run(budget, threads) {
-            Searched::Found(cells) => Answer::Witnesses(cells),
-            Searched::Nothing => Answer::Proof,
-            Searched::Stopped(reason) => Answer::Undecided(reason),
-        };
+        let answer = search.run(rest, &self.options.budget, self.options.threads).into();
         Solved { answer, nodes: search.nodes() }
+    }
+}
+
+impl From<Searched> for Answer {
+    fn from(searched: Searched) -> Self {
+        match searched {
+            Searched::Found(cells) => Self::Witnesses(cells),
+            Searched::Nothing => Self::Proof,
+            Searched::Stopped(reason) => Self::Undecided(reason),
+        }
     }
 }
