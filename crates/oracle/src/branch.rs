@@ -2,8 +2,8 @@
 //!
 //! A box is a range of cells on each axis. It is closed when the upper bound of some lens falls below its
 //! bound; narrowed when one row shows that a solution can lie only in part of an axis; else split in two
-//! where both sides come nearest to being closed, by whichever rows (strong branching over all splits; one
-//! row often closes the left side and another the right one, so looking at a single row is not enough).
+//! where the two sides are likely to need the fewest boxes (strong branching over all splits; one row often
+//! closes the left side and another the right one, so looking at a single row is not enough).
 //! When at most two axes are still open, the cells are looked at one by one.
 //!
 //! Boxes are visited in the order of their paths, also by several threads: of all solutions the one first
@@ -38,9 +38,8 @@ const BATCH: u64 = 256;
 const NARROW: u32 = 16;
 /// Rows that branching looks at: those nearest to closing the box.
 const ROWS: usize = 3;
-/// Added to the gain of each side before they are multiplied, so that a split that helps one side only is
-/// still better than one that helps none.
-const BOTH_SIDES: f64 = 1e-3;
+/// The boxes that a side needs are taken to grow with this power of what is left to close it.
+const GROWTH: i32 = 3;
 
 /// A search over all boxes of a system.
 pub(crate) struct Search<'a> {
@@ -86,7 +85,7 @@ struct Region {
 struct Scratch {
     left: Vec<i64>,
     right: Vec<i64>,
-    gains: Vec<(f64, f64)>,
+    left_over: Vec<(f64, f64)>,
     rows: Vec<(f64, usize)>,
     spare: Vec<Region>,
     found: Vec<(Vec<bool>, Vec<CellId>)>,
@@ -259,7 +258,7 @@ impl<'a> Search<'a> {
         Scratch {
             left: vec![0; longest],
             right: vec![0; longest],
-            gains: vec![(0.0, 0.0); longest],
+            left_over: vec![(1.0, 1.0); longest],
             rows: Vec::new(),
             spare: Vec::new(),
             found: Vec::new(),
@@ -364,10 +363,10 @@ impl<'a> Search<'a> {
                 if narrowed {
                     continue;
                 }
-                for (cell, gains) in (low..high - 1).zip(&scratch.gains[low as usize..]) {
-                    let score = (gains.0 + BOTH_SIDES) * (gains.1 + BOTH_SIDES);
-                    if best.is_none_or(|(top, ..)| score > top) {
-                        best = Some((score, axis, cell));
+                for (cell, left_over) in (low..high - 1).zip(&scratch.left_over[low as usize..]) {
+                    let cost = left_over.0.powi(GROWTH) + left_over.1.powi(GROWTH);
+                    if best.is_none_or(|(least, ..)| cost < least) {
+                        best = Some((cost, axis, cell));
                     }
                 }
             }
@@ -380,7 +379,7 @@ impl<'a> Search<'a> {
                 return Step::Closed;
             }
             return match best {
-                Some((score, axis, cell)) if score > BOTH_SIDES * BOTH_SIDES => Step::Split { axis, cell },
+                Some((cost, axis, cell)) if cost < 2.0 => Step::Split { axis, cell },
                 _ => self.middle_of_widest(region),
             };
         }
@@ -394,12 +393,13 @@ impl<'a> Search<'a> {
         scratch.rows.truncate(ROWS);
     }
 
-    /// How much each split of an axis brings, on both sides, summed over the chosen rows: the fall of the
-    /// upper bound as a share of the fall that would close the side. Where a row shows that one side holds
-    /// no solution, the box is narrowed instead, and the answer is true.
+    /// What each split of an axis leaves to be done on both sides: the part of a row's upper bound that is
+    /// still above the row's bound, multiplied over the chosen rows, since each of them may close the side.
+    /// Where a row shows that one side holds no solution, the box is narrowed instead, and the answer is
+    /// true.
     fn weigh(&self, region: &mut Region, axis: usize, scratch: &mut Scratch) -> bool {
         let (low, high) = region.ranges[axis];
-        scratch.gains[low as usize..high as usize].fill((0.0, 0.0));
+        scratch.left_over[low as usize..high as usize].fill((1.0, 1.0));
         for &(_, row) in &scratch.rows {
             let (lens, view) = (&self.lenses[row], &region.views[row]);
             let (left, right) = (&mut scratch.left, &mut scratch.right);
@@ -421,9 +421,9 @@ impl<'a> Search<'a> {
             }
             let scale = 1.0 / (slack as f64 + 1.0);
             for cell in low as usize..high as usize - 1 {
-                let gains = &mut scratch.gains[cell];
-                gains.0 += left[cell] as f64 * scale;
-                gains.1 += right[cell] as f64 * scale;
+                let left_over = &mut scratch.left_over[cell];
+                left_over.0 *= 1.0 - left[cell] as f64 * scale;
+                left_over.1 *= 1.0 - right[cell] as f64 * scale;
             }
         }
         false
