@@ -1,0 +1,45 @@
+//! What a certificate claims.
+
+use crate::digest::Digest;
+
+/// The claim: for every input in scope on which the original's winner leads by more than the band, the
+/// library loading the pruned model decides as the library loading the original.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// The original model.
+    pub original: Digest,
+    /// The pruned model, with its columns in the order of the original's.
+    pub pruned: Digest,
+    /// How near to the original's decision boundary the claim reaches.
+    pub band: BandClaim,
+    /// For which inputs.
+    pub scope: Scope,
+    /// Systems may use the pruned model's rounding by input ([`Slack::Local`](crate::Slack)).
+    pub local_rounding: bool,
+}
+
+/// The band of a claim.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BandClaim {
+    /// Exact arithmetic on both sides, ties by each model's rule.
+    Exact,
+    /// The lead, in scores after averaging, above which the claim holds.
+    Score(f64),
+}
+
+impl BandClaim {
+    /// The band as a score; zero for exact arithmetic.
+    pub fn score(self) -> f64 {
+        match self {
+            Self::Exact => 0.0,
+            Self::Score(score) => score,
+        }
+    }
+}
+
+/// The inputs that a claim is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Every input that both models accept.
+    Whole,
+}

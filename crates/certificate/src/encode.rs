@@ -1,0 +1,190 @@
+//! The bytes of steps and claims (section 4 of the specification).
+//!
+//! The steps that come in millions take a byte or a few: the kind stands in the low three bits of the first
+//! byte, the lens or the axis in the others. Kind 0 is for all other steps, told apart by those bits.
+
+use num_bigint::BigUint;
+
+use crate::claim::{BandClaim, Claim, Scope};
+use crate::step::{Intercept, Slack, Step};
+
+pub(crate) const EXTENDED: u8 = 0;
+pub(crate) const CLOSE: u8 = 1;
+pub(crate) const NARROW: u8 = 2;
+pub(crate) const SPLIT_LOW_FIRST: u8 = 3;
+pub(crate) const SPLIT_HIGH_FIRST: u8 = 4;
+pub(crate) const CELLS: u8 = 5;
+
+/// The high bits that say: the number follows.
+pub(crate) const FOLLOWS: u8 = 31;
+
+pub(crate) const STACK: u8 = 0;
+pub(crate) const SYSTEM: u8 = 1;
+pub(crate) const LENS: u8 = 2;
+pub(crate) const MEET: u8 = 3;
+pub(crate) const POINT: u8 = 4;
+pub(crate) const COLUMNS: u8 = 5;
+pub(crate) const CUT: u8 = 6;
+pub(crate) const COVER: u8 = 7;
+pub(crate) const BRANCH: u8 = 8;
+pub(crate) const DUAL: u8 = 9;
+pub(crate) const CROSSING: u8 = 10;
+pub(crate) const END: u8 = 11;
+
+/// Appends the bytes of a step.
+pub fn encode(step: &Step, out: &mut Vec<u8>) {
+    match step {
+        Step::Close { lens } => short(out, CLOSE, *lens),
+        Step::Cells => out.push(CELLS),
+        Step::Narrow { axis, low, high, lens } => {
+            short(out, NARROW, *lens);
+            [*axis, *low, *high].into_iter().for_each(|value| number(out, value.into()));
+        }
+        Step::Split { axis, cell, low_first } => {
+            short(out, if *low_first { SPLIT_LOW_FIRST } else { SPLIT_HIGH_FIRST }, *axis);
+            number(out, (*cell).into());
+        }
+        Step::Stack { original, pruned } => {
+            extended(out, STACK);
+            ascending(out, original);
+            ascending(out, pruned);
+        }
+        Step::System { winner, other, slack } => {
+            extended(out, SYSTEM);
+            number(out, (*winner).into());
+            number(out, (*other).into());
+            out.push(match slack {
+                Slack::Global => 0,
+                Slack::Local => 1,
+            });
+        }
+        Step::Lens { multipliers } => {
+            extended(out, LENS);
+            numbers(out, multipliers);
+        }
+        Step::Meet { first } => {
+            extended(out, MEET);
+            ascending(out, first);
+        }
+        Step::Point { values } => {
+            extended(out, POINT);
+            number(out, values.len() as u64);
+            values.iter().for_each(|&value| float(out, value));
+        }
+        Step::Columns { intercept, columns } => {
+            extended(out, COLUMNS);
+            out.push(match intercept {
+                Intercept::None => 0,
+                Intercept::Scaled => 1,
+                Intercept::Free => 2,
+            });
+            number(out, columns.len() as u64);
+            columns.iter().for_each(|column| ascending(out, column));
+        }
+        Step::Cut { terms } => {
+            extended(out, CUT);
+            number(out, terms.len() as u64);
+            for term in terms {
+                [term.point, term.winner, term.other].into_iter().for_each(|value| number(out, value.into()));
+                big(out, &term.multiplier);
+            }
+        }
+        Step::Cover { costs, bound } => {
+            extended(out, COVER);
+            out.push(u8::from(costs.is_some()));
+            if let Some(costs) = costs {
+                numbers(out, costs);
+            }
+            number(out, *bound);
+        }
+        Step::Branch { column } => {
+            extended(out, BRANCH);
+            number(out, (*column).into());
+        }
+        Step::Dual { denominator, terms } => {
+            extended(out, DUAL);
+            number(out, *denominator);
+            number(out, terms.len() as u64);
+            for term in terms {
+                number(out, term.cut.into());
+                number(out, term.numerator);
+            }
+        }
+        Step::Crossing { point, feature, low, high } => {
+            extended(out, CROSSING);
+            number(out, (*point).into());
+            number(out, (*feature).into());
+            float(out, *low);
+            float(out, *high);
+        }
+        Step::End { steps, complete } => {
+            extended(out, END);
+            number(out, *steps);
+            out.push(u8::from(*complete));
+        }
+    }
+}
+
+pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
+    out.extend_from_slice(&claim.original.0);
+    out.extend_from_slice(&claim.pruned.0);
+    match claim.band {
+        BandClaim::Exact => out.push(0),
+        BandClaim::Score(score) => {
+            out.push(1);
+            float(out, score);
+        }
+    }
+    match claim.scope {
+        Scope::Whole => out.push(0),
+    }
+    out.push(u8::from(claim.local_rounding));
+}
+
+fn short(out: &mut Vec<u8>, kind: u8, value: u32) {
+    if value < u32::from(FOLLOWS) {
+        out.push(kind | (value as u8) << 3);
+    } else {
+        out.push(kind | FOLLOWS << 3);
+        number(out, value.into());
+    }
+}
+
+fn extended(out: &mut Vec<u8>, which: u8) {
+    out.push(EXTENDED | which << 3);
+}
+
+/// Seven bits a byte, the lowest first; all but the last byte have the high bit.
+pub(crate) fn number(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn float(out: &mut Vec<u8>, value: f64) {
+    out.extend_from_slice(&value.to_bits().to_le_bytes());
+}
+
+fn numbers(out: &mut Vec<u8>, values: &[u64]) {
+    number(out, values.len() as u64);
+    values.iter().for_each(|&value| number(out, value));
+}
+
+/// A list that ascends strictly: the first, then what is skipped between neighbours. A list that does not
+/// ascend cannot be written and becomes one that no reader accepts.
+fn ascending(out: &mut Vec<u8>, values: &[u32]) {
+    number(out, values.len() as u64);
+    let mut next = 0u64;
+    for &value in values {
+        number(out, u64::from(value).wrapping_sub(next));
+        next = u64::from(value) + 1;
+    }
+}
+
+fn big(out: &mut Vec<u8>, value: &BigUint) {
+    let bytes = if *value == BigUint::ZERO { Vec::new() } else { value.to_bytes_le() };
+    number(out, bytes.len() as u64);
+    out.extend_from_slice(&bytes);
+}

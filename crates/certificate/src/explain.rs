@@ -1,0 +1,108 @@
+//! A certificate as text, for people.
+
+use std::fmt::Write;
+
+use crate::claim::{BandClaim, Claim};
+use crate::step::{Intercept, Slack, Step};
+
+/// More entries of a list than this are not shown.
+const SHOWN: usize = 12;
+
+/// The claim, a few lines.
+pub fn explain_claim(claim: &Claim) -> String {
+    let band = match claim.band {
+        BandClaim::Exact => "exact arithmetic, ties by rule".to_owned(),
+        BandClaim::Score(score) => format!("leads above {score:e}"),
+    };
+    let rounding = if claim.local_rounding { "by input where a system says so" } else { "over all inputs" };
+    format!(
+        "original {}\npruned   {}\nband     {band}\nscope    every input that both models accept\nrounding {rounding}\n",
+        claim.original, claim.pruned
+    )
+}
+
+/// One step in one line.
+pub fn explain_step(step: &Step) -> String {
+    match step {
+        Step::Stack { original, pruned } => {
+            format!(
+                "stack: trees {} of the original and {} of the pruned model",
+                list(original),
+                list(pruned)
+            )
+        }
+        Step::System { winner, other, slack } => {
+            let slack = match slack {
+                Slack::Global => "",
+                Slack::Local => ", rounding by input",
+            };
+            format!(
+                "system: the original says {winner}, the pruned model does not put it above {other}{slack}"
+            )
+        }
+        Step::Lens { multipliers } => format!("lens: rows times {}", list(multipliers)),
+        Step::Narrow { axis, low, high, lens } => {
+            format!("narrow: axis {axis} to cells {low}..{high}, the rest closed by lens {lens}")
+        }
+        Step::Close { lens } => format!("close: by lens {lens}"),
+        Step::Split { axis, cell, low_first } => {
+            let first = if *low_first { "lower" } else { "upper" };
+            format!("split: axis {axis} behind cell {cell}, {first} side first")
+        }
+        Step::Cells => "cells: each looked at".to_owned(),
+        Step::Meet { first } => format!("meet: axes {} against all others", list(first)),
+        Step::Point { values } => format!("point: {}", list(values)),
+        Step::Columns { intercept, columns } => {
+            let intercept = match intercept {
+                Intercept::None => "none",
+                Intercept::Scaled => "scaled",
+                Intercept::Free => "free",
+            };
+            let text: Vec<String> = columns.iter().map(|trees| format!("[{}]", list(trees))).collect();
+            format!("columns: {}, intercept {intercept}", list(&text))
+        }
+        Step::Cut { terms } => {
+            let terms: Vec<String> = terms
+                .iter()
+                .map(|term| {
+                    format!(
+                        "{} x lead of {} over {} at point {}",
+                        term.multiplier, term.winner, term.other, term.point
+                    )
+                })
+                .collect();
+            format!("cut: {}", list(&terms))
+        }
+        Step::Cover { costs, bound } => match costs {
+            Some(costs) => format!("cover: cost at least {bound}, columns cost {}", list(costs)),
+            None => format!("cover: at least {bound} columns"),
+        },
+        Step::Branch { column } => format!("branch: column {column} kept, then not kept"),
+        Step::Dual { denominator, terms } => {
+            let terms: Vec<String> =
+                terms.iter().map(|term| format!("{} x cut {}", term.numerator, term.cut)).collect();
+            format!("dual: ({}) / {denominator}", list(&terms))
+        }
+        Step::Crossing { point, feature, low, high } => {
+            format!("crossing: point {point} with feature {feature} at {low:?} and at {high:?}")
+        }
+        Step::End { steps, complete } => {
+            format!("end: {steps} steps, {}", if *complete { "complete" } else { "incomplete" })
+        }
+    }
+}
+
+fn list<T: std::fmt::Display>(values: &[T]) -> String {
+    let mut text = String::new();
+    for (index, value) in values.iter().take(SHOWN).enumerate() {
+        let comma = if index > 0 { ", " } else { "" };
+        write!(text, "{comma}{value}").expect("text takes everything");
+    }
+    if values.len() > SHOWN {
+        write!(text, ", ... ({} in all)", values.len()).expect("text takes everything");
+    }
+    if values.is_empty() {
+        text.push_str("none");
+    }
+    text
+}

@@ -1,0 +1,76 @@
+//! Writes a certificate as a stream.
+
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+use crate::MAGIC;
+use crate::claim::Claim;
+use crate::encode::{encode, encode_claim};
+use crate::step::Step;
+
+/// Bytes that are collected before they are compressed.
+const BLOCK: usize = 1 << 15;
+
+/// Takes the steps of a certificate one by one. Without [`finish`](Self::finish) there is no certificate:
+/// what has been written is not accepted by any reader.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    out: ZlibEncoder<W>,
+    block: Vec<u8>,
+    steps: u64,
+    bytes: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a certificate of this claim.
+    pub fn new(mut out: W, claim: &Claim) -> io::Result<Self> {
+        out.write_all(MAGIC)?;
+        let mut block = Vec::with_capacity(2 * BLOCK);
+        encode_claim(claim, &mut block);
+        // The lowest level: steps compress well, and a higher one costs more than the search.
+        Ok(Self { out: ZlibEncoder::new(out, Compression::new(1)), block, steps: 0, bytes: 0 })
+    }
+
+    /// Appends a step.
+    pub fn step(&mut self, step: &Step) -> io::Result<()> {
+        encode(step, &mut self.block);
+        self.steps += 1;
+        self.flush(BLOCK)
+    }
+
+    /// Appends steps that [`encode`](crate::encode()) has made bytes of already.
+    pub fn encoded(&mut self, bytes: &[u8], steps: u64) -> io::Result<()> {
+        self.block.extend_from_slice(bytes);
+        self.steps += steps;
+        self.flush(BLOCK)
+    }
+
+    /// The number of steps so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Bytes of steps so far, before compression.
+    pub fn bytes(&self) -> u64 {
+        self.bytes + self.block.len() as u64
+    }
+
+    /// Writes the end. `complete` says that every system is there.
+    pub fn finish(mut self, complete: bool) -> io::Result<W> {
+        let steps = self.steps;
+        self.step(&Step::End { steps, complete })?;
+        self.flush(0)?;
+        self.out.finish()
+    }
+
+    fn flush(&mut self, full: usize) -> io::Result<()> {
+        if self.block.len() >= full {
+            self.out.write_all(&self.block)?;
+            self.bytes += self.block.len() as u64;
+            self.block.clear();
+        }
+        Ok(())
+    }
+}
