@@ -1,0 +1,112 @@
+//! A lens: a combination of rows with multipliers of at least zero, as integers of 128 bits.
+//!
+//! Every solution satisfies `sum over pieces of lambda.value >= lambda.bound`. Values and bound are divided
+//! by a power of two where they are too wide, and rounded **up**. If then the sum of rounded values, one from
+//! each piece, is below the rounded bound, the exact sum is below the exact bound: with s the shift,
+//! `sum of v <= 2^s * sum of up(v / 2^s) <= 2^s * (up(b / 2^s) - 1) < b`. So rounding can only refuse.
+
+use num_bigint::BigInt;
+use num_traits::{Signed, ToPrimitive};
+
+use crate::layout::Layout;
+use crate::system::System;
+
+/// Sums of all pieces, and the bound, stay within this many bits.
+const BITS: u64 = 120;
+
+/// With so few leaves left, looking at each is faster than looking for the best first.
+const FEW: u32 = 8;
+
+pub(crate) struct Lens {
+    pub(crate) bound: i128,
+    /// Where the leaves of each piece begin in `values` and `order`.
+    first: Vec<usize>,
+    values: Vec<i128>,
+    /// The joint leaves of each piece, largest value first.
+    order: Vec<u32>,
+}
+
+impl Lens {
+    pub(crate) fn new(system: &System, multipliers: &[u64]) -> Self {
+        let combine = |values: &[BigInt]| -> BigInt {
+            values
+                .iter()
+                .zip(multipliers)
+                .filter(|(_, factor)| **factor != 0)
+                .map(|(v, &factor)| v * factor)
+                .sum()
+        };
+        let bound = combine(&system.bounds);
+        let combined: Vec<Vec<BigInt>> =
+            system.values.iter().map(|piece| piece.chunks(system.rows).map(combine).collect()).collect();
+        let widest: BigInt =
+            combined.iter().map(|piece| piece.iter().map(|v| v.abs()).max().unwrap_or_default()).sum();
+        let shift = widest.bits().max(bound.bits()).saturating_sub(BITS);
+        let up = |value: &BigInt| -> i128 {
+            let rounded: BigInt = -(-value >> shift);
+            rounded.to_i128().expect("at most 121 bits are left")
+        };
+        let mut lens = Self { bound: up(&bound), first: vec![0], values: Vec::new(), order: Vec::new() };
+        for piece in &combined {
+            let values: Vec<i128> = piece.iter().map(up).collect();
+            let mut order: Vec<u32> = (0..values.len() as u32).collect();
+            order.sort_by_key(|&leaf| (std::cmp::Reverse(values[leaf as usize]), leaf));
+            lens.values.extend(values);
+            lens.order.extend(order);
+            lens.first.push(lens.values.len());
+        }
+        lens
+    }
+
+    /// The largest value of a piece's leaves in this mask, which holds at least one.
+    pub(crate) fn top_of_mask(&self, piece: usize, mask: &[u64]) -> i128 {
+        let (first, end) = (self.first[piece], self.first[piece + 1]);
+        let (values, order) = (&self.values[first..end], &self.order[first..end]);
+        let count: u32 = mask.iter().map(|word| word.count_ones()).sum();
+        if count > FEW {
+            let inside = |leaf: u32| mask[leaf as usize / 64] >> (leaf % 64) & 1 == 1;
+            let best = order.iter().find(|&&leaf| inside(leaf)).expect("every box meets some leaf");
+            return values[*best as usize];
+        }
+        let mut top = i128::MIN;
+        for (word, &bits) in mask.iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 {
+                top = top.max(values[word * 64 + bits.trailing_zeros() as usize]);
+                bits &= bits - 1;
+            }
+        }
+        top
+    }
+
+    /// The largest value of a table's runs `from..to`, which are at least one.
+    pub(crate) fn top_of_runs(&self, piece: usize, from: usize, to: usize) -> i128 {
+        let (first, end) = (self.first[piece], self.first[piece + 1]);
+        let values = &self.values[first..end];
+        let (range, all) = (to - from, values.len());
+        // In a long range one of the best is soon found; a short one is looked at.
+        if range.saturating_mul(range) > all {
+            let inside = |leaf: u32| (from..to).contains(&(leaf as usize));
+            let best = self.order[first..end].iter().find(|&&leaf| inside(leaf));
+            return values[*best.expect("the range is not empty") as usize];
+        }
+        values[from..to].iter().copied().max().expect("the range is not empty")
+    }
+
+    /// The memory that a lens and its view take for so many joint leaves, about.
+    pub(crate) fn bytes(leaves: usize) -> usize {
+        leaves * (size_of::<i128>() + size_of::<u32>())
+    }
+
+    /// What the lens sees of the whole space.
+    pub(crate) fn view(&self, layout: &Layout<'_>) -> View {
+        View { tops: vec![0; layout.pieces.len()], seen: vec![u64::MAX; layout.pieces.len()] }
+    }
+}
+
+/// For each piece the largest value in the box, as far as it has been worked out.
+pub(crate) struct View {
+    pub(crate) tops: Vec<i128>,
+    /// The version of the piece's state that `tops` is for.
+    pub(crate) seen: Vec<u64>,
+}

@@ -1,0 +1,178 @@
+//! Accepts or refuses a certificate that two models decide alike.
+//!
+//! # What is proved
+//! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An input is a
+//! row of values that both libraries accept: every float of their input type, missing values and infinities
+//! where both take them. The *lead* of class y over class c is the exact difference that A's (B's) decision rule
+//! looks at, on the stored numbers, nothing rounded. A valid certificate with band b proves:
+//!
+//! > For every input where A's lead of some class y over every other class exceeds b, the library loading B
+//! > decides y, and so does the library loading A.
+//!
+//! With band `exact` it proves: for every input the exact sums of A and of B, with ties by each rule, give the same
+//! class. Bounds on smaller models, where there are any, are defined in [`ColumnBound`] and the rules `cut`,
+//! `cover` and `crossing`.
+//!
+//! # Why
+//! 1. b is at least A's certain margin (`model::band`), so where A's lead exceeds b, A's library decides y.
+//! 2. B's library decides y if B's lead of y over every c exceeds B's rounding. So if it does not decide y, then
+//!    for some c the *system* of (y, c) is solved: A leads with y over every other class by more than b, and B's
+//!    lead of y over c is within its rounding ([`system`]).
+//! 3. The checker builds these systems itself from the two models, one for each ordered pair of classes, and the
+//!    certificate has to prove every one of them empty, in order. Nothing in a certificate describes a system.
+//! 4. All trees are constant on the cells of the models' common grid (`model::Grid`), so a system is about
+//!    finitely many cells. The boxes of the proof cover all of them: it starts with the whole space, a split
+//!    replaces a box by its two sides, narrowing cuts off parts that are closed, and the checker itself
+//!    remembers what is still open ([`proof`]).
+//! 5. A box is closed by exact integer arithmetic on upper bounds (rules `close` and `narrow`), cell by cell
+//!    (`cells`), or the whole space at once (`meet`); each rule's file has its argument.
+//!
+//! # What is trusted
+//! `secateur-model` (what a model computes, its rounding, the grid), `secateur-formats` (what a file means),
+//! `secateur-certificate` (the reader), and this crate. Nothing of the search.
+
+mod bounds;
+mod layout;
+mod lens;
+mod pair;
+mod proof;
+mod rules;
+mod state;
+mod system;
+mod verdict;
+
+use std::io::Read;
+
+use secateur_certificate::{ReadError, Reader, Step};
+use secateur_model::Ensemble;
+
+use bounds::Bounds;
+use layout::Layout;
+use pair::Pair;
+use proof::{Progress, Proof};
+pub use verdict::{ColumnBound, Limits, Proved, Reason, Verdict};
+
+/// Checks a certificate for these two models. The pruned model's columns are in the order of the original's
+/// (see [`aligned`]). An error says that this is no certificate at all.
+pub fn check(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    certificate: impl Read,
+    limits: &Limits,
+) -> Result<Verdict, ReadError> {
+    let mut reader = Reader::new(certificate)?;
+    let answer = match Pair::new(original, pruned, reader.claim()) {
+        Ok(pair) => follow(&pair, &mut reader, *limits)?,
+        Err(reason) => Err((reason, None)),
+    };
+    Ok(match answer {
+        Ok(proved) => Verdict::Valid(proved),
+        Err((reason, step)) if reason.is_incomplete() => Verdict::Incomplete { reason, step },
+        Err((reason, step)) => Verdict::Invalid { reason, step },
+    })
+}
+
+/// The pruned model with its columns in the order of the original's, where both name their columns and the
+/// names are the same; `None` where columns are matched by position.
+pub fn aligned(original: &Ensemble, pruned: &Ensemble) -> Option<Ensemble> {
+    let named = original.features().has_names() && pruned.features().has_names();
+    if named { pruned.with_column_order(original.features()) } else { None }
+}
+
+type Answer = Result<Proved, (Reason, Option<u64>)>;
+
+fn follow(pair: &Pair<'_>, reader: &mut Reader<impl Read>, limits: Limits) -> Result<Answer, ReadError> {
+    let mut layout = match Layout::new(pair, limits) {
+        Ok(layout) => layout,
+        Err(reason) => return Ok(Err((reason, None))),
+    };
+    // Stacks come first: the layout is complete when another step comes.
+    let mut at = reader.steps();
+    let mut next = reader.next_step()?;
+    while let Some(Step::Stack { original, pruned }) = &next {
+        if let Err(reason) = layout.stack([original, pruned]) {
+            return Ok(Err((reason, Some(at))));
+        }
+        at = reader.steps();
+        next = reader.next_step()?;
+    }
+    if let Err(reason) = layout.place_the_rest() {
+        return Ok(Err((reason, Some(at))));
+    }
+    let mut run = Run {
+        pair,
+        layout: &layout,
+        limits,
+        pairs: pair.class_pairs(),
+        proof: None,
+        systems: 0,
+        bounds: Bounds::new(pair, limits),
+    };
+    while let Some(step) = next {
+        match run.step(step) {
+            Err(reason) => return Ok(Err((reason, Some(at)))),
+            Ok(false) => {}
+            Ok(true) => {
+                let (columns, cost, thresholds) = run.bounds.proved();
+                let (claim, systems) = (*reader.claim(), run.systems);
+                return Ok(Ok(Proved { claim, systems, steps: at, columns, cost, thresholds }));
+            }
+        }
+        at = reader.steps();
+        next = reader.next_step()?;
+    }
+    Ok(Err((Reason::EndMissing, Some(at))))
+}
+
+/// Where a check has come to.
+struct Run<'a, P> {
+    pair: &'a Pair<'a>,
+    layout: &'a Layout<'a>,
+    limits: Limits,
+    /// The pairs of classes whose systems are still to come.
+    pairs: P,
+    proof: Option<Proof<'a>>,
+    systems: u64,
+    bounds: Bounds<'a>,
+}
+
+impl<P: Iterator<Item = (secateur_model::ClassId, secateur_model::ClassId)>> Run<'_, P> {
+    /// Checks one step; is it the end?
+    fn step(&mut self, step: Step) -> Result<bool, Reason> {
+        if let Some(proof) = &mut self.proof {
+            if let Step::End { .. } = step {
+                return Err(end_reason(&step));
+            }
+            if proof.step(&step)? == Progress::Proved {
+                self.systems += 1;
+                self.proof = None;
+            }
+            return Ok(false);
+        }
+        match step {
+            Step::System { winner, other, slack } if !self.bounds.is_open() => {
+                let pair = self.pairs.next().ok_or(Reason::SystemPair)?;
+                if (pair.0.0, pair.1.0) != (winner, other) {
+                    return Err(Reason::SystemPair);
+                }
+                self.proof = Some(Proof::new(self.pair, self.layout, pair, slack, self.limits)?);
+                Ok(false)
+            }
+            Step::End { complete, .. } => {
+                if complete && !self.bounds.is_open() && self.pairs.next().is_none() {
+                    return Ok(true);
+                }
+                Err(end_reason(&step))
+            }
+            step => self.bounds.step(step).map(|()| false),
+        }
+    }
+}
+
+/// Why an end is no end of a proof.
+fn end_reason(end: &Step) -> Reason {
+    match end {
+        Step::End { complete: false, .. } => Reason::Declared,
+        _ => Reason::EndMissing,
+    }
+}

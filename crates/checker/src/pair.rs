@@ -1,0 +1,167 @@
+//! The two models and the claim about them: class pairs, leads, and what rounding may do.
+//!
+//! The lead of class y over class c is an affine function of a model's exact sums, times the divisor of its
+//! average (so that nothing is divided): the distance to the threshold, or the difference of two sums.
+
+use secateur_certificate::{BandClaim, Claim, Digest};
+use secateur_model::{
+    ClassId, ClassLabels, Decision, Ensemble, Exact, LeafId, LocalRounding, Order, Predictor,
+};
+
+use crate::verdict::Reason;
+
+/// The models that a certificate is about, and the numbers of its claim.
+pub(crate) struct Pair<'a> {
+    pub(crate) original: &'a Ensemble,
+    pub(crate) pruned: &'a Ensemble,
+    /// The pruned model's class for each class of the original.
+    pub(crate) classes: Vec<ClassId>,
+    /// `None` for exact arithmetic.
+    pub(crate) band: Option<Exact>,
+    /// The pruned model's rounding over all inputs.
+    pub(crate) slack: Exact,
+    /// The pruned model's rounding by input, where the claim announces it.
+    pub(crate) local: Option<LocalRounding>,
+    predictor: Predictor<'a>,
+}
+
+impl<'a> Pair<'a> {
+    pub(crate) fn new(original: &'a Ensemble, pruned: &'a Ensemble, claim: &Claim) -> Result<Self, Reason> {
+        if Digest::of(original) != claim.original {
+            return Err(Reason::DigestOriginal);
+        }
+        if Digest::of(pruned) != claim.pruned {
+            return Err(Reason::DigestPruned);
+        }
+        let classes = match_classes(original, pruned).ok_or(Reason::ClaimClasses)?;
+        let mut slack = Exact::zero();
+        let band = match claim.band {
+            BandClaim::Exact => None,
+            BandClaim::Score(score) => {
+                let smallest = original.certain_margin().ok_or(Reason::ClaimNoCertainMargin)?;
+                let rounding = pruned.certain_margin().ok_or(Reason::ClaimNoCertainMargin)?;
+                slack = Exact::from_f64(rounding).ok_or(Reason::ClaimNoCertainMargin)?;
+                if score.is_nan() || score < smallest {
+                    return Err(Reason::ClaimBand);
+                }
+                Some(Exact::from_f64(score).ok_or(Reason::ClaimBand)?)
+            }
+        };
+        let local = match (claim.local_rounding, &band) {
+            (false, _) => None,
+            (true, None) => return Err(Reason::ClaimLocalRounding),
+            (true, Some(_)) => Some(pruned.local_rounding().ok_or(Reason::ClaimLocalRounding)?),
+        };
+        Ok(Self { original, pruned, classes, band, slack, local, predictor: Predictor::new(pruned) })
+    }
+
+    /// The ordered pairs of classes, in the order in which their systems come.
+    pub(crate) fn class_pairs(&self) -> impl Iterator<Item = (ClassId, ClassId)> + use<> {
+        let count = self.classes.len() as u32;
+        (0..count).flat_map(move |winner| {
+            (0..count)
+                .filter(move |&other| other != winner)
+                .map(move |other| (ClassId(winner), ClassId(other)))
+        })
+    }
+
+    /// Does the library loading the pruned model decide `winner` (as the original counts classes) on this row?
+    pub(crate) fn decides(&self, row: &[f64], winner: ClassId) -> Result<(), Reason> {
+        let expected = self.classes[winner.index()];
+        match self.pruned.accumulation().order {
+            Order::File => match self.predictor.classes(row).as_deref() {
+                Ok([class]) if *class == expected => Ok(()),
+                _ => Err(Reason::CellsSolution),
+            },
+            Order::Any if self.certain_in_any_order(row, expected) => Ok(()),
+            Order::Any => Err(Reason::CellsOrder),
+        }
+    }
+
+    /// Every lead of the class exceeds what rounding can do to these very leaves, in whatever order.
+    fn certain_in_any_order(&self, row: &[f64], winner: ClassId) -> bool {
+        let model = self.pruned;
+        let Some(leaves) = leaves(model, row) else { return false };
+        let margin = model.decision_gap().and_then(|gap| model.certain_margin_at(&leaves, gap));
+        let Some(margin) = margin.and_then(Exact::from_f64) else { return false };
+        let sums = model.exact_sums(leaves);
+        others(model, winner).all(|other| {
+            let lead = Lead::of(model, winner, other);
+            lead.total(&sums) > &margin * &lead.divisor
+        })
+    }
+
+    /// Does the original's exact lead of this class over every other exceed the band on this row?
+    pub(crate) fn original_leads(&self, row: &[f64], winner: ClassId) -> bool {
+        let model = self.original;
+        let Some(leaves) = leaves(model, row) else { return false };
+        let sums = model.exact_sums(leaves);
+        let band = self.band.clone().unwrap_or_else(Exact::zero);
+        others(model, winner).all(|other| {
+            let lead = Lead::of(model, winner, other);
+            lead.total(&sums) > &band * &lead.divisor
+        })
+    }
+}
+
+/// The other classes.
+pub(crate) fn others(model: &Ensemble, class: ClassId) -> impl Iterator<Item = ClassId> + use<> {
+    (0..model.classes().len() as u32).map(ClassId).filter(move |&other| other != class)
+}
+
+/// The leaves of a row, `None` where the model does not accept it.
+pub(crate) fn leaves(model: &Ensemble, row: &[f64]) -> Option<Vec<LeafId>> {
+    let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value)).collect::<Option<_>>()?;
+    (read.len() == model.features().len()).then(|| model.leaves(&read).collect())
+}
+
+/// How far one class is ahead of another, times the divisor: a combination of sums plus a constant.
+pub(crate) struct Lead {
+    pub(crate) terms: Vec<(usize, i64)>,
+    pub(crate) constant: Exact,
+    pub(crate) divisor: Exact,
+    pub(crate) wins_ties: bool,
+}
+
+impl Lead {
+    pub(crate) fn of(model: &Ensemble, winner: ClassId, other: ClassId) -> Self {
+        let finite = |value: f64| Exact::from_f64(value).expect("the builder admits finite numbers only");
+        let divisor = finite(model.accumulation().average.map_or(1.0, |average| average.divisor));
+        match *model.decision() {
+            Decision::Threshold { group, threshold, strict } => {
+                // Class 1 is ahead above the threshold, class 0 below it.
+                let sign = if winner == ClassId(1) { 1 } else { -1 };
+                let constant = &(&finite(threshold) * &divisor) * &Exact::from(-sign);
+                let wins_ties = (winner == ClassId(1)) != strict;
+                Self { terms: vec![(group.index(), sign)], constant, divisor, wins_ties }
+            }
+            Decision::Argmax | Decision::ArgmaxSoftmax(_) | Decision::ArgmaxSigmoid { .. } => {
+                let terms = vec![(winner.index(), 1), (other.index(), -1)];
+                Self { terms, constant: Exact::zero(), divisor, wins_ties: winner < other }
+            }
+        }
+    }
+
+    pub(crate) fn total(&self, sums: &[Exact]) -> Exact {
+        let combined: Exact =
+            self.terms.iter().map(|&(group, factor)| &sums[group] * &Exact::from(factor)).sum();
+        &combined + &self.constant
+    }
+}
+
+/// The class of the pruned model for each class of the original: by label where both have labels, else by
+/// position. `None` unless this pairs the classes one to one.
+fn match_classes(original: &Ensemble, pruned: &Ensemble) -> Option<Vec<ClassId>> {
+    let (ours, theirs) = (original.classes(), pruned.classes());
+    if ours.len() != theirs.len() {
+        return None;
+    }
+    let ids = || (0..ours.len()).map(ClassId::new);
+    if matches!(ours, ClassLabels::Unnamed(_)) || matches!(theirs, ClassLabels::Unnamed(_)) {
+        return Some(ids().collect());
+    }
+    let partner = |class| ids().find(|&other| theirs.text(other) == ours.text(class));
+    let classes: Vec<ClassId> = ids().map(partner).collect::<Option<_>>()?;
+    let mut seen = vec![false; classes.len()];
+    classes.iter().all(|class| !std::mem::replace(&mut seen[class.index()], true)).then_some(classes)
+}

@@ -1,0 +1,205 @@
+//! The proof of one system while its steps come in: lenses, the current box, and the sides still open.
+
+use secateur_certificate::{Slack, Step};
+use secateur_model::ClassId;
+
+use crate::layout::Layout;
+use crate::lens::{Lens, View};
+use crate::pair::Pair;
+use crate::rules;
+use crate::state::{Mark, State};
+use crate::system::System;
+use crate::verdict::{Limits, Reason};
+
+pub(crate) struct Proof<'a> {
+    pub(crate) pair: &'a Pair<'a>,
+    pub(crate) layout: &'a Layout<'a>,
+    pub(crate) system: System,
+    pub(crate) winner: ClassId,
+    pub(crate) state: State,
+    pub(crate) limits: Limits,
+    lenses: Vec<(Lens, View)>,
+    /// For each row a lens that is that row alone.
+    rows: Vec<Option<u32>>,
+    /// Lenses that the certificate may name; those behind them are the checker's own.
+    named: Option<u32>,
+    /// Splits whose second side is still open, and those whose second side is being worked on.
+    open: Vec<Divided>,
+}
+
+/// A split on the way to the current box.
+struct Divided {
+    mark: Mark,
+    axis: usize,
+    /// The side that is not yet begun.
+    second: Option<(u32, u32)>,
+}
+
+/// What a step leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// There are boxes left.
+    Open,
+    /// The system has no solution.
+    Proved,
+}
+
+impl<'a> Proof<'a> {
+    pub(crate) fn new(
+        pair: &'a Pair<'a>,
+        layout: &'a Layout<'a>,
+        (winner, other): (ClassId, ClassId),
+        slack: Slack,
+        limits: Limits,
+    ) -> Result<Self, Reason> {
+        let system = System::new(pair, layout, winner, other, slack)?;
+        let rows = vec![None; system.rows];
+        let state = State::whole(layout);
+        Ok(Self {
+            pair,
+            layout,
+            system,
+            winner,
+            state,
+            limits,
+            lenses: Vec::new(),
+            rows,
+            named: None,
+            open: Vec::new(),
+        })
+    }
+
+    /// Checks one step.
+    pub(crate) fn step(&mut self, step: &Step) -> Result<Progress, Reason> {
+        match step {
+            Step::Lens { multipliers } => {
+                // The table comes before the first box, so that lenses keep their numbers.
+                if self.named.is_some() {
+                    return Err(Reason::OrderUnexpected);
+                }
+                self.add_lens(multipliers)?;
+                return Ok(Progress::Open);
+            }
+            Step::Meet { first } if self.named.is_none() && self.lenses.is_empty() => {
+                rules::meet::meet(self, first)?;
+                return Ok(Progress::Proved);
+            }
+            _ => {}
+        }
+        self.named.get_or_insert(self.lenses.len() as u32);
+        match *step {
+            Step::Narrow { axis, low, high, lens } => {
+                self.known(lens)?;
+                rules::narrow::narrow(self, axis, low, high, lens)?;
+                Ok(Progress::Open)
+            }
+            Step::Split { axis, cell, low_first } => {
+                rules::split::split(self, axis, cell, low_first)?;
+                Ok(Progress::Open)
+            }
+            Step::Close { lens } => {
+                self.known(lens)?;
+                rules::close::close(self, lens)?;
+                Ok(self.next_box())
+            }
+            Step::Cells => {
+                rules::cells::cells(self)?;
+                Ok(self.next_box())
+            }
+            _ => Err(Reason::OrderUnexpected),
+        }
+    }
+
+    fn add_lens(&mut self, multipliers: &[u64]) -> Result<u32, Reason> {
+        if multipliers.len() != self.system.rows {
+            return Err(Reason::LensRows);
+        }
+        let leaves: usize = self.layout.pieces.iter().map(|piece| piece.leaves).sum();
+        if (self.lenses.len() + 1).saturating_mul(Lens::bytes(leaves)) > self.limits.lens_bytes {
+            return Err(Reason::LimitLenses);
+        }
+        let index = self.lenses.len() as u32;
+        let lens = Lens::new(&self.system, multipliers);
+        let view = lens.view(self.layout);
+        self.lenses.push((lens, view));
+        // A single row with a positive multiplier holds and fails as the row does.
+        let mut used = (0..multipliers.len()).filter(|&row| multipliers[row] > 0);
+        if let (Some(row), None) = (used.next(), used.next())
+            && multipliers[row] == 1
+        {
+            self.rows[row].get_or_insert(index);
+        }
+        Ok(index)
+    }
+
+    fn known(&self, lens: u32) -> Result<(), Reason> {
+        if self.named.is_some_and(|named| lens < named) { Ok(()) } else { Err(Reason::LensUnknown) }
+    }
+
+    /// A lens for each row.
+    pub(crate) fn row_lenses(&mut self) -> Vec<u32> {
+        let count = self.system.rows;
+        (0..count)
+            .map(|row| match self.rows[row] {
+                Some(lens) => lens,
+                None => {
+                    let multipliers: Vec<u64> = (0..count).map(|other| u64::from(other == row)).collect();
+                    let lens = Lens::new(&self.system, &multipliers);
+                    let view = lens.view(self.layout);
+                    self.lenses.push((lens, view));
+                    *self.rows[row].insert(self.lenses.len() as u32 - 1)
+                }
+            })
+            .collect()
+    }
+
+    /// The cells of the box on an axis.
+    pub(crate) fn range(&self, axis: u32) -> Result<(u32, u32), Reason> {
+        self.state.ranges.get(axis as usize).copied().ok_or(Reason::BoxAxis)
+    }
+
+    pub(crate) fn restrict(&mut self, axis: u32, low: u32, high: u32) {
+        self.state.restrict(self.layout, axis as usize, low, high);
+    }
+
+    /// The upper bound of a lens over the box, and what a solution would have to reach.
+    pub(crate) fn upper(&mut self, lens: u32) -> Result<(i128, i128), Reason> {
+        let (lens, view) = self.lenses.get_mut(lens as usize).ok_or(Reason::LensUnknown)?;
+        Ok((self.state.upper(self.layout, lens, view), lens.bound))
+    }
+
+    /// The same over the part of the box in cells `low..high` of an axis.
+    pub(crate) fn upper_of_part(
+        &mut self,
+        lens: u32,
+        axis: u32,
+        low: u32,
+        high: u32,
+    ) -> Result<(i128, i128), Reason> {
+        let (lens, view) = self.lenses.get_mut(lens as usize).ok_or(Reason::LensUnknown)?;
+        let whole = self.state.upper(self.layout, lens, view);
+        let part = (axis as usize, low, high);
+        Ok((self.state.upper_of_part(self.layout, lens, view, whole, part), lens.bound))
+    }
+
+    /// Goes on with one side of the box and keeps the other.
+    pub(crate) fn divide(&mut self, axis: u32, first: (u32, u32), second: (u32, u32)) {
+        let mark = self.state.mark();
+        self.open.push(Divided { mark, axis: axis as usize, second: Some(second) });
+        self.restrict(axis, first.0, first.1);
+    }
+
+    /// The box is done: on to the next side that is open.
+    fn next_box(&mut self) -> Progress {
+        while let Some(divided) = self.open.last_mut() {
+            let (mark, axis) = (divided.mark, divided.axis);
+            if let Some((low, high)) = divided.second.take() {
+                self.state.undo(mark);
+                self.restrict(axis as u32, low, high);
+                return Progress::Open;
+            }
+            self.open.pop();
+        }
+        Progress::Proved
+    }
+}

@@ -1,0 +1,162 @@
+//! Rule `meet`: two rows over pieces of one axis each are tested without boxes.
+//!
+//! Premise: the system has two rows (f, g), and every piece looks at one axis at most. The axes are shared out
+//! over two halves: those that the step lists, and all others. Each half's sums (f, g) over all choices of one
+//! run for each axis are listed, without those that cannot reach a bound even with the best of everything
+//! else, and those that are no better in both rows than another. No pair of one entry from each list reaches
+//! both bounds.
+//! Conclusion: the system has no solution.
+//! Why: a solution chooses one run on each axis; its two half sums add up to at least both bounds. If one of
+//! them was dropped as hopeless, it was not; if as no better than another, that other one does as well and is
+//! replaced by one that is in the list in the end. So some pair of entries would reach both bounds. Any way to
+//! share out the axes is sound; the step's choice only makes the lists short.
+//! Refuses: `meet.shape`, `meet.axis`, `meet.solution`; `limit.meet`. Specification: section 6.8.
+
+use std::collections::{BTreeMap, BinaryHeap};
+
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+
+use crate::proof::Proof;
+use crate::verdict::Reason;
+
+/// All numbers here are sums of fewer than eight of the magnitude that is checked against this.
+const WIDEST: i128 = 1 << 123;
+
+type Sums = (i128, i128);
+
+pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Reason> {
+    let system = &proof.system;
+    if system.rows != 2 {
+        return Err(Reason::MeetShape);
+    }
+    // No sum of one entry from each piece, with the bounds, is larger than `widest`.
+    let mut widest = 0i128;
+    let magnitude = |values: &mut dyn Iterator<Item = &BigInt>| {
+        let largest = values.map(|value| value.magnitude()).max();
+        largest.map_or(Some(0), |largest| largest.to_i128())
+    };
+    for values in system.values.iter().chain([&system.bounds]) {
+        let largest = magnitude(&mut values.iter()).and_then(|largest| widest.checked_add(largest));
+        widest = largest.filter(|&sum| sum < WIDEST).ok_or(Reason::LimitMeet)?;
+    }
+    let narrow = |value: &BigInt| value.to_i128().ok_or(Reason::LimitMeet);
+    let mut bounds = (narrow(&system.bounds[0])?, narrow(&system.bounds[1])?);
+    // For each axis a table with an entry for each of its cells; for each piece its axis.
+    let mut axis_of = vec![None; proof.layout.pieces.len()];
+    for (axis, touches) in proof.layout.touches.iter().enumerate() {
+        for touch in touches {
+            if proof.layout.pieces[touch.piece].mask_words > 0 {
+                return Err(Reason::MeetShape);
+            }
+            axis_of[touch.piece] = Some((axis, touch));
+        }
+    }
+    let mut tables: BTreeMap<usize, Vec<Sums>> = BTreeMap::new();
+    for (values, axis) in system.values.iter().zip(&axis_of) {
+        let entry = |leaf: usize| Ok((narrow(&values[leaf * 2])?, narrow(&values[leaf * 2 + 1])?));
+        let Some((axis, touch)) = axis else {
+            bounds = minus(bounds, entry(0)?);
+            continue;
+        };
+        let size = proof.layout.sizes[*axis];
+        let table = tables.entry(*axis).or_insert_with(|| vec![(0, 0); size as usize]);
+        for cell in 0..size {
+            let slot = &mut table[cell as usize];
+            *slot = plus(*slot, entry(touch.runs(cell, cell + 1).0)?);
+        }
+    }
+    let mut halves = [Vec::new(), Vec::new()];
+    for &axis in first {
+        if axis as usize >= proof.layout.sizes.len() {
+            return Err(Reason::MeetAxis);
+        }
+        halves[0].extend(tables.remove(&(axis as usize)));
+    }
+    halves[1].extend(tables.into_values());
+    for half in &mut halves {
+        // Long tables first: the list grows late.
+        half.sort_by_key(|table| std::cmp::Reverse(table.len()));
+        half.iter_mut().for_each(keep_best);
+    }
+    let tops = halves.each_ref().map(|half| half.iter().map(|table| top(table)).fold((0, 0), plus));
+    let limit = proof.limits.meet_entries;
+    let lists = [
+        combine(&halves[0], minus(bounds, plus(tops[0], tops[1])), limit)?,
+        combine(&halves[1], minus(bounds, plus(tops[0], tops[1])), limit)?,
+    ];
+    // In both lists f falls and g rises: the entries of the second with enough f are a prefix that only
+    // shrinks, and its last entry has the most g.
+    let mut enough = lists[1].len();
+    for &entry in &lists[0] {
+        while enough > 0 && entry.0 + lists[1][enough - 1].0 < bounds.0 {
+            enough -= 1;
+        }
+        if enough > 0 && entry.1 + lists[1][enough - 1].1 >= bounds.1 {
+            return Err(Reason::MeetSolution);
+        }
+    }
+    Ok(())
+}
+
+/// All useful sums of a half, by falling f and rising g. `missing` is what the bounds ask for beyond the best
+/// of everything: an entry that gives away more than that, negated, is hopeless.
+fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize) -> Result<Vec<Sums>, Reason> {
+    let mut list = vec![(0, 0)];
+    let mut best = (0, 0);
+    for table in half {
+        best = plus(best, top(table));
+        // What is needed of the tables so far when all others give their best.
+        let needed = plus(missing, best);
+        let mut next: Vec<Sums> = Vec::new();
+        let mut made = 0usize;
+        // The sums with each entry of the table are a sorted list each; the lists are merged.
+        let mut heads: BinaryHeap<(Sums, usize, usize)> =
+            table.iter().enumerate().map(|(entry, &value)| (plus(list[0], value), entry, 0)).collect();
+        while let Some((sums, entry, at)) = heads.pop() {
+            made += 1;
+            if made > limit {
+                return Err(Reason::LimitMeet);
+            }
+            if let Some(&following) = list.get(at + 1) {
+                heads.push((plus(following, table[entry]), entry, at + 1));
+            }
+            let better = next.last().is_none_or(|last| sums.1 > last.1);
+            if better && sums.0 >= needed.0 && sums.1 >= needed.1 {
+                next.push(sums);
+            }
+        }
+        if next.is_empty() {
+            return Ok(next);
+        }
+        list = next;
+    }
+    Ok(list)
+}
+
+/// A table without entries that are no better than another one, by falling f and rising g.
+fn keep_best(table: &mut Vec<Sums>) {
+    table.sort_unstable_by(|a, b| b.cmp(a));
+    let mut most = None;
+    table.retain(|&(_, g)| {
+        let better = most.is_none_or(|most| g > most);
+        if better {
+            most = Some(g);
+        }
+        better
+    });
+}
+
+/// The best of each row alone.
+fn top(table: &[Sums]) -> Sums {
+    let of = |pick: fn(&Sums) -> i128| table.iter().map(pick).max().unwrap_or(0);
+    (of(|sums| sums.0), of(|sums| sums.1))
+}
+
+fn plus(a: Sums, b: Sums) -> Sums {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+fn minus(a: Sums, b: Sums) -> Sums {
+    (a.0 - b.0, a.1 - b.1)
+}
