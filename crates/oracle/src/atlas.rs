@@ -45,6 +45,8 @@ pub struct Atlas {
 /// A partition of the cells with exact values.
 #[derive(Clone, Debug)]
 pub struct Piece {
+    /// The trees that are laid over each other, of the first and of the second model, ascending.
+    pub(crate) trees: [Vec<u32>; 2],
     /// How many leaves.
     pub(crate) leaf_count: usize,
     /// For each leaf one number for each sum.
@@ -94,8 +96,13 @@ impl Atlas {
         let mut layers: Vec<Vec<Layer<'_>>> = models
             .iter()
             .zip(&offsets)
-            .map(|(model, &offset)| {
-                model.trees().iter().map(|tree| Layer::new(model, tree, &grid, offset, exponent)).collect()
+            .enumerate()
+            .map(|(own, (model, &offset))| {
+                let layer = |(index, tree): (usize, _)| Layer {
+                    place: (own, index as u32),
+                    ..Layer::new(model, tree, &grid, offset, exponent)
+                };
+                model.trees().iter().enumerate().map(layer).collect()
             })
             .collect();
         if let (Some(rounding), Some(second)) = (rounding, models.last()) {
@@ -184,6 +191,11 @@ impl Atlas {
 }
 
 impl Piece {
+    /// The trees of the first and of the second model that are laid over each other here, ascending.
+    pub fn trees(&self) -> [&[u32]; 2] {
+        self.trees.each_ref().map(Vec::as_slice)
+    }
+
     /// The number of leaves.
     pub fn leaf_count(&self) -> usize {
         self.leaf_count
@@ -241,6 +253,8 @@ fn equal_of_missing(grid: &Grid, layers: &[Vec<Layer<'_>>], axis: usize) -> Opti
 /// A tree of a model, its splits turned into cell sets.
 struct Layer<'a> {
     tree: &'a Tree,
+    /// Its model and its position there.
+    place: (usize, u32),
     /// Its first sum.
     sum: usize,
     /// For each leaf what it adds to its sums, weight included.
@@ -280,7 +294,7 @@ impl<'a> Layer<'a> {
         };
         let weight = exact(tree.weight());
         let values = tree.leaf_values().iter().map(|&value| scaled(&(&weight * &exact(value)), exponent));
-        Self { tree, sum, values: values.collect(), splits, axes, rounding: None }
+        Self { tree, place: (0, 0), sum, values: values.collect(), splits, axes, rounding: None }
     }
 
     fn leaf(&self, leaf: LeafId) -> &[BigInt] {
@@ -473,7 +487,13 @@ impl PieceMaker<'_> {
             }
             (starts.len() > 1).then_some(PieceAxis { axis, starts, masks, words })
         });
+        let mut trees = [Vec::new(), Vec::new()];
+        for layer in stack {
+            trees[layer.place.0].push(layer.place.1);
+        }
+        trees.iter_mut().for_each(|list| list.sort_unstable());
         Piece {
+            trees,
             axes: axes.collect(),
             leaf_count: leaves.len(),
             values: leaves.into_iter().flat_map(|leaf| leaf.values).collect(),

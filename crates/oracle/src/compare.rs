@@ -110,6 +110,15 @@ pub enum Undecided {
     OrderOfAddition(Vec<f64>),
 }
 
+/// One pair of classes: A says `winner`, and B does not put it above `other`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question {
+    pub(crate) winner: ClassId,
+    pub(crate) other: ClassId,
+    /// The second model's rounding is that of the input.
+    pub(crate) by_input: bool,
+}
+
 /// A verdict and what it cost.
 #[derive(Clone, Debug)]
 pub struct Compared {
@@ -152,6 +161,21 @@ impl<'a> Comparison<'a> {
         self.band.unwrap_or(0.0)
     }
 
+    /// The two models.
+    pub fn models(&self) -> [&'a Ensemble; 2] {
+        [self.first, self.second]
+    }
+
+    /// Exact arithmetic on both sides?
+    pub(crate) fn is_exact(&self) -> bool {
+        self.band.is_none()
+    }
+
+    /// Is the second model's rounding known by input?
+    pub(crate) fn knows_rounding_by_input(&self) -> bool {
+        self.local.is_some()
+    }
+
     /// The two models over their common grid.
     pub fn atlas(&self) -> &Atlas {
         &self.atlas
@@ -189,14 +213,14 @@ impl<'a> Comparison<'a> {
 
     /// Proves or refutes the claim.
     pub fn run(&self, options: &Options) -> Compared {
-        self.run_until_refuted(options).0
+        self.run_with(options, &mut |_| {})
     }
 
     /// As [`run`](Self::run); where the claim is refuted, with more inputs that refute it: as many as are
     /// wanted for each pair of classes, as far as local search finds them. The first is the verdict's.
     pub fn run_for_many(&self, options: &Options) -> (Compared, Vec<Vec<f64>>) {
         let one = Options { wanted: 1, ..options.clone() };
-        let (compared, pair) = self.run_until_refuted(&one);
+        let (compared, pair) = self.run_until_refuted(&one, &mut |_| {});
         let Verdict::Different(example) = &compared.verdict else { return (compared, Vec::new()) };
         let mut rows = vec![example.row.clone()];
         let judge = Judge::new(self);
@@ -224,8 +248,17 @@ impl<'a> Comparison<'a> {
         (compared, rows)
     }
 
+    /// As [`run`](Self::run), with a call before each pair of classes.
+    pub(crate) fn run_with(&self, options: &Options, begin: &mut dyn FnMut(Question)) -> Compared {
+        self.run_until_refuted(options, begin).0
+    }
+
     /// Asks pair by pair, up to the first that is refuted; that pair comes with the verdict.
-    fn run_until_refuted(&self, options: &Options) -> (Compared, (ClassId, ClassId)) {
+    fn run_until_refuted(
+        &self,
+        options: &Options,
+        begin: &mut dyn FnMut(Question),
+    ) -> (Compared, (ClassId, ClassId)) {
         let count = self.classes.len() as u32;
         let (mut nodes, mut pair) = (0, 0);
         let open = Mutex::new(None);
@@ -236,13 +269,13 @@ impl<'a> Comparison<'a> {
                 options.progress.begin(pair, u64::from(count) * u64::from(count - 1));
                 pair += 1;
                 let mut system = self.system(winner, other);
-                // Who keeps the proof knows the rows of `system` only.
-                if options.record.is_none()
-                    && let Some(local) = self.local_system(winner, other)
+                let mut by_input = false;
+                if let Some(local) = self.local_system(winner, other)
                     && !proved_at_once(&system)
                 {
-                    system = local;
+                    (system, by_input) = (local, true);
                 }
+                begin(Question { winner, other, by_input });
                 let accept = |cells: &[CellId]| judge.differs(cells, &open);
                 let solved = solve(&system, options, &accept);
                 nodes += solved.nodes;

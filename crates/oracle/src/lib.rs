@@ -7,6 +7,7 @@
 
 mod atlas;
 mod branch;
+mod certify;
 mod climb;
 mod compare;
 mod lens;

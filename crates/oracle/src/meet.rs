@@ -42,9 +42,16 @@ impl Table {
     }
 }
 
-/// A solution, or `None` inside for a proof that there is none; `None` outside where this method does not
-/// apply.
-pub(crate) fn solve(system: &System<'_>, memory: Option<u64>) -> Option<Option<Vec<CellId>>> {
+/// What meeting in the middle finds.
+pub(crate) enum Met {
+    /// A cell that satisfies the system.
+    Solution(Vec<CellId>),
+    /// There is none; the axes of the first half, ascending.
+    Nothing(Vec<usize>),
+}
+
+/// A solution, or a proof that there is none; `None` where this method does not apply.
+pub(crate) fn solve(system: &System<'_>, memory: Option<u64>) -> Option<Met> {
     let atlas = system.atlas();
     if system.row_count() != 2 || !atlas.is_univariate() {
         return None;
@@ -87,7 +94,12 @@ pub(crate) fn solve(system: &System<'_>, memory: Option<u64>) -> Option<Option<V
     let entries = memory.map_or(MOST, |bytes| (bytes / 4) as usize / size_of::<Partial>()).min(MOST);
     let first = combine(&halves[0], bounds, best[0], best[1], entries)?;
     let second = combine(&halves[1], bounds, best[1], best[0], entries)?;
-    Some(meet(&first, &second, bounds).map(|(a, b)| {
+    let Some((a, b)) = meet(&first, &second, bounds) else {
+        let mut axes: Vec<usize> = halves[0].iter().map(|table| table.axis).collect();
+        axes.sort_unstable();
+        return Some(Met::Nothing(axes));
+    };
+    Some(Met::Solution({
         let mut cells = vec![CellId(0); atlas.grid().axes().len()];
         for (half, partial) in halves.iter().zip([a, b]) {
             let mut code = partial.code;

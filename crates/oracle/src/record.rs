@@ -11,6 +11,9 @@ pub trait Record: Send + Sync + std::fmt::Debug {
 
     /// One step.
     fn step(&self, path: &[bool], step: ProofStep);
+
+    /// The whole proof: meeting in the middle with these axes in the first half finds nothing.
+    fn meet(&self, first: &[usize]);
 }
 
 /// One step of a proof that a system has no solution.

@@ -7,6 +7,7 @@ use secateur_model::CellId;
 
 use crate::branch::{Rest, Search, Searched};
 use crate::lens::Lens;
+use crate::meet::Met;
 use crate::record::{ProofStep, Record};
 use crate::stop::{Budget, Progress, StopReason};
 use crate::system::System;
@@ -31,7 +32,7 @@ pub struct Options {
     pub starts: Vec<Vec<CellId>>,
     /// Where to tell how far the search has come.
     pub progress: Arc<Progress>,
-    /// Who takes the proof. Only what the steps can express is used then: no meeting in the middle.
+    /// Who takes the proof.
     pub record: Option<Arc<dyn Record>>,
     /// Use the layers before the search over boxes, and combined rows in it. Off only to test and measure
     /// the search alone.
@@ -105,21 +106,37 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     }
     let mut weighed = rows;
     let (mut few, mut met) = (0, false);
-    if options.record.is_none() {
-        match meet::solve(system, options.budget.memory) {
-            Some(None) => return Solved { answer: Answer::Proof, nodes: 0 },
-            // What is not accepted, or is not enough, is left to the search.
-            Some(Some(cells)) => {
-                question.keep(&cells, &mut found);
-                met = !found.is_empty();
+    match meet::solve(system, options.budget.memory) {
+        Some(Met::Nothing(first)) => {
+            if let Some(record) = &options.record {
+                record.meet(&first);
             }
-            None => {
-                if let Some(multipliers) = multipliers::nearly_proportional(system) {
-                    lenses.push(Lens::new(system, &multipliers));
-                    weighed = lenses.len();
-                }
-                few = FEW;
+            return Solved { answer: Answer::Proof, nodes: 0 };
+        }
+        // What is not accepted, or is not enough, is left to the search.
+        Some(Met::Solution(cells)) => {
+            question.keep(&cells, &mut found);
+            met = !found.is_empty();
+        }
+        None => {
+            if let Some(multipliers) = multipliers::nearly_proportional(system) {
+                lenses.push(Lens::new(system, &multipliers));
+                weighed = lenses.len();
             }
+            few = FEW;
+        }
+    }
+    // A record names all lenses first, so it cannot begin before the last one is known. A few boxes are
+    // cheap to visit again.
+    if few > 0 && options.record.is_some() {
+        let quick = question.unrecorded(lenses.clone(), weighed);
+        match quick.begin(&mut quick.start(), &options.budget, few) {
+            Some(Searched::Nothing) => {
+                let search = question.search(lenses, weighed);
+                return question.run(&search, search.start());
+            }
+            Some(ended) => return Solved { answer: ended.into(), nodes: quick.nodes() },
+            None => few = 0,
         }
     }
     let mut search = question.search(lenses, weighed);
@@ -207,6 +224,12 @@ impl Question<'_> {
     fn search(&self, lenses: Vec<Lens>, weighed: usize) -> Search<'_> {
         let Options { wanted, progress, record, .. } = self.options;
         Search::new(self.system, lenses, weighed, self.accept, *wanted, progress, record.as_deref())
+    }
+
+    /// The same search for nobody's record.
+    fn unrecorded(&self, lenses: Vec<Lens>, weighed: usize) -> Search<'_> {
+        let Options { wanted, progress, .. } = self.options;
+        Search::new(self.system, lenses, weighed, self.accept, *wanted, progress, None)
     }
 
     /// Visits all boxes that are left.

@@ -1,0 +1,114 @@
+//! Random ensembles of every kind: what the oracle proves, the checker accepts, and brute force confirms.
+
+use fastrand::Rng;
+use secateur_checker::{Limits, Verdict, check};
+use secateur_model::{ClassId, Ensemble, Grid, Order, Predictor};
+use secateur_oracle::Verdict as Compared;
+use secateur_oracle::{Band, Comparison, Options, exact_class};
+use secateur_testkit::{Shape, ensemble, every_row, mutate};
+
+/// A pair of models of this seed.
+fn models(seed: u64) -> (Ensemble, Ensemble) {
+    let mut rng = Rng::with_seed(seed);
+    let mut shape = Shape::random(&mut rng);
+    match seed % 4 {
+        // Stumps: meeting in the middle.
+        0 => shape.depth = 1,
+        // More trees than cells: real searches.
+        1 => {
+            shape.features = rng.u32(3..=4);
+            shape.categorical = shape.categorical.min(1);
+            shape.trees = rng.u32(6..=14);
+            shape.depth = 2;
+            shape.thresholds = 3;
+        }
+        _ => {}
+    }
+    let first = ensemble(&mut rng, &shape);
+    let second = if rng.u32(0..4) == 0 { first.clone() } else { mutate(&mut rng, &first) };
+    (first, second)
+}
+
+fn band(rng: &mut Rng, first: &Ensemble) -> Band {
+    match rng.u32(0..4) {
+        0 => Band::Exact,
+        1 => Band::Auto,
+        _ => first.certain_margin().map_or(Band::Exact, |margin| {
+            Band::Score(margin + *rng.choice(&[0.0, 1e-3, 0.1, 0.6, 1.5]).unwrap())
+        }),
+    }
+}
+
+/// Does the claim hold on every cell? From its definition.
+fn holds_on_every_cell(
+    first: &Ensemble,
+    second: &Ensemble,
+    comparison: &Comparison<'_>,
+    exact: bool,
+) -> bool {
+    let grid = Grid::new(&[first, second]).unwrap();
+    let predictor = Predictor::new(second);
+    every_row(&grid).all(|row| {
+        let winner = exact_class(first, &row);
+        if exact {
+            return exact_class(second, &row) == comparison.class_in_second(winner);
+        }
+        let leads = leads_by_more_than(first, &row, winner, comparison.band());
+        !leads || predictor.classes(&row).unwrap()[0] == comparison.class_in_second(winner)
+    })
+}
+
+fn leads_by_more_than(model: &Ensemble, row: &[f64], winner: ClassId, band: f64) -> bool {
+    use secateur_model::{Decision, Exact};
+    let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+    let sums = model.exact_sums(model.leaves(&read));
+    let exact = |value: f64| Exact::from_f64(value).unwrap();
+    let divisor = exact(model.accumulation().average.map_or(1.0, |average| average.divisor));
+    let band = &exact(band) * &divisor;
+    match *model.decision() {
+        Decision::Threshold { group, threshold, .. } => {
+            let distance = &sums[group.index()] - &(&exact(threshold) * &divisor);
+            if winner == ClassId(1) { distance > band } else { -distance > band }
+        }
+        _ => (0..sums.len())
+            .all(|other| other == winner.index() || &sums[winner.index()] - &sums[other] > band),
+    }
+}
+
+#[test]
+fn what_the_oracle_proves_the_checker_accepts() {
+    let (mut valid, mut meets, mut searched, mut local, mut exact_claims, mut any_order) = (0, 0, 0, 0, 0, 0);
+    for seed in 0..2000 {
+        let (first, second) = models(seed);
+        let mut rng = Rng::with_seed(seed ^ 0xBAD);
+        if Grid::new(&[&first, &second]).unwrap().log10_cells() > 3.5 {
+            continue;
+        }
+        let band = band(&mut rng, &first);
+        let Ok(comparison) = Comparison::new(&first, &second, band) else { continue };
+        let options = Options { threads: 1 + (seed as usize & 1), ..Options::unlimited() };
+        let (compared, certificate) = comparison.certify(&options, Vec::new()).unwrap();
+        let Some(certificate) = certificate else {
+            assert_ne!(compared.verdict, Compared::Identical);
+            continue;
+        };
+        let bytes = certificate.finish(true).unwrap();
+        let verdict = check(&first, &second, &bytes[..], &Limits::default()).unwrap();
+        let Verdict::Valid(proved) = verdict else { panic!("seed {seed}: {verdict:?}") };
+        assert_eq!(proved.claim, comparison.claim());
+        assert!(
+            holds_on_every_cell(&first, &second, &comparison, band == Band::Exact),
+            "seed {seed}: accepted, and wrong"
+        );
+        valid += 1;
+        searched += u32::from(compared.nodes > 3);
+        local += u32::from(proved.claim.local_rounding);
+        exact_claims += u32::from(band == Band::Exact);
+        any_order += u32::from(second.accumulation().order == Order::Any);
+        meets += u32::from(seed % 4 == 0 && proved.steps > 0);
+    }
+    println!(
+        "{valid} valid, {searched} searched, {meets} of stumps, {local} local, {exact_claims} exact, {any_order} any order"
+    );
+    assert!(valid > 500 && searched > 40 && local > 20 && exact_claims > 50 && any_order > 100);
+}

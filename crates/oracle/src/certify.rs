@@ -1,0 +1,239 @@
+//! Runs a comparison and writes its proof down as a certificate.
+//!
+//! Steps are written in depth-first order. A search with one thread makes them in that order; with several
+//! threads, each makes stretches of it. [`Scribe`] therefore collects each thread's steps into stretches, known
+//! by the path of their first box, and writes a stretch when all before it are written: where it ends says
+//! which path comes next. Threads work in the order of paths, so few stretches wait.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use secateur_certificate::{BandClaim, Claim, Digest, Scope, Slack, Step, Writer, encode};
+
+use crate::compare::{Compared, Comparison, Question, Verdict};
+use crate::record::{ProofStep, Record};
+use crate::solve::Options;
+
+/// Bytes of steps that a thread collects before they go to the file.
+const STRETCH: usize = 1 << 15;
+/// Threads with different numbers, up to this many, do not wait for each other.
+const SHARDS: usize = 64;
+
+impl Comparison<'_> {
+    /// The claim that a certificate of this comparison makes.
+    pub fn claim(&self) -> Claim {
+        let [original, pruned] = self.models().map(Digest::of);
+        let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
+        Claim { original, pruned, band, scope: Scope::Whole, local_rounding: self.knows_rounding_by_input() }
+    }
+
+    /// Proves or refutes the claim as [`run`](Self::run) does, and writes the proof down. The certificate is
+    /// there only where the verdict is [`Verdict::Identical`]; whoever gets it may add bounds and has to
+    /// [`finish`](Writer::finish) it.
+    pub fn certify<W: Write + Send + 'static>(
+        &self,
+        options: &Options,
+        out: W,
+    ) -> io::Result<(Compared, Option<Writer<W>>)> {
+        let mut writer = Writer::new(out, &self.claim())?;
+        for piece in self.atlas().pieces() {
+            let [original, pruned] = piece.trees().map(<[u32]>::to_vec);
+            if original.len() + pruned.len() > 1 {
+                writer.step(&Step::Stack { original, pruned })?;
+            }
+        }
+        let scribe = Arc::new(Scribe::new(writer));
+        let options = Options { record: Some(scribe.clone()), ..options.clone() };
+        let compared = self.run_with(&options, &mut |question| scribe.begin(question));
+        drop(options);
+        if compared.verdict != Verdict::Identical {
+            return Ok((compared, None));
+        }
+        let scribe = Arc::into_inner(scribe).expect("the search has ended and nobody else holds the record");
+        Ok((compared, Some(scribe.finish()?)))
+    }
+}
+
+/// Takes the steps of a search and writes them in order.
+struct Scribe<W: Write> {
+    /// By thread, the stretch that it is working on.
+    shards: Vec<Mutex<HashMap<usize, Stretch>>>,
+    page: Mutex<Page<W>>,
+}
+
+/// Steps of boxes that follow each other.
+struct Stretch {
+    /// The path of the first box.
+    start: Vec<bool>,
+    /// The path that comes next in order; `None` behind the last box.
+    next: Option<Vec<bool>>,
+    bytes: Vec<u8>,
+    steps: u64,
+}
+
+/// What is written, and what waits for its turn.
+struct Page<W: Write> {
+    writer: Writer<W>,
+    /// The path that comes next; `None` between two systems.
+    next: Option<Vec<bool>>,
+    waiting: BTreeMap<Vec<bool>, Stretch>,
+    /// What went wrong first.
+    error: Option<io::Error>,
+}
+
+impl<W: Write> fmt::Debug for Scribe<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scribe")
+    }
+}
+
+/// A number for each thread.
+fn thread_number() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static OWN: usize = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    OWN.with(|own| *own)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<W: Write> Scribe<W> {
+    fn new(writer: Writer<W>) -> Self {
+        let page = Page { writer, next: None, waiting: BTreeMap::new(), error: None };
+        Self { shards: (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect(), page: Mutex::new(page) }
+    }
+
+    /// Begins the section of a system.
+    fn begin(&self, question: Question) {
+        self.collect();
+        let slack = if question.by_input { Slack::Local } else { Slack::Global };
+        let (winner, other) = (question.winner.0, question.other.0);
+        lock(&self.page).write(&Step::System { winner, other, slack });
+    }
+
+    /// Writes what threads have not handed over, and sees that nothing is missing.
+    fn collect(&self) {
+        for shard in &self.shards {
+            for (_, stretch) in lock(shard).drain() {
+                lock(&self.page).add(stretch);
+            }
+        }
+        let mut page = lock(&self.page);
+        if page.next.is_some() || !page.waiting.is_empty() {
+            page.fail(io::Error::other("the record of the search has a gap"));
+        }
+    }
+
+    fn finish(self) -> io::Result<Writer<W>> {
+        self.collect();
+        let page = self.page.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match page.error {
+            Some(error) => Err(error),
+            None => Ok(page.writer),
+        }
+    }
+}
+
+impl<W: Write> Page<W> {
+    fn fail(&mut self, error: io::Error) {
+        self.error.get_or_insert(error);
+    }
+
+    fn write(&mut self, step: &Step) {
+        if let Err(error) = self.writer.step(step) {
+            self.fail(error);
+        }
+    }
+
+    fn add(&mut self, stretch: Stretch) {
+        // One that was begun in vain: another thread went on from there.
+        if stretch.steps == 0 {
+            return;
+        }
+        self.waiting.insert(stretch.start.clone(), stretch);
+        while let Some(next) = &self.next
+            && let Some(stretch) = self.waiting.remove(next)
+        {
+            if let Err(error) = self.writer.encoded(&stretch.bytes, stretch.steps) {
+                self.fail(error);
+            }
+            self.next = stretch.next;
+        }
+    }
+}
+
+impl<W: Write + Send> Record for Scribe<W> {
+    fn lenses(&self, multipliers: &[Vec<u64>]) {
+        let mut page = lock(&self.page);
+        for multipliers in multipliers {
+            page.write(&Step::Lens { multipliers: multipliers.clone() });
+        }
+        page.next = Some(Vec::new());
+    }
+
+    fn step(&self, path: &[bool], step: ProofStep) {
+        let thread = thread_number();
+        let mut shard = lock(&self.shards[thread % SHARDS]);
+        let own = shard.entry(thread);
+        let stretch = own.or_insert_with(|| Stretch::begin(path.to_vec()));
+        if stretch.next.as_deref() != Some(path) {
+            let done = std::mem::replace(stretch, Stretch::begin(path.to_vec()));
+            lock(&self.page).add(done);
+        }
+        stretch.push(path, step);
+        if stretch.bytes.len() >= STRETCH && !matches!(step, ProofStep::Narrow { .. }) {
+            let done = match &stretch.next {
+                Some(next) => std::mem::replace(stretch, Stretch::begin(next.clone())),
+                None => return,
+            };
+            lock(&self.page).add(done);
+        }
+    }
+
+    fn meet(&self, first: &[usize]) {
+        let first = first.iter().map(|&axis| axis as u32).collect();
+        lock(&self.page).write(&Step::Meet { first });
+    }
+}
+
+impl Stretch {
+    fn begin(start: Vec<bool>) -> Self {
+        Self { next: Some(start.clone()), start, bytes: Vec::new(), steps: 0 }
+    }
+
+    fn push(&mut self, path: &[bool], step: ProofStep) {
+        let index = |value: usize| value as u32;
+        let step = match step {
+            ProofStep::Narrow { axis, low, high, lens } => {
+                Step::Narrow { axis: index(axis), low, high, lens: index(lens) }
+            }
+            ProofStep::Close { lens } => Step::Close { lens: index(lens) },
+            ProofStep::Split { axis, cell, low_first } => Step::Split { axis: index(axis), cell, low_first },
+            ProofStep::Cells => Step::Cells,
+        };
+        encode(&step, &mut self.bytes);
+        self.steps += 1;
+        let next = self.next.get_or_insert_default();
+        match step {
+            Step::Narrow { .. } => {}
+            Step::Split { .. } => next.push(false),
+            _ => {
+                // Behind a box comes the other side of the last split whose first side this was.
+                let last_first = path.iter().rposition(|&second| !second);
+                match last_first {
+                    Some(at) => {
+                        next.truncate(at);
+                        next.push(true);
+                    }
+                    None => self.next = None,
+                }
+            }
+        }
+    }
+}
