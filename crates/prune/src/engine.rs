@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use secateur_formats::{Edit, EditError};
 use secateur_lp::BackEnd;
-use secateur_model::{Ensemble, Exact, Grid, Node, NodeId};
-use secateur_oracle::{Band, Budget, Comparison, Options, StopReason, Undecided, Verdict};
+use secateur_model::{Ensemble, Exact, Node, NodeId};
+use secateur_oracle::{Atlas, Band, Budget, Comparison, Options, StopReason, Undecided, Verdict};
 
 use crate::column::{Column, Intercept};
 use crate::config::{Config, Moves, Objective};
@@ -70,7 +70,8 @@ pub(crate) struct Engine<'a, M> {
     pub(crate) model: &'a Ensemble,
     pub(crate) folded: &'a Folded,
     pub(crate) points: Points<'a>,
-    pub(crate) grid: Grid,
+    /// The original over its own grid; missing values are left out where they share another cell's fate.
+    pub(crate) atlas: Atlas,
     pub(crate) config: &'a Config,
     pub(crate) watch: &'a Watch,
     pub(crate) intercept: Intercept,
@@ -90,7 +91,7 @@ enum Judged {
     Proved,
     /// With the inputs that refute it.
     Refuted(Vec<Vec<f64>>),
-    Refused(EditError),
+    Refused,
     Stopped(StopReason),
 }
 
@@ -109,7 +110,7 @@ impl<'a, M: Editable> Engine<'a, M> {
         let comparison = Comparison::new(model, model, config.band)?;
         let band = (config.band != Band::Exact).then(|| comparison.band());
         let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
-        let grid = Grid::new(&[model]).expect("one model has the columns that it has");
+        let atlas = Atlas::new(&[model]).expect("one model has the columns that it has");
         let best = Candidate {
             file: file.clone(),
             made: None,
@@ -121,7 +122,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             model,
             folded,
             points: Points::new(model, band, columns),
-            grid,
+            atlas,
             config,
             watch,
             intercept,
@@ -138,6 +139,11 @@ impl<'a, M: Editable> Engine<'a, M> {
     /// Is the budget of the run spent?
     pub(crate) fn spent(&self) -> bool {
         spent(self.config)
+    }
+
+    /// The decimal logarithm of the number of cells that tell inputs apart.
+    pub(crate) fn log10_cells(&self) -> f64 {
+        self.atlas.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
     }
 
     /// What a column costs.
@@ -183,7 +189,7 @@ impl<'a, M: Editable> Engine<'a, M> {
                         return Settled::Open(Why::Hard);
                     }
                 }
-                Judged::Refused(_) => return Settled::Open(Why::Hard),
+                Judged::Refused => return Settled::Open(Why::Hard),
                 Judged::Stopped(StopReason::Time | StopReason::Cancelled) => {
                     return Settled::Open(Why::Budget);
                 }
@@ -277,7 +283,7 @@ impl<'a, M: Editable> Engine<'a, M> {
         let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
         let written = match writer.write(plan) {
             Ok(written) => written,
-            Err(error) => return Judged::Refused(error),
+            Err(_) => return Judged::Refused,
         };
         let starts = self.nearest_points(weights);
         let judged = self.ask(&written.file, starts, nodes);

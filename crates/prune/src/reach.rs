@@ -53,10 +53,6 @@ impl<'a> Cuts<'a> {
         Self { model, grid, by_split: HashMap::new(), by_side: HashMap::new(), cuts: Vec::new() }
     }
 
-    pub(crate) fn grid(&self) -> &Grid {
-        &self.grid
-    }
-
     /// The cut that a split makes.
     pub(crate) fn of(&mut self, split: Split<'_>) -> CutId {
         let key = key(split);

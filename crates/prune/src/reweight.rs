@@ -20,7 +20,7 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
     engine.begin(Pass::Reweight);
     let costs = engine.costs();
     let mut last = None;
-    let few = engine.grid.log10_cells() <= FEW_CELLS;
+    let few = engine.log10_cells() <= FEW_CELLS;
     let scalings: &[Rows] = if few { &[Rows::Lead, Rows::One] } else { &[Rows::Lead] };
     for &rows in scalings {
         let mut master = engine.master(&costs, rows);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use secateur_formats::{EditError, TreeEdit};
-use secateur_model::{CellId, Ensemble, Grid, Output, TreeId};
+use secateur_model::{CellId, Ensemble, Output, TreeId};
 
 use crate::column::{Column, Intercept};
 use crate::config::{Config, Effort, Moves, Objective, Unit};
@@ -152,11 +152,11 @@ fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64]) {
     let mut rng = fastrand::Rng::with_seed(engine.config.seed);
     let numbers = engine.points.columns().len().max(1) * (engine.model.classes().len() - 1).max(1);
     let room = MOST_NUMBERS / numbers;
-    let sizes: Vec<usize> = engine.grid.axes().iter().map(|axis| axis.len()).collect();
+    let sizes: Vec<usize> = engine.atlas.axis_sizes().iter().map(|&size| size as usize).collect();
     let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
     if let Some(cells) = cells.filter(|&cells| cells <= ALL_CELLS.min(room)) {
         for code in 0..cells {
-            let row = engine.grid.witness(&cells_of_code(&sizes, code));
+            let row = engine.atlas.grid().witness(&cells_of_code(&sizes, code));
             engine.points.add(&row);
             if code % 256 == 0 && engine.spent() {
                 return;
@@ -174,18 +174,13 @@ fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64]) {
         engine.points.add(row);
     }
     for _ in 0..RANDOM_CELLS.min(room) {
-        let row = random_row(&engine.grid, &mut rng);
+        let cells: Vec<CellId> = sizes.iter().map(|&size| CellId::new(rng.usize(0..size))).collect();
+        let row = engine.atlas.grid().witness(&cells);
         engine.points.add(&row);
         if engine.spent() {
             return;
         }
     }
-}
-
-fn random_row(grid: &Grid, rng: &mut fastrand::Rng) -> Vec<f64> {
-    let cells: Vec<CellId> =
-        grid.axes().iter().map(|axis| CellId::new(rng.usize(0..axis.len()))).collect();
-    grid.witness(&cells)
 }
 
 fn cells_of_code(sizes: &[usize], mut code: usize) -> Vec<CellId> {
