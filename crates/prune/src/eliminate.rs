@@ -6,7 +6,7 @@
 //! was refused, unless an attempt stayed open.
 
 use crate::engine::{Engine, Settled, Why};
-use crate::master::{Rows, Weights};
+use crate::master::{Master, Rows, Weights};
 use crate::plan::Editable;
 use crate::reweight::divided;
 use crate::watch::Pass;
@@ -19,9 +19,8 @@ pub(crate) fn eliminate<M: Editable>(engine: &mut Engine<'_, M>) -> bool {
         Some(weights) => weights.clone(),
         None => return false,
     };
-    let mut master = engine.master(&divided(&costs, &weights), Rows::Lead);
-    let mut kept = vec![true; costs.len()];
-    drop_unused(&weights, &mut kept, &mut master);
+    let mut kept: Vec<bool> = weights.columns.iter().map(|&weight| weight > 0.0).collect();
+    let mut master = engine.master(&divided(&costs, &weights), &kept, Rows::Lead);
     let mut refused = vec![false; costs.len()];
     let mut open = false;
     loop {
@@ -33,6 +32,7 @@ pub(crate) fn eliminate<M: Editable>(engine: &mut Engine<'_, M>) -> bool {
             .filter(|&column| kept[column] && !refused[column])
             .min_by(|&a, &b| influences[a].total_cmp(&influences[b]).then(a.cmp(&b)));
         let Some(column) = next else { return !open };
+        let saved = master.save();
         master.drop_column(column);
         match engine.settle(&mut master) {
             Settled::Proved(found) => {
@@ -40,16 +40,16 @@ pub(crate) fn eliminate<M: Editable>(engine: &mut Engine<'_, M>) -> bool {
                 drop_unused(&weights, &mut kept, &mut master);
                 continue;
             }
-            Settled::Infeasible => {}
+            Settled::Infeasible(_) => {}
             Settled::Open(Why::Hard) => open = true,
             Settled::Open(Why::Budget) => return false,
         }
-        master.restore_column(column);
+        master.restore(saved);
         refused[column] = true;
     }
 }
 
-fn drop_unused(weights: &Weights, kept: &mut [bool], master: &mut crate::master::Master) {
+fn drop_unused(weights: &Weights, kept: &mut [bool], master: &mut Master) {
     for (column, weight) in weights.columns.iter().enumerate() {
         if *weight == 0.0 {
             kept[column] = false;

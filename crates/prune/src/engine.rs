@@ -8,14 +8,13 @@
 use std::time::Instant;
 
 use secateur_formats::{Edit, EditError};
-use secateur_lp::BackEnd;
 use secateur_model::{Ensemble, Exact, Node, NodeId};
 use secateur_oracle::{Atlas, Band, Budget, Comparison, Options, StopReason, Undecided, Verdict};
 
 use crate::column::{Column, Intercept};
 use crate::config::{Config, Moves, Objective};
 use crate::fold::Folded;
-use crate::master::{Master, Rows, Solved, Weights, limits};
+use crate::master::{Master, Rows, Solved, Terms, Weights};
 use crate::outcome::{PruneError, Seconds, Size};
 use crate::plan::{Constants, Editable, Plan, Writer, Written, exact};
 use crate::point::Points;
@@ -49,8 +48,9 @@ pub(crate) struct Candidate<M> {
 pub(crate) enum Settled {
     /// A model with these weights is proved (it is the best one if it is the smallest so far).
     Proved(Weights),
-    /// No weights meet all demands, by a float's word.
-    Infeasible,
+    /// No weights meet all demands, by a float's word: these demands, times these positive numbers,
+    /// contradict each other.
+    Infeasible(Vec<(usize, f64)>),
     /// Neither.
     Open(Why),
 }
@@ -151,12 +151,17 @@ impl<'a, M: Editable> Engine<'a, M> {
         self.points.columns().iter().map(|column| column.cost).collect()
     }
 
-    /// A linear program over the columns.
-    pub(crate) fn master(&self, costs: &[f64], rows: Rows) -> Master {
-        // A vote for nothing but a constant is a tree of one leaf.
-        let intercept_cost = self.file.votes_only().then_some(1.0);
-        let groups = self.model.group_count();
-        Master::new(BackEnd::default(), costs, self.intercept, groups, intercept_cost, rows, self.floor)
+    /// A linear program over those columns that are kept.
+    pub(crate) fn master(&self, costs: &[f64], kept: &[bool], rows: Rows) -> Master {
+        let terms = Terms {
+            intercept: self.intercept,
+            groups: self.model.group_count(),
+            // A vote for nothing but a constant is a tree of one leaf.
+            intercept_cost: self.file.votes_only().then_some(1.0),
+            rows,
+            floor: self.floor,
+        };
+        Master::new(costs, kept, terms)
     }
 
     /// Solver and oracle take turns until the program's columns are settled.
@@ -168,11 +173,11 @@ impl<'a, M: Editable> Engine<'a, M> {
             let started = Instant::now();
             let config = self.config;
             let stop = || spent(config);
-            let solved = master.solve(self.points.demands(), &limits(config.deadline, &stop));
+            let solved = master.solve(self.points.demands(), &stop);
             self.seconds.lp += started.elapsed().as_secs_f64();
             let weights = match solved {
                 Solved::Weights(weights) => weights,
-                Solved::Infeasible => return Settled::Infeasible,
+                Solved::Infeasible(rows) => return Settled::Infeasible(rows),
                 Solved::Open if self.spent() => return Settled::Open(Why::Budget),
                 Solved::Open => return Settled::Open(Why::Hard),
             };
@@ -207,7 +212,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             // The demand that is nearest to failing.
             let nearest = of_point.min_by(|(_, a), (_, b)| weights.lead(a).total_cmp(&weights.lead(b)));
             if let Some((demand, _)) = nearest {
-                any |= master.raise(demand);
+                any |= master.raise(self.points.demands(), demand);
             }
         }
         any
@@ -370,8 +375,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             self.watch.update(|status| status.best = Some(size.trees));
         }
         if let Some(weights) = weights {
-            let support = |weights: &Weights| weights.columns.iter().filter(|weight| **weight > 0.0).count();
-            if self.best_weights.as_ref().is_none_or(|best| support(weights) <= support(best)) {
+            if self.best_weights.as_ref().is_none_or(|best| weights.support() <= best.support()) {
                 self.best_weights = Some(weights.clone());
             }
         }

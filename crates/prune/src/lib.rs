@@ -17,6 +17,7 @@ mod point;
 mod reach;
 mod reweight;
 mod run;
+mod simplex;
 mod watch;
 
 pub use column::{Column, Intercept};

@@ -4,15 +4,12 @@
 //! subject to (what columns and intercepts add to the lead at the point) >= bound   for every demand
 //!
 //! Demands are strict inequalities of a cone, so any positive bounds ask for the same supports; bounds of
-//! the original's own leads have the original as a solution, bounds of one are the paper's. Only demands
-//! that a solution violates become rows. All answers are hints: floats decide nothing.
-
-use std::time::Instant;
-
-use secateur_lp::{BackEnd, Column as Unknown, Limits, Problem, Row, Solver, Status};
+//! the original's own leads have the original as a solution, bounds of one are the paper's. All answers are
+//! hints: floats decide nothing.
 
 use crate::column::Intercept;
 use crate::point::Demand;
+use crate::simplex::{Ended, Sign, Simplex, State};
 
 /// What the lead must reach at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +42,11 @@ impl Weights {
         };
         trees + free + self.scale.map_or(0.0, |scale| scale * demand.intercept)
     }
+
+    /// How many columns have a weight.
+    pub(crate) fn support(&self) -> usize {
+        self.columns.iter().filter(|&&weight| weight > 0.0).count()
+    }
 }
 
 /// What a solve says.
@@ -52,224 +54,162 @@ impl Weights {
 pub(crate) enum Solved {
     /// Weights that meet all demands, as far as floats tell.
     Weights(Weights),
-    /// There are none, by a float's word.
-    Infeasible,
+    /// There are none, by a float's word: these demands, times these positive numbers, contradict each
+    /// other.
+    Infeasible(Vec<(usize, f64)>),
     /// No answer.
     Open,
 }
 
-/// Rows that are added after one solve.
-const MOST_ROWS: usize = 40;
-/// A demand is violated by more than this share of its largest term.
-const VIOLATED: f64 = 4e-9;
+/// What is free to choose about a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) intercept: Intercept,
+    /// Sums of the model.
+    pub(crate) groups: usize,
+    /// What a free intercept costs where it takes a tree.
+    pub(crate) intercept_cost: Option<f64>,
+    pub(crate) rows: Rows,
+    /// Bounds are at least this.
+    pub(crate) floor: f64,
+}
+
+/// A demand is raised up to this factor.
+const MOST_RAISED: f64 = 4096.0;
 
 /// A linear program that grows with the points.
 pub(crate) struct Master {
-    solver: Box<dyn Solver>,
-    back_end: BackEnd,
-    problem: Problem,
-    columns: usize,
+    simplex: Simplex,
+    terms: Terms,
+    /// The columns that have an unknown, ascending, of `total`.
+    columns: Vec<usize>,
+    total: usize,
     /// The unknowns of each group's intercept: one, or a positive and a negative one; none for a group
     /// that others are measured against.
     groups: Vec<Vec<(usize, f64)>>,
     scale: Option<usize>,
-    rows: Rows,
-    /// Bounds are at least this.
-    floor: f64,
-    /// Demands that are rows.
-    active: Vec<bool>,
+    unknowns: usize,
     /// For each demand what its bound is multiplied by.
     raised: Vec<f64>,
-    /// Columns that are held at zero.
-    gone: Vec<bool>,
 }
 
 impl Master {
-    /// A program without rows. `intercept_cost` is what a free intercept costs where it takes a tree.
-    pub(crate) fn new(
-        back_end: BackEnd,
-        costs: &[f64],
-        intercept: Intercept,
-        groups: usize,
-        intercept_cost: Option<f64>,
-        rows: Rows,
-        floor: f64,
-    ) -> Self {
-        let mut problem = Problem::new();
-        let free = |cost: f64, low: f64| Unknown::real(cost, low, f64::INFINITY);
-        for &cost in costs {
-            problem.column(free(cost, 0.0));
-        }
-        let mut own = Vec::new();
+    /// A program without demands over those columns that are kept.
+    pub(crate) fn new(costs: &[f64], kept: &[bool], terms: Terms) -> Self {
+        let columns: Vec<usize> = (0..costs.len()).filter(|&column| kept[column]).collect();
+        let mut prices: Vec<f64> = columns.iter().map(|&column| costs[column]).collect();
+        let mut signs = vec![Sign::Nonnegative; columns.len()];
+        let mut unknown = |cost: f64, sign: Sign| {
+            prices.push(cost);
+            signs.push(sign);
+            prices.len() - 1
+        };
+        let mut groups = Vec::new();
         let mut scale = None;
-        match intercept {
+        match terms.intercept {
             Intercept::None => {}
-            Intercept::Scaled => scale = Some(problem.column(free(0.0, 0.0))),
+            Intercept::Scaled => scale = Some(unknown(0.0, Sign::Nonnegative)),
             Intercept::Free => {
-                for group in 0..groups {
-                    own.push(match intercept_cost {
-                        Some(cost) => {
-                            vec![(problem.column(free(cost, 0.0)), 1.0), (problem.column(free(cost, 0.0)), -1.0)]
-                        }
+                for group in 0..terms.groups {
+                    groups.push(match terms.intercept_cost {
+                        Some(cost) => vec![
+                            (unknown(cost, Sign::Nonnegative), 1.0),
+                            (unknown(cost, Sign::Nonnegative), -1.0),
+                        ],
                         // Only differences of scores count, so one of several intercepts is zero.
-                        None if group == 0 && groups > 1 => Vec::new(),
-                        None => vec![(problem.column(free(0.0, f64::NEG_INFINITY)), 1.0)],
+                        None if group == 0 && terms.groups > 1 => Vec::new(),
+                        None => vec![(unknown(0.0, Sign::Free), 1.0)],
                     });
                 }
             }
         }
-        Self {
-            solver: back_end.start(problem.clone()),
-            back_end,
-            problem,
-            columns: costs.len(),
-            groups: own,
-            scale,
-            rows,
-            floor,
-            active: Vec::new(),
-            raised: Vec::new(),
-            gone: vec![false; costs.len()],
-        }
-    }
-
-    /// Other costs of the columns.
-    pub(crate) fn set_costs(&mut self, costs: &[f64]) {
-        for (column, &cost) in self.problem.columns.iter_mut().zip(costs) {
-            column.cost = cost;
-        }
-        let all: Vec<f64> = self.problem.columns.iter().map(|column| column.cost).collect();
-        self.solver.set_costs(&all);
+        let simplex = Simplex::new(&prices, &signs);
+        let unknowns = prices.len();
+        Self { simplex, terms, columns, total: costs.len(), groups, scale, unknowns, raised: Vec::new() }
     }
 
     /// Holds a column at zero.
     pub(crate) fn drop_column(&mut self, column: usize) {
-        if !self.gone[column] {
-            self.gone[column] = true;
-            self.solver.fix(column, 0.0);
+        if let Ok(unknown) = self.columns.binary_search(&column) {
+            self.simplex.hold(unknown);
         }
     }
 
-    /// Releases a column.
-    pub(crate) fn restore_column(&mut self, column: usize) {
-        if self.gone[column] {
-            self.gone[column] = false;
-            self.solver.unfix(column);
-        }
+    /// What [`Master::restore`] comes back to: the basis and the columns that are dropped.
+    pub(crate) fn save(&self) -> (State, Vec<Sign>) {
+        self.simplex.save()
     }
 
-    /// The demands that are rows now.
-    pub(crate) fn active(&self) -> impl Iterator<Item = usize> + '_ {
-        self.active.iter().enumerate().filter(|(_, active)| **active).map(|(index, _)| index)
+    /// Back to a saved basis and its columns; demands stay.
+    pub(crate) fn restore(&mut self, saved: (State, Vec<Sign>)) {
+        self.simplex.restore(saved);
     }
 
     /// Asks more of a demand, because the written model did not keep what the weights promised; false
     /// where that has been done too often.
-    pub(crate) fn raise(&mut self, demand: usize) -> bool {
-        self.grow(demand + 1);
-        self.raised[demand] *= 4.0;
-        self.active[demand] = false;
-        self.raised[demand] <= 4096.0
+    pub(crate) fn raise(&mut self, demands: &[Demand], index: usize) -> bool {
+        if index >= self.raised.len() || self.raised[index] >= MOST_RAISED {
+            return false;
+        }
+        self.raised[index] *= 4.0;
+        self.simplex.set_bound(index, self.bound(&demands[index]) * self.raised[index]);
+        true
     }
 
     /// Weights that meet all demands, with the costs as small as they can be.
-    pub(crate) fn solve(&mut self, demands: &[Demand], limits: &Limits<'_>) -> Solved {
-        self.grow(demands.len());
-        let mut retried = false;
-        loop {
-            match self.solver.solve(limits) {
-                Status::Optimal(solution) => {
-                    let weights = self.weights(&solution.values);
-                    let violated = self.violated(demands, &weights);
-                    if violated.is_empty() {
-                        return Solved::Weights(weights);
-                    }
-                    for demand in violated {
-                        self.add(demand, &demands[demand]);
-                    }
-                }
-                Status::Infeasible => return Solved::Infeasible,
-                Status::Unknown(_) | Status::Unbounded if !retried => {
-                    retried = true;
-                    self.restart();
-                }
-                _ => return Solved::Open,
-            }
+    pub(crate) fn solve(&mut self, demands: &[Demand], stop: &dyn Fn() -> bool) -> Solved {
+        for demand in &demands[self.raised.len()..] {
+            let coefficients = self.coefficients(demand);
+            self.simplex.add_row(coefficients, self.bound(demand));
+            self.raised.push(1.0);
+        }
+        let mut ended = self.simplex.solve(stop);
+        if ended == Ended::Unknown && !stop() {
+            self.simplex.reset();
+            ended = self.simplex.solve(stop);
+        }
+        match ended {
+            Ended::Optimal(values) => Solved::Weights(self.weights(&values)),
+            Ended::Infeasible(rows) => Solved::Infeasible(rows),
+            Ended::Unknown => Solved::Open,
         }
     }
 
-    fn grow(&mut self, demands: usize) {
-        if self.active.len() < demands {
-            self.active.resize(demands, false);
-            self.raised.resize(demands, 1.0);
-        }
-    }
-
-    fn bound(&self, index: usize, demand: &Demand) -> f64 {
-        let bound = match self.rows {
-            Rows::Lead => demand.lead.max(self.floor),
+    fn bound(&self, demand: &Demand) -> f64 {
+        match self.terms.rows {
+            Rows::Lead => demand.lead.max(self.terms.floor),
             Rows::One => 1.0,
-        };
-        bound * self.raised[index]
+        }
     }
 
-    fn add(&mut self, index: usize, demand: &Demand) {
-        let mut terms: Vec<(usize, f64)> = demand.columns.iter().copied().enumerate().collect();
+    fn coefficients(&self, demand: &Demand) -> Vec<f64> {
+        let mut coefficients: Vec<f64> = self.columns.iter().map(|&column| demand.columns[column]).collect();
+        coefficients.resize(self.unknowns, 0.0);
         if !self.groups.is_empty() {
             for &(group, sign) in &demand.groups {
-                terms.extend(self.groups[group].iter().map(|&(unknown, own)| (unknown, own * sign as f64)));
+                for &(unknown, own) in &self.groups[group] {
+                    coefficients[unknown] += own * sign as f64;
+                }
             }
         }
         if let Some(scale) = self.scale {
-            terms.push((scale, demand.intercept));
+            coefficients[scale] = demand.intercept;
         }
-        let row = Row::at_least(terms, self.bound(index, demand));
-        self.problem.row(row.clone());
-        self.solver.add_row(row);
-        self.active[index] = true;
-    }
-
-    /// Starts over, cold.
-    fn restart(&mut self) {
-        self.solver = self.back_end.start(self.problem.clone());
-        for (column, _) in self.gone.iter().enumerate().filter(|(_, gone)| **gone) {
-            self.solver.fix(column, 0.0);
-        }
+        coefficients
     }
 
     fn weights(&self, values: &[f64]) -> Weights {
-        let groups = self.groups.iter().map(|unknowns| {
+        let mut columns = vec![0.0; self.total];
+        for (&column, &value) in self.columns.iter().zip(values) {
+            columns[column] = value;
+        }
+        let intercept = |unknowns: &Vec<(usize, f64)>| {
             unknowns.iter().map(|&(unknown, sign)| values[unknown] * sign).sum()
-        });
+        };
         Weights {
-            columns: values[..self.columns].iter().map(|value| value.max(0.0)).collect(),
-            groups: groups.collect(),
-            scale: self.scale.map(|unknown| values[unknown].max(0.0)),
+            columns,
+            groups: self.groups.iter().map(intercept).collect(),
+            scale: self.scale.map(|unknown| values[unknown]),
         }
     }
-
-    /// The demands that are most violated, most violated first.
-    fn violated(&self, demands: &[Demand], weights: &Weights) -> Vec<usize> {
-        let mut violated: Vec<(f64, usize)> = Vec::new();
-        for (index, demand) in demands.iter().enumerate().filter(|(index, _)| !self.active[*index]) {
-            let missing = self.bound(index, demand) - weights.lead(demand);
-            if missing <= 0.0 {
-                continue;
-            }
-            let largest = demand.columns.iter().zip(&weights.columns);
-            let largest = largest.map(|(value, weight)| (value * weight).abs()).fold(0.0, f64::max);
-            let norm = demand.columns.iter().map(|value| value * value).sum::<f64>().sqrt();
-            if missing > VIOLATED * largest.max(norm) {
-                violated.push((missing / norm.max(f64::MIN_POSITIVE), index));
-            }
-        }
-        violated.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        violated.truncate(MOST_ROWS.max(self.columns / 4));
-        violated.into_iter().map(|(_, index)| index).collect()
-    }
-}
-
-/// Limits of a solve: a deadline and a switch.
-pub(crate) fn limits<'a>(deadline: Option<Instant>, stop: &'a dyn Fn() -> bool) -> Limits<'a> {
-    Limits { deadline, stop: Some(stop) }
 }

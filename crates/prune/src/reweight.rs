@@ -19,11 +19,12 @@ const ROUNDS: usize = 4;
 pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
     engine.begin(Pass::Reweight);
     let costs = engine.costs();
+    let all = vec![true; costs.len()];
     let mut last = None;
     let few = engine.log10_cells() <= FEW_CELLS;
     let scalings: &[Rows] = if few { &[Rows::Lead, Rows::One] } else { &[Rows::Lead] };
     for &rows in scalings {
-        let mut master = engine.master(&costs, rows);
+        let mut master = engine.master(&costs, &all, rows);
         if let Settled::Proved(weights) = engine.settle(&mut master) {
             last = Some((rows, weights));
         }
@@ -32,18 +33,17 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
         }
     }
     let Some((rows, mut weights)) = last else { return };
-    let mut master = engine.master(&costs, rows);
     for _ in 0..ROUNDS {
-        let before = support(&weights);
+        let before = weights.support();
         if before <= 1 {
             return;
         }
-        master.set_costs(&divided(&costs, &weights));
+        let mut master = engine.master(&divided(&costs, &weights), &all, rows);
         match engine.settle(&mut master) {
             Settled::Proved(next) => weights = next,
             _ => return,
         }
-        if support(&weights) >= before || engine.spent() {
+        if weights.support() >= before || engine.spent() {
             return;
         }
     }
@@ -56,8 +56,4 @@ pub(crate) fn divided(costs: &[f64], weights: &Weights) -> Vec<f64> {
     let middle = positive.get(positive.len() / 2).copied().unwrap_or(1.0);
     let least = 0.1 * middle;
     costs.iter().zip(&weights.columns).map(|(cost, weight)| cost * middle / (weight + least)).collect()
-}
-
-fn support(weights: &Weights) -> usize {
-    weights.columns.iter().filter(|&&weight| weight > 0.0).count()
 }

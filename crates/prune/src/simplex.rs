@@ -1,0 +1,536 @@
+//! A linear program with few unknowns and ever more rows, solved in the space of the unknowns.
+//!
+//! Problem: minimise `c.x` subject to `a_i.x >= b_i` for all rows i, where `c >= 0` and each unknown is
+//! nonnegative, free (then `c_j = 0`) or held at zero.
+//!
+//! Idea: the simplex method on the dual, `max b.y` subject to `y.A <= c`, `y >= 0`, which is feasible from
+//! the start (y = 0). The basis is as large as there are unknowns (tens to hundreds), while rows (thousands,
+//! most of them never looked at again) are only priced: the multipliers of a basis are a point x, and the
+//! row that x violates most enters. Rows may be added at any time, bounds changed, and unknowns held at zero,
+//! without losing the basis. A ray along which the dual grows without end is a Farkas certificate: rows
+//! whose nonnegative combination no x can meet.
+//!
+//! Invariants: `values = inverse * c`; basic slacks of nonnegative unknowns and basic rows are nonnegative
+//! up to [`ROUNDING`]; slacks of free unknowns are zero; slacks of unknowns held at zero are free.
+//!
+//! Everything is f64 and a hint. Costs are perturbed a little, always in the same way, so that ties do not
+//! make it cycle.
+
+/// What an unknown may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// At least zero.
+    Nonnegative,
+    /// Any number.
+    Free,
+    /// Zero for now.
+    Held,
+}
+
+/// How a solve ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Ended {
+    /// The best point.
+    Optimal(Vec<f64>),
+    /// These rows, with these positive multipliers, contradict each other.
+    Infeasible(Vec<(usize, f64)>),
+    /// No answer: stopped, or the numbers got lost.
+    Unknown,
+}
+
+/// A basic slack or row may be this far below zero.
+const ROUNDING: f64 = 1e-9;
+/// Smaller pivots are not taken.
+const PIVOT: f64 = 1e-9;
+/// A row is violated by more than this share of its norm, or of its largest term.
+const VIOLATED: f64 = 4e-9;
+/// Pivots between two inversions of the basis.
+const REFRESH: usize = 60;
+/// Rows that are priced again before all are.
+const SHORTLIST: usize = 48;
+/// Relative size of the perturbation of costs.
+const PERTURBATION: f64 = 1e-4;
+/// Pivots of one solve, for each unknown.
+const MOST_PIVOTS: usize = 200;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Basic {
+    Slack(usize),
+    Row(usize),
+}
+
+/// The program and its present basis.
+#[derive(Clone, Debug)]
+pub(crate) struct Simplex {
+    count: usize,
+    costs: Vec<f64>,
+    signs: Vec<Sign>,
+    /// All rows, one after the other.
+    rows: Vec<f64>,
+    norms: Vec<f64>,
+    bounds: Vec<f64>,
+    state: State,
+}
+
+/// What a solve changes.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    basis: Vec<Basic>,
+    /// Is the slack of this unknown basic?
+    slack_basic: Vec<bool>,
+    /// Row by row.
+    inverse: Vec<f64>,
+    values: Vec<f64>,
+    pivots: usize,
+}
+
+impl Simplex {
+    /// A program without rows.
+    pub(crate) fn new(costs: &[f64], signs: &[Sign]) -> Self {
+        let mut rng = fastrand::Rng::with_seed(0x5eca_7eu64);
+        let mut perturbed = |(cost, sign): (&f64, &Sign)| match sign {
+            Sign::Free => 0.0,
+            _ => cost * (1.0 + PERTURBATION * rng.f64()) + PERTURBATION * 1e-2 * rng.f64(),
+        };
+        let costs: Vec<f64> = costs.iter().zip(signs).map(&mut perturbed).collect();
+        let count = costs.len();
+        let state = State {
+            basis: (0..count).map(Basic::Slack).collect(),
+            slack_basic: vec![true; count],
+            inverse: identity(count),
+            values: costs.clone(),
+            pivots: 0,
+        };
+        Self { count, costs, signs: signs.to_vec(), rows: Vec::new(), norms: Vec::new(), bounds: Vec::new(), state }
+    }
+
+    /// How many rows there are.
+    pub(crate) fn row_count(&self) -> usize {
+        self.norms.len()
+    }
+
+    /// Adds a row, with one coefficient for each unknown.
+    pub(crate) fn add_row(&mut self, coefficients: impl IntoIterator<Item = f64>, bound: f64) {
+        let start = self.rows.len();
+        self.rows.extend(coefficients);
+        debug_assert_eq!(self.rows.len(), start + self.count);
+        let norm = self.rows[start..].iter().map(|value| value * value).sum::<f64>().sqrt();
+        self.norms.push(norm.max(f64::MIN_POSITIVE));
+        self.bounds.push(bound);
+    }
+
+    /// Another bound for a row.
+    pub(crate) fn set_bound(&mut self, row: usize, bound: f64) {
+        self.bounds[row] = bound;
+    }
+
+    /// Holds an unknown at zero. Only [`Simplex::restore`] releases it.
+    pub(crate) fn hold(&mut self, unknown: usize) {
+        self.signs[unknown] = Sign::Held;
+    }
+
+    /// The basis and which unknowns are held, to come back to; rows may be added in between.
+    pub(crate) fn save(&self) -> (State, Vec<Sign>) {
+        (self.state.clone(), self.signs.clone())
+    }
+
+    /// Back to a saved basis.
+    pub(crate) fn restore(&mut self, (state, signs): (State, Vec<Sign>)) {
+        self.state = state;
+        self.signs = signs;
+    }
+
+    /// Forgets the basis.
+    pub(crate) fn reset(&mut self) {
+        self.state = State {
+            basis: (0..self.count).map(Basic::Slack).collect(),
+            slack_basic: vec![true; self.count],
+            inverse: identity(self.count),
+            values: self.costs.clone(),
+            pivots: 0,
+        };
+    }
+
+    /// Solves from the present basis.
+    pub(crate) fn solve(&mut self, stop: &dyn Fn() -> bool) -> Ended {
+        let mut shortlist: Vec<usize> = Vec::new();
+        let mut refreshed = false;
+        for turn in 0..MOST_PIVOTS * (self.count + 10) {
+            if turn % 64 == 0 && stop() {
+                return Ended::Unknown;
+            }
+            if self.state.pivots >= REFRESH && !self.refresh() {
+                return Ended::Unknown;
+            }
+            let point = self.point();
+            let entering = self.entering_slack(&point).or_else(|| self.entering_row(&point, &mut shortlist));
+            let Some((entering, upward)) = entering else {
+                // Optimal by a drifted inverse is looked at once more.
+                if self.state.pivots > 0 && !refreshed {
+                    refreshed = true;
+                    shortlist.clear();
+                    if !self.refresh() {
+                        return Ended::Unknown;
+                    }
+                    continue;
+                }
+                let clean = |(value, sign): (f64, &Sign)| match sign {
+                    Sign::Nonnegative => value.max(0.0),
+                    Sign::Free => value,
+                    Sign::Held => 0.0,
+                };
+                return Ended::Optimal(point.into_iter().zip(&self.signs).map(clean).collect());
+            };
+            refreshed = false;
+            let direction = self.direction(entering, upward);
+            match self.leaving(&direction) {
+                Some((position, step)) => self.pivot(entering, upward, position, step, &direction),
+                None => {
+                    if self.state.pivots > 0 {
+                        if !self.refresh() {
+                            return Ended::Unknown;
+                        }
+                        continue;
+                    }
+                    return self.ray(entering, &direction);
+                }
+            }
+        }
+        Ended::Unknown
+    }
+
+    /// The multipliers of the basis: the point that it stands for.
+    fn point(&self) -> Vec<f64> {
+        let mut point = vec![0.0; self.count];
+        for (basic, inverse) in self.state.basis.iter().zip(self.state.inverse.chunks_exact(self.count)) {
+            if let Basic::Row(row) = *basic {
+                let bound = self.bounds[row];
+                point.iter_mut().zip(inverse).for_each(|(value, own)| *value += bound * own);
+            }
+        }
+        point
+    }
+
+    /// A slack that improves the dual, and whether it grows: one of an unknown that is negative, or of one
+    /// that is held and not zero.
+    fn entering_slack(&self, point: &[f64]) -> Option<(Basic, bool)> {
+        let largest = point.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
+        let tolerance = ROUNDING * largest.max(1e-12);
+        let mut best: Option<(f64, usize, bool)> = None;
+        for (unknown, &value) in point.iter().enumerate() {
+            if self.state.slack_basic[unknown] {
+                continue;
+            }
+            let (gain, upward) = match self.signs[unknown] {
+                Sign::Nonnegative => (-value, true),
+                Sign::Held => (value.abs(), value < 0.0),
+                Sign::Free => continue,
+            };
+            // What is held leaves the point first.
+            let weighed = if self.signs[unknown] == Sign::Held { gain * 1e6 } else { gain };
+            if gain > tolerance && best.is_none_or(|(top, ..)| weighed > top) {
+                best = Some((weighed, unknown, upward));
+            }
+        }
+        best.map(|(_, unknown, upward)| (Basic::Slack(unknown), upward))
+    }
+
+    /// The row that the point violates most.
+    fn entering_row(&self, point: &[f64], shortlist: &mut Vec<usize>) -> Option<(Basic, bool)> {
+        let best = |rows: &mut dyn Iterator<Item = usize>| {
+            rows.filter_map(|row| Some((self.violation(row, point)?, row)))
+                .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
+        };
+        if let Some((_, row)) = best(&mut shortlist.iter().copied()) {
+            return Some((Basic::Row(row), true));
+        }
+        let mut violated: Vec<(f64, usize)> =
+            (0..self.row_count()).filter_map(|row| Some((self.violation(row, point)?, row))).collect();
+        violated.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        shortlist.clear();
+        shortlist.extend(violated.iter().take(SHORTLIST).map(|&(_, row)| row));
+        shortlist.first().map(|&row| (Basic::Row(row), true))
+    }
+
+    /// By how much of its norm a row is violated, if it is.
+    fn violation(&self, row: usize, point: &[f64]) -> Option<f64> {
+        let own = self.row(row);
+        let value: f64 = own.iter().zip(point).map(|(a, x)| a * x).sum();
+        let missing = self.bounds[row] - value;
+        if missing <= VIOLATED * self.norms[row] {
+            return None;
+        }
+        let largest = own.iter().zip(point).fold(0.0f64, |largest, (a, x)| largest.max((a * x).abs()));
+        (missing > VIOLATED * largest).then(|| missing / self.norms[row])
+    }
+
+    fn row(&self, row: usize) -> &[f64] {
+        &self.rows[row * self.count..][..self.count]
+    }
+
+    /// How the basic values fall when the entering one moves by one.
+    fn direction(&self, entering: Basic, upward: bool) -> Vec<f64> {
+        let sign = if upward { 1.0 } else { -1.0 };
+        let inverse = self.state.inverse.chunks_exact(self.count);
+        match entering {
+            Basic::Slack(unknown) => inverse.map(|own| sign * own[unknown]).collect(),
+            Basic::Row(row) => {
+                let row = self.row(row);
+                inverse.map(|own| sign * own.iter().zip(row).map(|(a, b)| a * b).sum::<f64>()).collect()
+            }
+        }
+    }
+
+    /// What leaves the basis, and how far the entering one may move. Of the nearly first, the one with the
+    /// largest pivot.
+    fn leaving(&self, direction: &[f64]) -> Option<(usize, f64)> {
+        let fixed = |position: usize| {
+            matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Free)
+        };
+        let held = |position: usize| {
+            matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Held)
+        };
+        // A slack that must stay zero leaves as soon as it can.
+        let stuck = (0..direction.len())
+            .filter(|&position| fixed(position) && direction[position].abs() > 1e-7)
+            .max_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()));
+        if let Some(position) = stuck {
+            return Some((position, 0.0));
+        }
+        let mut limit = f64::INFINITY;
+        for (position, &fall) in direction.iter().enumerate() {
+            if fall > PIVOT && !held(position) && !fixed(position) {
+                limit = limit.min((self.state.values[position].max(0.0) + ROUNDING) / fall);
+            }
+        }
+        let near = |&position: &usize| {
+            let fall = direction[position];
+            fall > PIVOT
+                && !held(position)
+                && !fixed(position)
+                && self.state.values[position].max(0.0) / fall <= limit
+        };
+        let position = (0..direction.len())
+            .filter(near)
+            .max_by(|&a, &b| direction[a].total_cmp(&direction[b]).then(b.cmp(&a)))?;
+        Some((position, self.state.values[position].max(0.0) / direction[position]))
+    }
+
+    fn pivot(&mut self, entering: Basic, upward: bool, position: usize, step: f64, direction: &[f64]) {
+        let count = self.count;
+        let state = &mut self.state;
+        for (value, fall) in state.values.iter_mut().zip(direction) {
+            *value -= step * fall;
+        }
+        state.values[position] = if upward { step } else { -step };
+        let sign = if upward { 1.0 } else { -1.0 };
+        let pivot = sign * direction[position];
+        let (before, rest) = state.inverse.split_at_mut(position * count);
+        let (own, after) = rest.split_at_mut(count);
+        own.iter_mut().for_each(|value| *value /= pivot);
+        let others = before.chunks_exact_mut(count).chain(after.chunks_exact_mut(count));
+        let falls = direction[..position].iter().chain(&direction[position + 1..]);
+        for (row, fall) in others.zip(falls).filter(|(_, fall)| **fall != 0.0) {
+            let factor = sign * fall;
+            row.iter_mut().zip(&*own).for_each(|(value, own)| *value -= factor * own);
+        }
+        if let Basic::Slack(unknown) = state.basis[position] {
+            state.slack_basic[unknown] = false;
+        }
+        if let Basic::Slack(unknown) = entering {
+            state.slack_basic[unknown] = true;
+        }
+        state.basis[position] = entering;
+        state.pivots += 1;
+    }
+
+    /// The rows of a direction in which nothing stops the dual.
+    fn ray(&self, entering: Basic, direction: &[f64]) -> Ended {
+        let mut rows: Vec<(usize, f64)> = Vec::new();
+        if let Basic::Row(row) = entering {
+            rows.push((row, 1.0));
+        }
+        for (basic, &fall) in self.state.basis.iter().zip(direction) {
+            if let Basic::Row(row) = *basic
+                && fall < 0.0
+            {
+                rows.push((row, -fall));
+            }
+        }
+        rows.sort_by_key(|&(row, _)| row);
+        if rows.is_empty() { Ended::Unknown } else { Ended::Infeasible(rows) }
+    }
+
+    /// The inverse and the values of the basis, computed afresh; false where it is singular.
+    fn refresh(&mut self) -> bool {
+        let count = self.count;
+        // Columns of the basis: those of slacks are unit vectors.
+        let mut work = vec![0.0; count * count];
+        for (position, basic) in self.state.basis.iter().enumerate() {
+            match *basic {
+                Basic::Slack(unknown) => work[unknown * count + position] = 1.0,
+                Basic::Row(row) => {
+                    for (unknown, &value) in self.rows[row * count..][..count].iter().enumerate() {
+                        work[unknown * count + position] = value;
+                    }
+                }
+            }
+        }
+        let Some(inverse) = invert(work, count) else { return false };
+        self.state.inverse = inverse;
+        let value = |own: &[f64]| own.iter().zip(&self.costs).map(|(a, c)| a * c).sum::<f64>();
+        self.state.values = self.state.inverse.chunks_exact(count).map(value).collect();
+        self.state.pivots = 0;
+        true
+    }
+}
+
+fn identity(count: usize) -> Vec<f64> {
+    let mut matrix = vec![0.0; count * count];
+    matrix.iter_mut().step_by(count + 1).for_each(|value| *value = 1.0);
+    matrix
+}
+
+/// The inverse of a square matrix, by Gauss and Jordan with the largest pivot of each column.
+fn invert(mut matrix: Vec<f64>, count: usize) -> Option<Vec<f64>> {
+    let mut inverse = identity(count);
+    for column in 0..count {
+        let best = (column..count)
+            .max_by(|&a, &b| matrix[a * count + column].abs().total_cmp(&matrix[b * count + column].abs()))?;
+        let pivot = matrix[best * count + column];
+        if pivot.abs() < 1e-13 {
+            return None;
+        }
+        for at in 0..count {
+            matrix.swap(best * count + at, column * count + at);
+            inverse.swap(best * count + at, column * count + at);
+        }
+        for at in 0..count {
+            matrix[column * count + at] /= pivot;
+            inverse[column * count + at] /= pivot;
+        }
+        let own: Vec<f64> = matrix[column * count..][..count].to_vec();
+        let own_inverse: Vec<f64> = inverse[column * count..][..count].to_vec();
+        for row in (0..count).filter(|&row| row != column) {
+            let factor = matrix[row * count + column];
+            if factor != 0.0 {
+                for at in column..count {
+                    matrix[row * count + at] -= factor * own[at];
+                }
+                for at in 0..count {
+                    inverse[row * count + at] -= factor * own_inverse[at];
+                }
+            }
+        }
+    }
+    Some(inverse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secateur_lp::{BackEnd, Column, Limits, Problem, Row, Status};
+
+    fn never() -> bool {
+        false
+    }
+
+    /// The same program for the general solver.
+    fn reference(costs: &[f64], signs: &[Sign], rows: &[(Vec<f64>, f64)]) -> Status {
+        let mut problem = Problem::new();
+        for (&cost, sign) in costs.iter().zip(signs) {
+            let (low, high) = match sign {
+                Sign::Nonnegative => (0.0, f64::INFINITY),
+                Sign::Free => (f64::NEG_INFINITY, f64::INFINITY),
+                Sign::Held => (0.0, 0.0),
+            };
+            problem.column(Column::real(if *sign == Sign::Free { 0.0 } else { cost }, low, high));
+        }
+        for (row, bound) in rows {
+            problem.row(Row::at_least(row.iter().copied().enumerate().collect(), *bound));
+        }
+        BackEnd::default().start(problem).solve(&Limits::none())
+    }
+
+    #[test]
+    fn agrees_with_the_general_solver_on_random_programs_that_grow() {
+        let (mut optimal, mut infeasible) = (0, 0);
+        for seed in 0..300 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let count = rng.usize(1..12);
+            let costs: Vec<f64> = (0..count).map(|_| rng.f64() + 0.1).collect();
+            let mut signs: Vec<Sign> = (0..count).map(|_| Sign::Nonnegative).collect();
+            if rng.bool() {
+                signs[rng.usize(0..count)] = Sign::Free;
+            }
+            let mut simplex = Simplex::new(&costs, &signs);
+            let mut rows: Vec<(Vec<f64>, f64)> = Vec::new();
+            // A hidden point makes about half of the programs feasible.
+            let hidden: Vec<f64> = (0..count).map(|_| rng.f64()).collect();
+            let fair = rng.bool();
+            let mut saved = None;
+            for round in 0..4 {
+                for _ in 0..rng.usize(1..10) {
+                    let row: Vec<f64> = (0..count).map(|_| f64::from(rng.i32(-3..=3)) * 0.5).collect();
+                    let value: f64 = row.iter().zip(&hidden).map(|(a, x)| a * x).sum();
+                    let row = if fair && value < 0.0 { row.iter().map(|a| -a).collect() } else { row };
+                    let bound = if fair { value.abs() } else { rng.f64() };
+                    simplex.add_row(row.iter().copied(), bound);
+                    rows.push((row, bound));
+                }
+                if round == 1 {
+                    saved = Some((simplex.save(), signs.clone()));
+                    let unknown = rng.usize(0..count);
+                    if signs[unknown] == Sign::Nonnegative {
+                        simplex.hold(unknown);
+                        signs[unknown] = Sign::Held;
+                    }
+                }
+                if round == 3
+                    && let Some((state, old)) = saved.take()
+                {
+                    simplex.restore(state);
+                    signs = old;
+                }
+                let expected = reference(&costs, &signs, &rows);
+                match (simplex.solve(&never), expected) {
+                    (Ended::Optimal(point), Status::Optimal(solution)) => {
+                        optimal += 1;
+                        let paid = costs.iter().zip(&signs).map(|(c, s)| if *s == Sign::Free { 0.0 } else { *c });
+                        let cost: f64 = paid.zip(&point).map(|(cost, value)| cost * value).sum();
+                        let near = 1e-2 * solution.objective.abs() + 1e-2;
+                        assert!((cost - solution.objective).abs() < near, "seed {seed}: {cost} {solution:?}");
+                        for (row, bound) in &rows {
+                            let value: f64 = row.iter().zip(&point).map(|(a, x)| a * x).sum();
+                            assert!(value >= bound - 1e-6, "seed {seed}");
+                        }
+                        for (value, sign) in point.iter().zip(&signs) {
+                            assert!(*sign == Sign::Free || *value >= 0.0);
+                            assert!(*sign != Sign::Held || *value == 0.0);
+                        }
+                    }
+                    (Ended::Infeasible(ray), Status::Infeasible) => {
+                        infeasible += 1;
+                        let mut total = vec![0.0; count];
+                        let mut bound = 0.0;
+                        for (row, factor) in ray {
+                            assert!(factor > 0.0);
+                            bound += factor * rows[row].1;
+                            total.iter_mut().zip(&rows[row].0).for_each(|(sum, a)| *sum += factor * a);
+                        }
+                        assert!(bound > 0.0);
+                        for (sum, sign) in total.iter().zip(&signs) {
+                            match sign {
+                                Sign::Nonnegative => assert!(*sum <= 1e-7, "seed {seed}"),
+                                Sign::Free => assert!(sum.abs() <= 1e-7, "seed {seed}"),
+                                Sign::Held => {}
+                            }
+                        }
+                    }
+                    (ours, theirs) => panic!("seed {seed}, round {round}: {ours:?} but {theirs:?}"),
+                }
+            }
+        }
+        assert!(optimal > 200 && infeasible > 200, "{optimal} {infeasible}");
+    }
+}
