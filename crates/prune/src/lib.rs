@@ -11,10 +11,13 @@ mod eliminate;
 mod engine;
 mod fold;
 mod master;
+mod near;
 mod outcome;
 mod plan;
 mod point;
+mod profile;
 mod reach;
+mod relevant;
 mod reweight;
 mod run;
 mod simplex;
@@ -22,9 +25,11 @@ mod watch;
 
 pub use column::{Column, Intercept};
 pub use config::{Config, Effort, Moves, Objective, Unit};
+pub use near::near_boundary;
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use plan::Editable;
 pub use point::{Demand, Points, certain_winner, column_lead, intercept_of};
+pub use relevant::{Boundary, Pair, Relevance, Relevant, relevant_boundaries};
 pub use watch::{Pass, Status, Watch};
 
 use secateur_formats::ModelFile;

@@ -118,8 +118,7 @@ impl<'a> Cuts<'a> {
         match (&self.cuts[cut].side, region) {
             (Side::Set(left), Region::Set(words)) => [false, true].map(|right| {
                 let mask = |&word: &u64| if right { !word } else { word };
-                let part: Vec<u64> =
-                    words.iter().zip(left).map(|(word, left)| word & mask(left)).collect();
+                let part: Vec<u64> = words.iter().zip(left).map(|(word, left)| word & mask(left)).collect();
                 part.iter().any(|&word| word != 0).then_some(Region::Set(part))
             }),
             (&Side::Below { cells, missing: with }, &Region::Range { low, high, missing }) => {

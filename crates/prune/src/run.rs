@@ -8,8 +8,8 @@ use secateur_model::{CellId, Ensemble, Output, TreeId};
 
 use crate::column::{Column, Intercept};
 use crate::config::{Config, Effort, Moves, Objective, Unit};
-use crate::engine::{Engine, size_of};
 use crate::eliminate::eliminate;
+use crate::engine::{Engine, size_of};
 use crate::fold::{Folded, Limits, fold, unfolded};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned};
 use crate::plan::{Editable, refused_tree};
@@ -110,7 +110,9 @@ fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec<Column> {
     for (index, term) in folded.terms.iter().enumerate() {
         let key = match unit {
             Unit::Tree => (term.host.index(), 0),
-            Unit::Round => (rounds[term.host.index()], usize::from(model.tree(term.host).output() == Output::All)),
+            Unit::Round => {
+                (rounds[term.host.index()], usize::from(model.tree(term.host).output() == Output::All))
+            }
         };
         parts.entry(key).or_default().push(index);
     }

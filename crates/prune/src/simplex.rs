@@ -101,7 +101,15 @@ impl Simplex {
             values: costs.clone(),
             pivots: 0,
         };
-        Self { count, costs, signs: signs.to_vec(), rows: Vec::new(), norms: Vec::new(), bounds: Vec::new(), state }
+        Self {
+            count,
+            costs,
+            signs: signs.to_vec(),
+            rows: Vec::new(),
+            norms: Vec::new(),
+            bounds: Vec::new(),
+            state,
+        }
     }
 
     /// How many rows there are.
@@ -284,12 +292,8 @@ impl Simplex {
     /// What leaves the basis, and how far the entering one may move. Of the nearly first, the one with the
     /// largest pivot.
     fn leaving(&self, direction: &[f64]) -> Option<(usize, f64)> {
-        let fixed = |position: usize| {
-            matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Free)
-        };
-        let held = |position: usize| {
-            matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Held)
-        };
+        let fixed = |position: usize| matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Free);
+        let held = |position: usize| matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Held);
         // A slack that must stay zero leaves as soon as it can.
         let stuck = (0..direction.len())
             .filter(|&position| fixed(position) && direction[position].abs() > 1e-7)
@@ -496,7 +500,8 @@ mod tests {
                 match (simplex.solve(&never), expected) {
                     (Ended::Optimal(point), Status::Optimal(solution)) => {
                         optimal += 1;
-                        let paid = costs.iter().zip(&signs).map(|(c, s)| if *s == Sign::Free { 0.0 } else { *c });
+                        let paid =
+                            costs.iter().zip(&signs).map(|(c, s)| if *s == Sign::Free { 0.0 } else { *c });
                         let cost: f64 = paid.zip(&point).map(|(cost, value)| cost * value).sum();
                         let near = 1e-2 * solution.objective.abs() + 1e-2;
                         assert!((cost - solution.objective).abs() < near, "seed {seed}: {cost} {solution:?}");

@@ -1,0 +1,280 @@
+//! Scores along one axis: what the model says in every cell of a feature while all others stay.
+//!
+//! Only trees that look at the axis change, and each changes only at its own splits, so a whole profile
+//! costs about as many steps as those trees have leaves on the way. Numbers are f64 and serve as hints;
+//! whatever is claimed from them is computed again, exactly.
+
+use secateur_model::{CellId, Decision, Ensemble, Grid, LeafId, Node, Output};
+
+/// The trees of a model over the cells of a grid.
+pub(crate) struct Profiles<'a> {
+    grid: &'a Grid,
+    /// Scores that decide: one (positive for class 1) where there is a threshold, else one for each class.
+    width: usize,
+    start: Vec<f64>,
+    trees: Vec<CellTree>,
+    /// For each axis the trees that look at it.
+    by_axis: Vec<Vec<u32>>,
+}
+
+struct CellTree {
+    nodes: Vec<CellNode>,
+    /// `width` numbers for each leaf.
+    values: Vec<f64>,
+}
+
+enum CellNode {
+    Split(CellSplit),
+    /// The position of the first value.
+    Leaf(usize),
+}
+
+struct CellSplit {
+    axis: u32,
+    left: u32,
+    right: u32,
+    sides: Sides,
+}
+
+/// Which cells of an axis go left: sides change at the flips.
+struct Sides {
+    first_left: bool,
+    flips: Vec<u32>,
+}
+
+impl Sides {
+    fn left(&self, cell: CellId) -> bool {
+        let flips = self.flips.iter().take_while(|&&flip| flip <= cell.0).count();
+        (flips % 2 == 0) == self.first_left
+    }
+}
+
+/// A step on the way to a node: the axis, and whether a cell stays on the way.
+pub(crate) struct Passage<'a> {
+    pub(crate) axis: usize,
+    sides: &'a Sides,
+    left: bool,
+}
+
+impl Passage<'_> {
+    pub(crate) fn admits(&self, cell: CellId) -> bool {
+        self.sides.left(cell) == self.left
+    }
+}
+
+impl<'a> Profiles<'a> {
+    /// Lays the trees out; the grid must be the model's.
+    pub(crate) fn new(model: &Ensemble, grid: &'a Grid) -> Self {
+        let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+        let (width, decides, start) = match *model.decision() {
+            Decision::Threshold { group, threshold, .. } => {
+                (1, Some(group.index()), vec![model.intercepts()[group.index()] - threshold * divisor])
+            }
+            _ => (model.group_count(), None, model.intercepts().to_vec()),
+        };
+        let mut trees = Vec::with_capacity(model.trees().len());
+        let mut by_axis = vec![Vec::new(); grid.axes().len()];
+        for (index, tree) in model.trees().iter().enumerate() {
+            let mut values = vec![0.0; tree.leaf_count() * width];
+            for (leaf, slots) in values.chunks_mut(width).enumerate() {
+                let own = tree.leaf(LeafId::new(leaf));
+                for (slot, class) in slots.iter_mut().zip(0..) {
+                    let group = decides.unwrap_or(class);
+                    *slot = tree.weight()
+                        * match tree.output() {
+                            Output::Group(of) if of.index() == group => own[0],
+                            Output::Group(_) => 0.0,
+                            Output::All => own[group],
+                        };
+                }
+            }
+            let nodes = tree
+                .nodes()
+                .map(|(_, node)| match node {
+                    Node::Split { split, left, right } => {
+                        let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
+                        let set = grid.axes()[axis].left_cells(model, split, grid.domain());
+                        let side = |cell: usize| set.contains(CellId::new(cell));
+                        let flips = (1..set.axis_len()).filter(|&cell| side(cell) != side(cell - 1));
+                        let sides = Sides { first_left: side(0), flips: flips.map(|c| c as u32).collect() };
+                        by_axis[axis].push(index as u32);
+                        CellNode::Split(CellSplit { axis: axis as u32, left: left.0, right: right.0, sides })
+                    }
+                    Node::Leaf(leaf) => CellNode::Leaf(leaf.index() * width),
+                    Node::Unused => CellNode::Leaf(0),
+                })
+                .collect();
+            trees.push(CellTree { nodes, values });
+        }
+        by_axis.iter_mut().for_each(Vec::dedup);
+        Self { grid, width, start, trees, by_axis }
+    }
+
+    pub(crate) fn grid(&self) -> &'a Grid {
+        self.grid
+    }
+
+    /// How many scores a cell has.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How many cells an axis has, the missing one included.
+    pub(crate) fn axis_len(&self, axis: usize) -> usize {
+        self.grid.axes()[axis].len()
+    }
+
+    pub(crate) fn random_cells(&self, rng: &mut fastrand::Rng) -> Vec<CellId> {
+        self.grid.axes().iter().map(|axis| CellId(rng.u32(0..axis.len() as u32))).collect()
+    }
+
+    /// The scores in one cell of the space.
+    pub(crate) fn scores(&self, cells: &[CellId]) -> Vec<f64> {
+        let mut scores = self.start.clone();
+        for tree in &self.trees {
+            let mut at = 0;
+            let leaf = loop {
+                match &tree.nodes[at] {
+                    CellNode::Split(split) => {
+                        let left = split.sides.left(cells[split.axis as usize]);
+                        at = if left { split.left } else { split.right } as usize;
+                    }
+                    CellNode::Leaf(first) => break *first,
+                }
+            };
+            for (score, value) in scores.iter_mut().zip(&tree.values[leaf..]) {
+                *score += value;
+            }
+        }
+        scores
+    }
+
+    /// What the trees that look at `axis` add in each of its cells, `width` numbers for each.
+    pub(crate) fn profile(&self, cells: &[CellId], axis: usize, out: &mut Vec<f64>) {
+        let (width, len) = (self.width, self.axis_len(axis));
+        out.clear();
+        out.resize((len + 1) * width, 0.0);
+        let mut open: Vec<(u32, u32, u32)> = Vec::new();
+        for &tree in &self.by_axis[axis] {
+            let tree = &self.trees[tree as usize];
+            open.push((0, 0, len as u32));
+            while let Some((at, low, high)) = open.pop() {
+                match &tree.nodes[at as usize] {
+                    CellNode::Leaf(first) => {
+                        // Differences now, sums below.
+                        for (slot, value) in tree.values[*first..][..width].iter().enumerate() {
+                            out[low as usize * width + slot] += value;
+                            out[high as usize * width + slot] -= value;
+                        }
+                    }
+                    CellNode::Split(split) if split.axis as usize == axis => {
+                        let (mut from, mut left) = (low, split.sides.left(CellId(low)));
+                        for &flip in split.sides.flips.iter().filter(|&&flip| flip > low && flip < high) {
+                            open.push((if left { split.left } else { split.right }, from, flip));
+                            (from, left) = (flip, !left);
+                        }
+                        open.push((if left { split.left } else { split.right }, from, high));
+                    }
+                    CellNode::Split(split) => {
+                        let left = split.sides.left(cells[split.axis as usize]);
+                        open.push((if left { split.left } else { split.right }, low, high));
+                    }
+                }
+            }
+        }
+        for slot in width..len * width {
+            out[slot] += out[slot - width];
+        }
+        out.truncate(len * width);
+    }
+
+    /// The class that these scores decide for, and its lead over the next.
+    pub(crate) fn top(&self, scores: &[f64]) -> (usize, f64) {
+        if self.width == 1 {
+            return (usize::from(scores[0] > 0.0), scores[0].abs());
+        }
+        let mut first = 0;
+        for class in 1..self.width {
+            if scores[class] > scores[first] {
+                first = class;
+            }
+        }
+        let others = scores.iter().enumerate().filter(|(class, _)| *class != first);
+        (first, others.fold(f64::INFINITY, |least, (_, score)| least.min(scores[first] - score)))
+    }
+
+    /// For each tree and node that changes sides between `cell - 1` and `cell` of an axis: the way there.
+    pub(crate) fn ways_to(&self, axis: usize, cell: u32) -> Vec<Vec<Passage<'_>>> {
+        let mut ways = Vec::new();
+        for &tree in &self.by_axis[axis] {
+            let tree = &self.trees[tree as usize];
+            let mut parents: Vec<Option<(usize, bool)>> = vec![None; tree.nodes.len()];
+            for (index, node) in tree.nodes.iter().enumerate() {
+                if let CellNode::Split(split) = node {
+                    parents[split.left as usize] = Some((index, true));
+                    parents[split.right as usize] = Some((index, false));
+                }
+            }
+            for (index, node) in tree.nodes.iter().enumerate() {
+                let CellNode::Split(split) = node else { continue };
+                if split.axis as usize != axis || split.sides.flips.binary_search(&cell).is_err() {
+                    continue;
+                }
+                let mut way = Vec::new();
+                let mut at = index;
+                while let Some((parent, left)) = parents[at] {
+                    if let CellNode::Split(split) = &tree.nodes[parent] {
+                        way.push(Passage { axis: split.axis as usize, sides: &split.sides, left });
+                    }
+                    at = parent;
+                }
+                ways.push(way);
+            }
+        }
+        ways
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use secateur_testkit::{Shape, all_cells, ensemble};
+
+    use super::*;
+
+    #[test]
+    fn a_profile_is_the_scores_of_each_cell() {
+        let mut rng = fastrand::Rng::with_seed(7);
+        for _ in 0..200 {
+            let shape = Shape::random(&mut rng);
+            let model = ensemble(&mut rng, &shape);
+            let grid = Grid::new(&[&model]).unwrap();
+            let profiles = Profiles::new(&model, &grid);
+            let mut out = Vec::new();
+            for cells in all_cells(&grid).step_by(7).take(20) {
+                let scores = profiles.scores(&cells);
+                let sums = model.exact_sums(model.leaves(&grid.witness(&cells)));
+                if profiles.width() > 1 {
+                    for (score, sum) in scores.iter().zip(&sums) {
+                        assert!((score - sum.to_f64()).abs() <= 1e-9 * (1.0 + score.abs()));
+                    }
+                }
+                for axis in 0..grid.axes().len() {
+                    profiles.profile(&cells, axis, &mut out);
+                    let width = profiles.width();
+                    let own = cells[axis].index();
+                    for cell in 0..profiles.axis_len(axis) {
+                        let mut moved = cells.clone();
+                        moved[axis] = CellId::new(cell);
+                        for (slot, expected) in profiles.scores(&moved).iter().enumerate() {
+                            let found = scores[slot] + out[cell * width + slot] - out[own * width + slot];
+                            assert!(
+                                (found - expected).abs() <= 1e-9 * (1.0 + found.abs()),
+                                "{found} {expected}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! Which thresholds matter: each with two inputs that differ across it alone and are decided differently.
+//!
+//! A boundary lies between two neighbouring cells of a numeric axis. It is relevant if some pair of inputs
+//! that differ only there is decided differently, both with a lead above the band. Any model that decides
+//! both inputs as the original does must tell the two values of that feature apart; witnesses of cells are
+//! fixed values, so the gaps between neighbours are disjoint, and an ensemble whose nodes compare with one
+//! threshold each needs a node of its own for each relevant boundary.
+//!
+//! Pairs are found by walks that look at whole axes (each shows every change of class on its line), then
+//! for each boundary that is left by climbing: a way to a node that draws it is chosen, and the other axes
+//! are set so that zero comes to lie between the scores on both sides. Every pair is checked exactly.
+//! Finding none proves nothing here; models of one feature per tree are settled in `stumps`.
+
+use fastrand::Rng;
+use secateur_model::{CellId, ClassId, Ensemble, Grid};
+use secateur_oracle::Budget;
+
+use crate::near::{band_of_sums, is_over, step, tops_along};
+use crate::point::certain_winner;
+use crate::profile::Profiles;
+
+/// Walks in a row without a new pair, before climbing begins.
+const IDLE_WALKS: usize = 12;
+/// Climbs for one boundary before the next has its turn; there are several turns.
+const CLIMBS: usize = 6;
+/// Turns of all boundaries that are left.
+const TURNS: usize = 8;
+/// Rounds over all axes in one climb.
+const ROUNDS: usize = 5;
+
+/// The place between a cell of a numeric axis and the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Boundary {
+    /// The axis of the grid.
+    pub axis: usize,
+    /// The cell below it.
+    pub below: CellId,
+}
+
+/// Two inputs that differ in one feature, decided differently with a lead above the band.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The inputs: below and above the boundary.
+    pub rows: [Vec<f64>; 2],
+    /// Their classes.
+    pub classes: [ClassId; 2],
+}
+
+/// What is known of a boundary.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Relevance {
+    /// A decision depends on it.
+    Relevant(Pair),
+    /// Proved: none does.
+    Irrelevant,
+    /// No pair was found.
+    Unknown,
+}
+
+/// The boundaries of a model and what is known of each.
+#[derive(Clone, Debug)]
+pub struct Relevant {
+    /// Axis by axis, cell by cell.
+    pub boundaries: Vec<(Boundary, Relevance)>,
+}
+
+impl Relevant {
+    /// How many are relevant.
+    pub fn count(&self) -> usize {
+        self.pairs().count()
+    }
+
+    /// How many there are.
+    pub fn total(&self) -> usize {
+        self.boundaries.len()
+    }
+
+    /// The relevant ones, each with its pair.
+    pub fn pairs(&self) -> impl Iterator<Item = (Boundary, &Pair)> {
+        self.boundaries.iter().filter_map(|(boundary, known)| match known {
+            Relevance::Relevant(pair) => Some((*boundary, pair)),
+            _ => None,
+        })
+    }
+}
+
+/// Every boundary between two cells of a numeric axis, the missing cell aside.
+pub(crate) fn boundaries(grid: &Grid) -> impl Iterator<Item = Boundary> + '_ {
+    grid.axes().iter().enumerate().flat_map(|(axis, cells)| {
+        let count = cells.bounds().map_or(0, <[f64]>::len);
+        (0..count).map(move |below| Boundary { axis, below: CellId::new(below) })
+    })
+}
+
+/// The pair at a boundary around a cell of the space, where it is one: checked exactly.
+pub(crate) fn pair_at(
+    model: &Ensemble,
+    grid: &Grid,
+    band: Option<f64>,
+    boundary: Boundary,
+    cells: &[CellId],
+) -> Option<Pair> {
+    let mut cells = cells.to_vec();
+    let mut side = |cell: CellId| {
+        cells[boundary.axis] = cell;
+        let row = grid.witness(&cells);
+        let read: Option<Vec<f64>> = row.iter().map(|&value| model.domain().read(value)).collect();
+        let sums = model.exact_sums(model.leaves(&read?));
+        Some((row, certain_winner(model, &sums, band)?))
+    };
+    let (below, first) = side(boundary.below)?;
+    let (above, second) = side(CellId(boundary.below.0 + 1))?;
+    (first != second).then_some(Pair { rows: [below, above], classes: [first, second] })
+}
+
+/// Looks for a pair at every boundary until the budget ends; none is called irrelevant.
+pub fn relevant_boundaries(
+    model: &Ensemble,
+    grid: &Grid,
+    band: Option<f64>,
+    starts: &[&[f64]],
+    rng: &mut Rng,
+    budget: &Budget,
+) -> Relevant {
+    let all: Vec<Boundary> = boundaries(grid).collect();
+    let mut first_of_axis = vec![0; grid.axes().len()];
+    for (index, boundary) in all.iter().enumerate().rev() {
+        first_of_axis[boundary.axis] = index;
+    }
+    let mut hunt = Hunt {
+        model,
+        band,
+        sums_band: band_of_sums(model, band),
+        profiles: Profiles::new(model, grid),
+        first_of_axis,
+        left: all.len(),
+        found: vec![None; all.len()],
+        line: Vec::new(),
+    };
+    hunt.walk(starts, rng, budget);
+    for _ in 0..TURNS {
+        for (index, &boundary) in all.iter().enumerate() {
+            if is_over(budget) {
+                break;
+            }
+            if hunt.found[index].is_none() {
+                hunt.climb(index, boundary, rng);
+            }
+        }
+    }
+    let known = |pair: Option<Pair>| pair.map_or(Relevance::Unknown, Relevance::Relevant);
+    Relevant { boundaries: all.into_iter().zip(hunt.found.into_iter().map(known)).collect() }
+}
+
+struct Hunt<'a> {
+    model: &'a Ensemble,
+    band: Option<f64>,
+    sums_band: f64,
+    profiles: Profiles<'a>,
+    /// For each axis the position of its first boundary.
+    first_of_axis: Vec<usize>,
+    /// Boundaries without a pair.
+    left: usize,
+    found: Vec<Option<Pair>>,
+    line: Vec<f64>,
+}
+
+impl Hunt<'_> {
+    /// Walks near the decision boundary and keeps what the lines show.
+    fn walk(&mut self, starts: &[&[f64]], rng: &mut Rng, budget: &Budget) {
+        let grid = self.profiles.grid();
+        let mut order: Vec<usize> = (0..grid.axes().len()).collect();
+        let mut starts = starts.iter().filter_map(|row| grid.cells_of(row));
+        let mut idle = 0;
+        while self.left > 0 && idle < IDLE_WALKS && !is_over(budget) {
+            let before = self.left;
+            let mut cells = starts.next().unwrap_or_else(|| self.profiles.random_cells(rng));
+            let mut scores = self.profiles.scores(&cells);
+            for _ in 0..2 {
+                rng.shuffle(&mut order);
+                for &axis in &order {
+                    self.look(&mut scores, &mut cells, axis);
+                }
+            }
+            idle = if self.left < before { 0 } else { idle + 1 };
+        }
+    }
+
+    /// Keeps the pairs of one line and moves to its cell nearest to a change of class.
+    fn look(&mut self, scores: &mut [f64], cells: &mut [CellId], axis: usize) {
+        let mut line = std::mem::take(&mut self.line);
+        let tops = tops_along(&self.profiles, scores, cells, axis, &mut line);
+        self.keep(cells, axis, &tops);
+        if let Some(nearest) = (0..tops.len()).min_by(|&a, &b| tops[a].1.total_cmp(&tops[b].1)) {
+            step(&self.profiles, scores, cells, axis, nearest, &line);
+        }
+        self.line = line;
+    }
+
+    fn keep(&mut self, cells: &[CellId], axis: usize, tops: &[(usize, f64)]) {
+        let count = self.profiles.grid().axes()[axis].bounds().map_or(0, <[f64]>::len);
+        for below in 0..count {
+            let (low, high) = (tops[below], tops[below + 1]);
+            if low.0 == high.0 || low.1 <= self.sums_band || high.1 <= self.sums_band {
+                continue;
+            }
+            self.try_pair(
+                self.first_of_axis[axis] + below,
+                Boundary { axis, below: CellId::new(below) },
+                cells,
+            );
+        }
+    }
+
+    fn try_pair(&mut self, index: usize, boundary: Boundary, cells: &[CellId]) {
+        if self.found[index].is_none() {
+            self.found[index] = pair_at(self.model, self.profiles.grid(), self.band, boundary, cells);
+            self.left -= usize::from(self.found[index].is_some());
+        }
+    }
+
+    /// Climbs to a pair for one boundary.
+    fn climb(&mut self, index: usize, boundary: Boundary, rng: &mut Rng) {
+        for _ in 0..CLIMBS {
+            let Some(mut cells) = self.start_at(boundary, rng) else { return };
+            let width = self.profiles.width();
+            cells[boundary.axis] = boundary.below;
+            let low = self.profiles.scores(&cells);
+            cells[boundary.axis] = CellId(boundary.below.0 + 1);
+            let high = self.profiles.scores(&cells);
+            let mut scores = [low, high];
+            let mut height = self.height(&scores[0], &scores[1]);
+            let mut order: Vec<usize> = (0..cells.len()).filter(|&axis| axis != boundary.axis).collect();
+            let mut lines = [Vec::new(), Vec::new()];
+            for _ in 0..ROUNDS {
+                let before = height;
+                rng.shuffle(&mut order);
+                for &axis in &order {
+                    if height > 0.0 {
+                        break;
+                    }
+                    let own = cells[axis].index();
+                    for side in 0..2 {
+                        cells[boundary.axis] = CellId(boundary.below.0 + side as u32);
+                        let tops = tops_along(&self.profiles, &scores[side], &cells, axis, &mut lines[side]);
+                        self.keep(&cells, axis, &tops);
+                    }
+                    let mut best = (height, own);
+                    let mut here = [vec![0.0; width], vec![0.0; width]];
+                    for cell in 0..self.profiles.axis_len(axis) {
+                        for side in 0..2 {
+                            for slot in 0..width {
+                                here[side][slot] = scores[side][slot] + lines[side][cell * width + slot]
+                                    - lines[side][own * width + slot];
+                            }
+                        }
+                        let there = self.height(&here[0], &here[1]);
+                        if there > best.0 {
+                            best = (there, cell);
+                        }
+                    }
+                    height = best.0;
+                    for side in 0..2 {
+                        cells[axis] = CellId::new(own);
+                        step(&self.profiles, &mut scores[side], &mut cells, axis, best.1, &lines[side]);
+                    }
+                }
+                if height > 0.0 || height <= before {
+                    break;
+                }
+            }
+            if height > 0.0 {
+                self.try_pair(index, boundary, &cells);
+            }
+            if self.found[index].is_some() {
+                return;
+            }
+        }
+    }
+
+    /// A random cell from which a node that draws the boundary is reached on both sides.
+    fn start_at(&self, boundary: Boundary, rng: &mut Rng) -> Option<Vec<CellId>> {
+        let above = CellId(boundary.below.0 + 1);
+        let mut ways = self.profiles.ways_to(boundary.axis, above.0);
+        ways.retain(|way| {
+            way.iter().all(|passage| {
+                passage.axis != boundary.axis || passage.admits(boundary.below) && passage.admits(above)
+            })
+        });
+        let way = rng.choice(ways)?;
+        let mut cells = self.profiles.random_cells(rng);
+        for axis in way.iter().map(|passage| passage.axis) {
+            let admitted: Vec<CellId> = (0..self.profiles.axis_len(axis))
+                .map(CellId::new)
+                .filter(|&cell| way.iter().all(|passage| passage.axis != axis || passage.admits(cell)))
+                .collect();
+            cells[axis] = *rng.choice(&admitted)?;
+        }
+        Some(cells)
+    }
+
+    /// Above zero where the two sides are decided differently beyond the band; else how far from it they
+    /// are, in units of how much the boundary changes.
+    fn height(&self, low: &[f64], high: &[f64]) -> f64 {
+        let change: f64 = low.iter().zip(high).map(|(a, b)| (a - b).abs()).sum();
+        if change == 0.0 {
+            return f64::NEG_INFINITY;
+        }
+        let least = if let ([low], [high]) = (low, high) {
+            f64::max(low.min(-high), (-low).min(*high))
+        } else {
+            let (mine, other) = (best_two(low), best_two(high));
+            let mut best = f64::NEG_INFINITY;
+            for (a, lead_a) in mine {
+                for (b, lead_b) in other {
+                    if a != b {
+                        best = best.max(lead_a.min(lead_b));
+                    }
+                }
+            }
+            best
+        };
+        (least - self.sums_band) / change
+    }
+}
+
+/// The two highest classes and their leads over the best other one (negative for the second).
+fn best_two(scores: &[f64]) -> [(usize, f64); 2] {
+    let (mut first, mut second) = if scores[1] > scores[0] { (1, 0) } else { (0, 1) };
+    for class in 2..scores.len() {
+        if scores[class] > scores[first] {
+            (first, second) = (class, first);
+        } else if scores[class] > scores[second] {
+            second = class;
+        }
+    }
+    let lead = scores[first] - scores[second];
+    [(first, lead), (second, -lead)]
+}
