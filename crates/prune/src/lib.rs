@@ -7,6 +7,7 @@
 pub mod baseline;
 mod column;
 mod config;
+mod cover;
 mod eliminate;
 mod engine;
 mod fold;
@@ -21,15 +22,19 @@ mod relevant;
 mod reweight;
 mod run;
 mod simplex;
+mod stumps;
+mod sums;
 mod watch;
 
 pub use column::{Column, Intercept};
 pub use config::{Config, Effort, Moves, Objective, Unit};
+pub use cover::{Cover, CoverProof, cheapest_cover, check_cover};
 pub use near::near_boundary;
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use plan::Editable;
 pub use point::{Demand, Points, certain_winner, column_lead, intercept_of};
 pub use relevant::{Boundary, Pair, Relevance, Relevant, relevant_boundaries};
+pub use stumps::{Closed, StumpPlan, closed_form};
 pub use watch::{Pass, Status, Watch};
 
 use secateur_formats::ModelFile;

@@ -198,10 +198,11 @@ impl Hunt<'_> {
     }
 
     fn keep(&mut self, cells: &[CellId], axis: usize, tops: &[(usize, f64)]) {
+        // What is at the very band, or tied, is left to the exact check.
         let count = self.profiles.grid().axes()[axis].bounds().map_or(0, <[f64]>::len);
         for below in 0..count {
             let (low, high) = (tops[below], tops[below + 1]);
-            if low.0 == high.0 || low.1 <= self.sums_band || high.1 <= self.sums_band {
+            if low.0 == high.0 || low.1 < self.sums_band || high.1 < self.sums_band {
                 continue;
             }
             self.try_pair(

@@ -1,0 +1,474 @@
+//! The cheapest set of columns that meets every cut, and a proof that none is cheaper.
+//!
+//! A cut is a set of columns of which one must stay. Lower bounds come from packings: multipliers on the
+//! cuts such that no column is charged more than its cost, whose sum no cover can beat (the dual of the
+//! linear relaxation). Where the best packing is not enough, a column is branched on: without it its cuts
+//! get smaller, with it they are met. The proof is a tree of branches with a packing at each leaf, all in
+//! integers, so that anybody can check it by adding up.
+//!
+//! The packing is found by a small simplex in f64 and rounded down; only what is left then counts.
+
+use std::time::Instant;
+
+use secateur_oracle::Budget;
+
+use crate::near::is_over;
+
+/// Multipliers are whole numbers of this fraction.
+const DENOMINATOR: u64 = 1 << 20;
+/// Branches before the search is given up.
+const MOST_BRANCHES: usize = 20_000;
+/// Pivots of one packing, for each row and cut.
+const PIVOTS: usize = 20;
+
+/// Why no cover is cheaper than a bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CoverProof {
+    /// Multipliers of cuts, as numerators over one denominator: for each column they add up to at most its
+    /// cost over the cuts that it meets, and all together they are the bound (rounded up).
+    Packing {
+        /// Cut and numerator.
+        multipliers: Vec<(usize, u64)>,
+        /// What the numerators are divided by.
+        denominator: u64,
+    },
+    /// No column of this cut is left.
+    Empty {
+        /// The cut.
+        cut: usize,
+    },
+    /// Either the column is not there, or it is.
+    Branch {
+        /// The column.
+        column: usize,
+        /// What holds without it.
+        without: Box<CoverProof>,
+        /// What holds with it: its cost is paid and its cuts are met.
+        with: Box<CoverProof>,
+    },
+}
+
+/// A cover and the bound on all others.
+#[derive(Clone, Debug)]
+pub struct Cover {
+    /// The columns, ascending.
+    pub columns: Vec<usize>,
+    /// What they cost.
+    pub cost: u64,
+    /// No cover costs less.
+    pub bound: u64,
+    /// Why.
+    pub proof: CoverProof,
+}
+
+/// The cheapest cover of these cuts that the budget allows to find; `None` where a cut is empty.
+pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &Budget) -> Option<Cover> {
+    if cuts.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let mut search = Search { cuts, costs, branches: 0, budget };
+    let root = Choice::new(costs.len());
+    let (packing, hint) = search.packing(&root);
+    let mut best = search.greedy(&root, &hint);
+    let mut bound = search.packed(&packing, &root);
+    let mut proof = packing;
+    while bound < search.cost(&best) {
+        search.branches = 0;
+        match search.prove(&mut Choice::new(costs.len()), search.cost(&best)) {
+            Proved::Bound(tree) => {
+                bound = search.cost(&best);
+                proof = tree;
+            }
+            Proved::Cheaper(cover) => best = cover,
+            Proved::Stopped => break,
+        }
+    }
+    Some(Cover { cost: search.cost(&best), columns: best, bound, proof })
+}
+
+/// The bound that a proof shows, checked; `None` for a proof that shows nothing.
+pub fn check_cover(cuts: &[Vec<usize>], costs: &[u64], proof: &CoverProof) -> Option<u64> {
+    let mut choice = Choice::new(costs.len());
+    Some(check(cuts, costs, proof, &mut choice)?.min(u128::from(u64::MAX)) as u64)
+}
+
+fn check(cuts: &[Vec<usize>], costs: &[u64], proof: &CoverProof, choice: &mut Choice) -> Option<u128> {
+    match proof {
+        CoverProof::Packing { multipliers, denominator } => {
+            let denominator = u128::from(*denominator);
+            let mut charged = vec![0u128; costs.len()];
+            let mut total = 0u128;
+            for &(cut, multiplier) in multipliers {
+                let cut = cuts.get(cut)?;
+                if multiplier > 0 && choice.met(cut) {
+                    return None;
+                }
+                for &column in choice.open(cut) {
+                    charged[column] += u128::from(multiplier);
+                }
+                total += u128::from(multiplier);
+            }
+            let within = charged.iter().zip(costs).all(|(sum, &cost)| *sum <= u128::from(cost) * denominator);
+            (denominator > 0 && within).then(|| choice.paid(costs) + total.div_ceil(denominator))
+        }
+        CoverProof::Empty { cut } => {
+            let cut = cuts.get(*cut)?;
+            (!choice.met(cut) && choice.open(cut).next().is_none()).then_some(u128::MAX)
+        }
+        CoverProof::Branch { column, without, with } => {
+            if *choice.state.get(*column)? != State::Open {
+                return None;
+            }
+            choice.state[*column] = State::Out;
+            let first = check(cuts, costs, without, choice);
+            choice.state[*column] = State::In;
+            let second = check(cuts, costs, with, choice);
+            choice.state[*column] = State::Open;
+            Some(first?.min(second?))
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    Out,
+    In,
+}
+
+/// What has been branched on.
+#[derive(Clone)]
+struct Choice {
+    state: Vec<State>,
+}
+
+impl Choice {
+    fn new(columns: usize) -> Self {
+        Self { state: vec![State::Open; columns] }
+    }
+
+    fn met(&self, cut: &[usize]) -> bool {
+        cut.iter().any(|&column| self.state[column] == State::In)
+    }
+
+    fn open<'a>(&'a self, cut: &'a [usize]) -> impl Iterator<Item = &'a usize> {
+        cut.iter().filter(|&&column| self.state[column] == State::Open)
+    }
+
+    fn paid(&self, costs: &[u64]) -> u128 {
+        let paid = self.state.iter().zip(costs).filter(|(state, _)| **state == State::In);
+        paid.map(|(_, &cost)| u128::from(cost)).sum()
+    }
+}
+
+enum Proved {
+    Bound(CoverProof),
+    Cheaper(Vec<usize>),
+    Stopped,
+}
+
+struct Search<'a> {
+    cuts: &'a [Vec<usize>],
+    costs: &'a [u64],
+    branches: usize,
+    budget: &'a Budget,
+}
+
+impl Search<'_> {
+    fn cost(&self, columns: &[usize]) -> u64 {
+        columns.iter().map(|&column| self.costs[column]).sum()
+    }
+
+    fn packed(&self, proof: &CoverProof, choice: &Choice) -> u64 {
+        check(self.cuts, self.costs, proof, &mut choice.clone()).unwrap_or(0).min(u128::from(u64::MAX)) as u64
+    }
+
+    /// Shows that no cover costs less than `target`, or finds one.
+    fn prove(&mut self, choice: &mut Choice, target: u64) -> Proved {
+        self.branches += 1;
+        if self.branches > MOST_BRANCHES || self.branches.is_multiple_of(16) && is_over(self.budget) {
+            return Proved::Stopped;
+        }
+        let unmet = |cut: &&(usize, &Vec<usize>)| !choice.met(cut.1);
+        let empty = self
+            .cuts
+            .iter()
+            .enumerate()
+            .filter(|cut| unmet(&cut))
+            .find(|(_, cut)| choice.open(cut).next().is_none());
+        if let Some((cut, _)) = empty {
+            return Proved::Bound(CoverProof::Empty { cut });
+        }
+        let (packing, hint) = self.packing(choice);
+        if self.packed(&packing, choice) >= target {
+            return Proved::Bound(packing);
+        }
+        let cover = self.greedy(choice, &hint);
+        if self.cost(&cover) < target {
+            return Proved::Cheaper(cover);
+        }
+        // The column that the relaxation is least sure of, the most frequent first.
+        let mut counts = vec![0usize; self.costs.len()];
+        for cut in self.cuts.iter().filter(|cut| !choice.met(cut)) {
+            choice.open(cut).for_each(|&column| counts[column] += 1);
+        }
+        let doubt = |column: usize| (hint[column] - 0.5).abs();
+        let column = (0..counts.len())
+            .filter(|&column| counts[column] > 0)
+            .min_by(|&a, &b| doubt(a).total_cmp(&doubt(b)).then(counts[b].cmp(&counts[a])));
+        let Some(column) = column else { return Proved::Stopped };
+        let mut halves = Vec::with_capacity(2);
+        for state in [State::Out, State::In] {
+            choice.state[column] = state;
+            let proved = self.prove(choice, target);
+            choice.state[column] = State::Open;
+            match proved {
+                Proved::Bound(proof) => halves.push(Box::new(proof)),
+                other => return other,
+            }
+        }
+        let (Some(with), Some(without)) = (halves.pop(), halves.pop()) else { return Proved::Stopped };
+        Proved::Bound(CoverProof::Branch { column, without, with })
+    }
+
+    /// A cover that follows a hint where it can, without columns that nothing needs.
+    fn greedy(&self, choice: &Choice, hint: &[f64]) -> Vec<usize> {
+        let mut chosen: Vec<bool> = choice.state.iter().map(|state| *state == State::In).collect();
+        let mut unmet: Vec<&Vec<usize>> = self.cuts.iter().filter(|cut| !choice.met(cut)).collect();
+        while !unmet.is_empty() {
+            let mut counts = vec![0usize; self.costs.len()];
+            for cut in &unmet {
+                choice.open(cut).for_each(|&column| counts[column] += 1);
+            }
+            let worth = |column: usize| {
+                counts[column] as f64 * (0.01 + hint[column]) / (self.costs[column].max(1) as f64)
+            };
+            let best = (0..counts.len())
+                .filter(|&column| counts[column] > 0)
+                .max_by(|&a, &b| worth(a).total_cmp(&worth(b)).then(b.cmp(&a)));
+            let Some(best) = best else { break };
+            chosen[best] = true;
+            unmet.retain(|cut| !cut.contains(&best));
+        }
+        let mut columns: Vec<usize> = (0..chosen.len()).filter(|&column| chosen[column]).collect();
+        columns.sort_by_key(|&column| (std::cmp::Reverse(self.costs[column]), column));
+        let mut needed = columns.clone();
+        for column in columns {
+            let without: Vec<usize> = needed.iter().copied().filter(|&other| other != column).collect();
+            if self.cuts.iter().all(|cut| cut.iter().any(|other| without.contains(other))) {
+                needed = without;
+            }
+        }
+        needed.sort_unstable();
+        needed
+    }
+
+    /// A packing of the cuts that are not met, and how much of each column the relaxation takes.
+    fn packing(&self, choice: &Choice) -> (CoverProof, Vec<f64>) {
+        let mut hint: Vec<f64> = choice.state.iter().map(|state| f64::from(*state == State::In)).collect();
+        let mut multipliers = Vec::new();
+        // A cut of one open column is charged all of it, and settles every other cut of that column.
+        let mut forced = vec![false; self.costs.len()];
+        let unmet: Vec<(usize, Vec<usize>)> = self
+            .cuts
+            .iter()
+            .enumerate()
+            .filter(|(_, cut)| !choice.met(cut))
+            .map(|(index, cut)| (index, choice.open(cut).copied().collect()))
+            .collect();
+        for (index, cut) in &unmet {
+            if let [column] = cut[..]
+                && !std::mem::replace(&mut forced[column], true)
+            {
+                hint[column] = 1.0;
+                multipliers.push((*index, self.costs[column].saturating_mul(DENOMINATOR)));
+            }
+        }
+        let mut left: Vec<&(usize, Vec<usize>)> =
+            unmet.iter().filter(|(_, cut)| !cut.is_empty() && !cut.iter().any(|&c| forced[c])).collect();
+        left.sort_by_key(|(index, cut)| (cut.len(), *index));
+        // A cut that holds another one says nothing new.
+        let mut core: Vec<&(usize, Vec<usize>)> = Vec::new();
+        for cut in left {
+            if !core.iter().any(|(_, smaller)| smaller.iter().all(|column| cut.1.contains(column))) {
+                core.push(cut);
+            }
+        }
+        let (values, prices) = self.simplex(&core);
+        for ((index, _), value) in core.iter().zip(values) {
+            let numerator = (value * DENOMINATOR as f64 - 0.5).floor();
+            if numerator > 0.0 {
+                multipliers.push((*index, numerator as u64));
+            }
+        }
+        for (column, price) in prices {
+            hint[column] = price.clamp(0.0, 1.0);
+        }
+        let packing = CoverProof::Packing { multipliers, denominator: DENOMINATOR };
+        let packing = self.repaired(packing, choice);
+        (packing, hint)
+    }
+
+    /// The packing without what charges a column too much: a float's last bit.
+    fn repaired(&self, packing: CoverProof, choice: &Choice) -> CoverProof {
+        let CoverProof::Packing { mut multipliers, denominator } = packing else { return packing };
+        let mut charged = vec![0u128; self.costs.len()];
+        for (cut, numerator) in &mut multipliers {
+            let room = choice.open(&self.cuts[*cut]).map(|&column| {
+                (u128::from(self.costs[column]) * u128::from(denominator)).saturating_sub(charged[column])
+            });
+            *numerator = room.min().unwrap_or(0).min(u128::from(*numerator)) as u64;
+            choice.open(&self.cuts[*cut]).for_each(|&column| charged[column] += u128::from(*numerator));
+        }
+        multipliers.retain(|(_, numerator)| *numerator > 0);
+        CoverProof::Packing { multipliers, denominator }
+    }
+
+    /// The largest packing, by the simplex method from zero: a value for each cut, a price for each column.
+    fn simplex(&self, core: &[&(usize, Vec<usize>)]) -> (Vec<f64>, Vec<(usize, f64)>) {
+        let mut rows: Vec<usize> = core.iter().flat_map(|(_, cut)| cut.iter().copied()).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let (height, width) = (rows.len(), core.len());
+        // Columns of the table: the cuts, then a slack for each row, then the right side.
+        let total = width + height + 1;
+        let mut table = vec![vec![0.0f64; total]; height + 1];
+        for (at, (_, cut)) in core.iter().enumerate() {
+            for column in cut {
+                let row = rows.binary_search(column).expect("rows hold every column of the cuts");
+                table[row][at] = 1.0;
+            }
+            table[height][at] = -1.0;
+        }
+        for (row, &column) in rows.iter().enumerate() {
+            table[row][width + row] = 1.0;
+            table[row][total - 1] = self.costs[column] as f64;
+        }
+        let mut basis: Vec<usize> = (width..width + height).collect();
+        let started = Instant::now();
+        for pivot in 0..PIVOTS * (height + width) {
+            if pivot % 64 == 63 && (is_over(self.budget) || started.elapsed().as_secs() > 5) {
+                break;
+            }
+            // The first that improves, once the steepest have had their turns: this cannot cycle.
+            let improving = (0..total - 1).filter(|&at| table[height][at] < -1e-9);
+            let entering = if pivot < 4 * (height + width) {
+                improving.min_by(|&a, &b| table[height][a].total_cmp(&table[height][b]))
+            } else {
+                improving.min()
+            };
+            let Some(entering) = entering else { break };
+            let ratio = |row: usize| table[row][total - 1] / table[row][entering];
+            let leaving = (0..height)
+                .filter(|&row| table[row][entering] > 1e-9)
+                .min_by(|&a, &b| ratio(a).total_cmp(&ratio(b)).then(basis[a].cmp(&basis[b])));
+            let Some(leaving) = leaving else { break };
+            let scale = table[leaving][entering];
+            table[leaving].iter_mut().for_each(|value| *value /= scale);
+            let pivot_row = table[leaving].clone();
+            for (row, values) in table.iter_mut().enumerate() {
+                let factor = values[entering];
+                if row != leaving && factor != 0.0 {
+                    values.iter_mut().zip(&pivot_row).for_each(|(value, other)| *value -= factor * other);
+                }
+            }
+            basis[leaving] = entering;
+        }
+        let mut values = vec![0.0; width];
+        for (row, &variable) in basis.iter().enumerate() {
+            if variable < width {
+                values[variable] = table[row][total - 1].max(0.0);
+            }
+        }
+        let prices = rows.iter().enumerate().map(|(row, &column)| (column, table[height][width + row]));
+        (values, prices.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random_cuts(rng: &mut fastrand::Rng) -> (Vec<Vec<usize>>, Vec<u64>) {
+        let columns = rng.usize(1..9);
+        let costs = (0..columns).map(|_| rng.u64(1..5)).collect();
+        // Many pairs make relaxations that are far from whole.
+        let pairs = columns > 1 && rng.bool();
+        let cuts = (0..rng.usize(0..if pairs { 30 } else { 10 })).map(|_| {
+            if pairs {
+                let first = rng.usize(0..columns);
+                let mut cut = vec![first, (first + rng.usize(1..columns)) % columns];
+                cut.sort_unstable();
+                return cut;
+            }
+            let mut cut: Vec<usize> = (0..columns).filter(|_| rng.u32(0..3) == 0).collect();
+            if cut.is_empty() {
+                cut.push(rng.usize(0..columns));
+            }
+            cut
+        });
+        (cuts.collect(), costs)
+    }
+
+    #[test]
+    fn covers_are_as_cheap_as_enumeration_finds_and_proved_so() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut branched = 0;
+        for _ in 0..500 {
+            let (cuts, costs) = random_cuts(&mut rng);
+            let cover = cheapest_cover(&cuts, &costs, &Budget::unlimited()).unwrap();
+            let meets = |set: u32| cuts.iter().all(|cut| cut.iter().any(|&column| set >> column & 1 == 1));
+            let price =
+                |set: u32| (0..costs.len()).filter(|&c| set >> c & 1 == 1).map(|c| costs[c]).sum::<u64>();
+            let least = (0..1u32 << costs.len()).filter(|&set| meets(set)).map(price).min().unwrap();
+            assert_eq!((cover.cost, cover.bound), (least, least));
+            assert!(meets(cover.columns.iter().map(|&column| 1 << column).sum()));
+            assert_eq!(cover.columns.iter().map(|&column| costs[column]).sum::<u64>(), least);
+            assert_eq!(check_cover(&cuts, &costs, &cover.proof), Some(least));
+            branched += usize::from(matches!(cover.proof, CoverProof::Branch { .. }));
+        }
+        assert!(branched > 10, "{branched}");
+    }
+
+    #[test]
+    fn a_changed_proof_shows_no_more_than_is_true() {
+        let mut rng = fastrand::Rng::with_seed(2);
+        let mut refused = 0;
+        for _ in 0..500 {
+            let (cuts, costs) = random_cuts(&mut rng);
+            let cover = cheapest_cover(&cuts, &costs, &Budget::unlimited()).unwrap();
+            let mut proof = cover.proof.clone();
+            mutate(&mut proof, &mut rng, cuts.len(), costs.len());
+            match check_cover(&cuts, &costs, &proof) {
+                None => refused += 1,
+                Some(bound) => assert!(bound <= cover.cost || proof == cover.proof),
+            }
+        }
+        assert!(refused > 100, "{refused}");
+    }
+
+    fn mutate(proof: &mut CoverProof, rng: &mut fastrand::Rng, cuts: usize, columns: usize) {
+        match proof {
+            CoverProof::Packing { multipliers, denominator } => match rng.u32(0..4) {
+                0 => *denominator /= 2,
+                1 => multipliers.push((rng.usize(0..cuts + 1), rng.u64(0..DENOMINATOR * 4))),
+                2 => multipliers.extend(multipliers.clone()),
+                _ => *denominator = 0,
+            },
+            CoverProof::Empty { cut } => *cut = rng.usize(0..cuts + 1),
+            CoverProof::Branch { column, without, with } => match rng.u32(0..4) {
+                0 => *column = rng.usize(0..columns + 1),
+                1 => std::mem::swap(without, with),
+                2 => mutate(without, rng, cuts, columns),
+                _ => mutate(with, rng, cuts, columns),
+            },
+        }
+    }
+
+    #[test]
+    fn an_empty_cut_cannot_be_met() {
+        assert!(cheapest_cover(&[vec![0], vec![]], &[1], &Budget::unlimited()).is_none());
+        let nothing = cheapest_cover(&[], &[1, 1], &Budget::unlimited()).unwrap();
+        assert_eq!((nothing.cost, nothing.bound, nothing.columns.len()), (0, 0, 0));
+    }
+}

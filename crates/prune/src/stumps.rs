@@ -1,0 +1,538 @@
+//! Models of one feature per tree, in closed form.
+//!
+//! Two classes, and trees that look at one feature each: the lead of class 1 is a constant plus one step
+//! function per axis. In every context (the cells of all other axes) it is a number t plus the step's value.
+//! - A boundary is relevant if some context t puts the two values beside it on two sides of the band. Then
+//!   a step must stay there. Contexts are sums of one number from each other axis, so this is decided
+//!   exactly (see `sums`).
+//! - Cells whose values no context tells apart may share one value u, chosen in the middle of the gap that
+//!   the contexts leave: if t1 is the smallest context that must stay positive and t0 the largest that must
+//!   stay negative, any u with t0 + u < 0 < t1 + u will do.
+//! - Steps that stay need a column of the right sign, since weights are not negative: values of runs of
+//!   cells are chosen from a few candidates so that each step has one.
+//!
+//! Axes are done one after the other, each with what the others have become; runs are joined only if what
+//! was decided beyond the band stays beyond it. So as many steps are left as there are relevant boundaries,
+//! which no model can beat, unless the band itself, missing values or the signs forbid it. Nothing here is
+//! claimed but relevance: the plan is written to a file, and the oracle judges that.
+//!
+//! Not covered: more classes; categorical axes and columns of several steps stay as they are.
+
+use fastrand::Rng;
+use num_bigint::BigInt;
+use num_traits::ToPrimitive;
+use secateur_model::{CellId, ClassId, Ensemble, Exact, Grid, LeafId, Node, TreeId};
+use secateur_oracle::{Budget, Lead};
+
+use crate::column::{Column, Intercept};
+use crate::point::{column_lead, intercept_of};
+use crate::relevant::{Boundary, Relevance, Relevant, pair_at, relevant_boundaries};
+use crate::sums::Sums;
+
+/// Bits of the largest number: enough to leave room for sums in 128 bits.
+const BITS: i64 = 104;
+/// A constant below this share of what it is made of is rounding.
+const LAST_BITS: f64 = 1e-12;
+
+/// What the closed form finds.
+#[derive(Clone, Debug)]
+pub struct Closed {
+    /// What is known of each boundary.
+    pub relevant: Relevant,
+    /// Weights and a constant that should do, where they were found.
+    pub plan: Option<StumpPlan>,
+}
+
+/// A candidate: weights of the columns and what is added to the lead of class 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StumpPlan {
+    /// One for each column; zero for one that goes.
+    pub weights: Vec<f64>,
+    /// The constant of the lead of class 1 over class 0, threshold taken off.
+    pub constant: Exact,
+    /// The constant is the original's own.
+    pub keeps_constant: bool,
+}
+
+/// Solves a two-class model whose columns look at one feature each; `None` for any other. `starts` are rows
+/// to begin the search for pairs at.
+pub fn closed_form(
+    model: &Ensemble,
+    grid: &Grid,
+    band: Option<f64>,
+    columns: &[Column],
+    intercept: Intercept,
+    starts: &[&[f64]],
+    rng: &mut Rng,
+    budget: &Budget,
+) -> Option<Closed> {
+    let mut steps = Steps::new(model, grid, band, columns)?;
+    let mut relevant = relevant_boundaries(model, grid, band, starts, rng, budget);
+    steps.settle(&mut relevant, model, grid, band);
+    let plan = steps.plan(&relevant, columns, intercept);
+    Some(Closed { relevant, plan })
+}
+
+/// One column as a function of the cells of one axis.
+struct StepColumn {
+    axis: Option<usize>,
+    /// One value for each cell of the axis; a single one where there is no axis.
+    values: Vec<i128>,
+}
+
+/// The lead of class 1 as step functions, all numbers at one scale.
+struct Steps {
+    exponent: i64,
+    /// How far sums may be off; zero where no number was rounded.
+    slack: i128,
+    columns: Vec<StepColumn>,
+    /// For each axis the sum of its columns in each cell.
+    tables: Vec<Vec<i128>>,
+    /// Numeric cells of each axis; the missing one may come behind. Zero for categorical axes.
+    numeric: Vec<usize>,
+    constant: i128,
+    /// The original's own intercept, without constant columns.
+    own_constant: i128,
+    /// Class 1 is decided from here on, class 0 up to minus that.
+    positive: i128,
+    negative: i128,
+}
+
+impl Steps {
+    fn new(model: &Ensemble, grid: &Grid, band: Option<f64>, columns: &[Column]) -> Option<Self> {
+        if model.classes().len() != 2 {
+            return None;
+        }
+        let lead = Lead::of(model, ClassId(1), ClassId(0));
+        let mut exact: Vec<(Option<usize>, Vec<Exact>)> = Vec::with_capacity(columns.len());
+        for column in columns {
+            exact.push(column_values(model, grid, column, &lead)?);
+        }
+        let own = intercept_of(model, &lead);
+        let numbers = || exact.iter().flat_map(|(_, values)| values).chain([&own]);
+        let band = match band {
+            Some(band) => Some(&Exact::from_f64(band)? * &lead.divisor),
+            None => None,
+        };
+        let numbers = || numbers().chain(&band).filter(|value| !value.is_zero());
+        let finest = numbers().map(Exact::exponent).min().unwrap_or(0);
+        let top = numbers().map(|value| value.exponent() + value.mantissa().bits() as i64).max().unwrap_or(0);
+        // Numbers that are wider are rounded down to units that differ by nothing that matters; what they
+        // may be off by is on the safe side of every answer.
+        let exponent = finest.max(top - BITS);
+        let slack = if exponent > finest { columns.len() as i128 + 4 } else { 0 };
+        let scaled = |value: &Exact| rounded_down(value, exponent);
+        let steps: Vec<StepColumn> = exact
+            .iter()
+            .map(|(axis, values)| {
+                let values = values.iter().map(scaled).collect::<Option<_>>()?;
+                Some(StepColumn { axis: *axis, values })
+            })
+            .collect::<Option<_>>()?;
+        let own_constant = scaled(&own)?;
+        let mut constant = own_constant;
+        let mut tables: Vec<Vec<i128>> = grid.axes().iter().map(|axis| vec![0; axis.len()]).collect();
+        for step in &steps {
+            match step.axis {
+                Some(axis) => {
+                    for (slot, value) in tables[axis].iter_mut().zip(&step.values) {
+                        *slot = slot.checked_add(*value)?;
+                    }
+                }
+                None => constant = constant.checked_add(step.values[0])?,
+            }
+        }
+        let (positive, negative) = match &band {
+            Some(band) => (scaled(band)? + 1, scaled(band)? + 1),
+            None => (i128::from(!lead.wins_ties), i128::from(lead.wins_ties)),
+        };
+        let numeric = grid.axes().iter().map(|axis| axis.bounds().map_or(0, |bounds| bounds.len() + 1));
+        let numeric = numeric.collect();
+        Some(Self {
+            exponent,
+            slack,
+            columns: steps,
+            tables,
+            numeric,
+            constant,
+            own_constant,
+            positive,
+            negative,
+        })
+    }
+
+    /// All contexts of an axis, the constant apart; list i belongs to the i-th other axis.
+    fn contexts(&self, axis: usize) -> Option<Sums> {
+        let others: Vec<Vec<i128>> = (0..self.tables.len())
+            .filter(|&other| other != axis)
+            .map(|other| self.tables[other].clone())
+            .collect();
+        Sums::new(&others)
+    }
+
+    /// Decides relevance exactly where no pair was found.
+    fn settle(&self, relevant: &mut Relevant, model: &Ensemble, grid: &Grid, band: Option<f64>) {
+        let mut contexts: Vec<Option<Option<Sums>>> = self.tables.iter().map(|_| None).collect();
+        for (boundary, known) in &mut relevant.boundaries {
+            if *known != Relevance::Unknown {
+                continue;
+            }
+            let axis = boundary.axis;
+            let Some(sums) = contexts[axis].get_or_insert_with(|| self.contexts(axis)) else { continue };
+            let table = &self.tables[axis];
+            let (low, high) = (table[boundary.below.index()], table[boundary.below.index() + 1]);
+            match self.split_by(sums, low.min(high), low.max(high)) {
+                None => *known = Relevance::Irrelevant,
+                Some(positions) => {
+                    let pair = pair_at(model, grid, band, *boundary, &cells_of(&positions, axis));
+                    // Without a slack it is one.
+                    if let Some(pair) = pair {
+                        *known = Relevance::Relevant(pair);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A context that puts the values `low <= high` on two sides, each beyond the band; with a slack it may
+    /// not quite do so, but if there is none then none does.
+    fn split_by(&self, contexts: &Sums, low: i128, high: i128) -> Option<Vec<usize>> {
+        let first = contexts.first_from(self.positive - high - self.constant - self.slack)?;
+        (first.sum + self.constant + low <= self.slack - self.negative).then_some(first.positions)
+    }
+
+    /// The values that cells between `low` and `high` may share, and the middle of them: those that keep
+    /// every context beyond the band that was.
+    fn room(&self, contexts: &Sums, low: i128, high: i128) -> Option<Room> {
+        let above = contexts.first_from(self.positive - high - self.constant);
+        let below = contexts.last_up_to(-self.negative - low - self.constant);
+        // From t1 + u >= positive and t0 + u <= -negative.
+        let least = above.map(|context| self.positive - context.sum - self.constant);
+        let most = below.map(|context| -self.negative - context.sum - self.constant);
+        let middle = match (least, most) {
+            (Some(least), Some(most)) if least > most => return None,
+            (Some(least), Some(most)) => least + (most - least) / 2,
+            (Some(least), None) => least.max(high),
+            (None, Some(most)) => most.min(low),
+            (None, None) => low,
+        };
+        Some(Room { least: least.unwrap_or(i128::MIN), most: most.unwrap_or(i128::MAX), middle })
+    }
+
+    fn plan(&mut self, relevant: &Relevant, columns: &[Column], intercept: Intercept) -> Option<StumpPlan> {
+        let mut weights = vec![1.0; columns.len()];
+        for axis in 0..self.tables.len() {
+            let boundaries = relevant.boundaries.iter().filter(|(boundary, _)| boundary.axis == axis);
+            let joined: Vec<bool> = boundaries.map(|(_, known)| *known == Relevance::Irrelevant).collect();
+            if let Some(chosen) = self.axis_plan(axis, &joined, columns) {
+                for (column, weight) in chosen.weights {
+                    weights[column] = weight;
+                }
+                self.tables[axis] = chosen.table;
+            }
+        }
+        self.finish(weights, intercept)
+    }
+
+    /// Runs of cells of one axis, their values, and the columns that make the steps.
+    fn axis_plan(&self, axis: usize, joined: &[bool], columns: &[Column]) -> Option<AxisPlan> {
+        let at: Vec<Vec<usize>> = self.columns_at(axis)?;
+        let table = &self.tables[axis];
+        let count = self.numeric[axis];
+        let single = at.iter().all(|columns| columns.len() <= 1);
+        if single && !joined.iter().any(|&joined| joined) {
+            return None; // as it is
+        }
+        let contexts = joined.iter().any(|&joined| joined).then(|| self.contexts(axis)).flatten();
+        // Runs grow as long as one value can serve all their cells.
+        let mut runs: Vec<Run> = Vec::new();
+        for cell in 0..count {
+            let grown = cell.checked_sub(1).filter(|&below| joined[below]).and_then(|_| {
+                let last = runs.last().expect("a run begins with the first cell");
+                let (low, high) = (last.low.min(table[cell]), last.high.max(table[cell]));
+                let room = self.room(contexts.as_ref()?, low, high)?;
+                Some(Run {
+                    end: cell + 1,
+                    low,
+                    high,
+                    candidates: candidates(&room, &table[last.start..=cell]),
+                    ..*last
+                })
+            });
+            match grown {
+                Some(run) => *runs.last_mut().expect("there is one to grow") = run,
+                None => {
+                    let value = table[cell];
+                    runs.push(Run {
+                        start: cell,
+                        end: cell + 1,
+                        low: value,
+                        high: value,
+                        candidates: vec![value],
+                    });
+                }
+            }
+        }
+        let values = choose(&runs, |boundary, rises| {
+            at[boundary].iter().any(|&column| (self.step_of(column, boundary) > 0) == rises)
+        })?;
+        let mut weights: Vec<(usize, f64)> = at.iter().flatten().map(|&column| (column, 0.0)).collect();
+        let mut kept = Vec::new();
+        for (run, pair) in runs.iter().zip(values.windows(2)) {
+            let (boundary, height) = (run.end - 1, pair[1] - pair[0]);
+            if height == 0 {
+                continue;
+            }
+            let fits = |&&column: &&usize| (self.step_of(column, boundary) > 0) == (height > 0);
+            let cheap = |&&column: &&usize| {
+                (
+                    columns[column].cost.to_bits(),
+                    std::cmp::Reverse(self.step_of(column, boundary).unsigned_abs()),
+                )
+            };
+            let column = *at[boundary].iter().filter(fits).min_by_key(cheap)?;
+            let step = self.step_of(column, boundary);
+            let weight = if step == height { 1.0 } else { height as f64 / step as f64 };
+            weights.iter_mut().filter(|(own, _)| *own == column).for_each(|(_, slot)| *slot = weight);
+            kept.push((column, boundary, height));
+        }
+        let mut new: Vec<i128> = runs
+            .iter()
+            .zip(&values)
+            .flat_map(|(run, &value)| std::iter::repeat_n(value, run.end - run.start))
+            .collect();
+        if let Some(&missing) = table.get(count) {
+            // Missing values take the steps whose columns send them up.
+            let up = |&&(column, boundary, _): &&(usize, usize, i128)| {
+                let values = &self.columns[column].values;
+                values[count] == values[boundary + 1]
+            };
+            let value = values[0] + kept.iter().filter(up).map(|(_, _, height)| height).sum::<i128>();
+            let same_as_before =
+                value == missing || (0..count).any(|cell| table[cell] == missing && new[cell] == value);
+            let fits = || {
+                let room = self.room(contexts.as_ref()?, missing, missing)?;
+                (room.least <= value && value <= room.most).then_some(())
+            };
+            if !same_as_before {
+                fits()?;
+            }
+            new.push(value);
+        }
+        Some(AxisPlan { weights, table: new })
+    }
+
+    /// For each boundary of an axis the columns that step there, `None` where one does anything else.
+    fn columns_at(&self, axis: usize) -> Option<Vec<Vec<usize>>> {
+        let count = self.numeric[axis];
+        let mut at = vec![Vec::new(); count.checked_sub(1)?];
+        for (index, column) in self.columns.iter().enumerate().filter(|(_, column)| column.axis == Some(axis))
+        {
+            let mut steps = (1..count).filter(|&cell| column.values[cell] != column.values[cell - 1]);
+            let step = steps.next()?;
+            if steps.next().is_some() {
+                return None;
+            }
+            // A missing value must be on one of the two sides.
+            if column.values[count..]
+                .iter()
+                .any(|value| *value != column.values[0] && *value != column.values[step])
+            {
+                return None;
+            }
+            at[step - 1].push(index);
+        }
+        Some(at)
+    }
+
+    fn step_of(&self, column: usize, boundary: usize) -> i128 {
+        let values = &self.columns[column].values;
+        values[boundary + 1] - values[boundary]
+    }
+
+    /// The constant that makes the weights mean what the tables say.
+    fn finish(&self, mut weights: Vec<f64>, intercept: Intercept) -> Option<StumpPlan> {
+        let exact = |value: i128| Exact::new(BigInt::from(value), self.exponent);
+        let weight_of = |weight: f64| Exact::from_f64(weight).expect("ratios of steps are finite");
+        let mut constant = exact(self.constant);
+        for (index, column) in self.columns.iter().enumerate() {
+            match column.axis {
+                Some(_) => constant = &constant - &(&weight_of(weights[index]) * &exact(column.values[0])),
+                None => weights[index] = 0.0,
+            }
+        }
+        for table in &self.tables {
+            constant = &constant + &exact(table[0]);
+        }
+        let own = exact(self.own_constant);
+        let change = &constant - &own;
+        // Weights are rounded, so a change that is none may leave a last bit.
+        let scale: f64 = self.tables.iter().map(|table| exact(table[0]).to_f64().abs()).sum();
+        if change.to_f64().abs() <= LAST_BITS * scale {
+            return Some(StumpPlan { weights, constant: own, keeps_constant: true });
+        }
+        if intercept == Intercept::Free {
+            return Some(StumpPlan { weights, constant, keeps_constant: false });
+        }
+        // A constant column must carry the change.
+        let carrier = self.columns.iter().position(|column| {
+            column.axis.is_none() && column.values[0].signum() == i128::from(change.signum())
+        })?;
+        weights[carrier] = change.to_f64() / exact(self.columns[carrier].values[0]).to_f64();
+        Some(StumpPlan { weights, constant: own, keeps_constant: true })
+    }
+}
+
+/// What one axis becomes.
+struct AxisPlan {
+    weights: Vec<(usize, f64)>,
+    table: Vec<i128>,
+}
+
+/// Cells that share a value.
+struct Run {
+    start: usize,
+    end: usize,
+    low: i128,
+    high: i128,
+    /// Values they may share, the best first.
+    candidates: Vec<i128>,
+}
+
+/// The values from `least` to `most`, and the one that is farthest from trouble.
+struct Room {
+    least: i128,
+    most: i128,
+    middle: i128,
+}
+
+fn candidates(room: &Room, values: &[i128]) -> Vec<i128> {
+    let mut candidates = vec![room.middle];
+    candidates.extend(values.iter().copied().filter(|&value| room.least <= value && value <= room.most));
+    candidates
+}
+
+/// One candidate for each run such that every step has a column of its sign; the earliest candidates, from
+/// the last run on. `has(boundary, rises)` says whether a column makes such a step.
+fn choose(runs: &[Run], has: impl Fn(usize, bool) -> bool) -> Option<Vec<i128>> {
+    // For each candidate of a run a predecessor from which every step is possible.
+    let mut reached: Vec<Vec<Option<usize>>> = vec![vec![Some(0); runs.first()?.candidates.len()]];
+    for (before, run) in runs.iter().zip(&runs[1..]) {
+        let last = reached.last().expect("begins with one");
+        let step = |&value: &i128| {
+            (0..before.candidates.len()).find(|&from| {
+                let rise = value - before.candidates[from];
+                last[from].is_some() && (rise == 0 || has(before.end - 1, rise > 0))
+            })
+        };
+        let next = run.candidates.iter().map(step).collect();
+        reached.push(next);
+    }
+    let mut at = reached.last()?.iter().position(Option::is_some)?;
+    let mut values = Vec::with_capacity(runs.len());
+    for (run, reached) in runs.iter().zip(&reached).rev() {
+        values.push(run.candidates[at]);
+        at = reached[at].expect("only candidates that are reached are followed");
+    }
+    values.reverse();
+    Some(values)
+}
+
+/// The cells of a context, with any cell on the axis itself.
+fn cells_of(positions: &[usize], axis: usize) -> Vec<CellId> {
+    let mut cells: Vec<CellId> = positions.iter().map(|&position| CellId::new(position)).collect();
+    cells.insert(axis, CellId(0));
+    cells
+}
+
+/// A column's axis and what it adds to the lead in each cell; `None` where it looks at several axes.
+fn column_values(
+    model: &Ensemble,
+    grid: &Grid,
+    column: &Column,
+    lead: &Lead,
+) -> Option<(Option<usize>, Vec<Exact>)> {
+    let mut axis = None;
+    for &tree in &column.trees {
+        for split in model.tree(tree).splits() {
+            let own = grid.axis_of(split.feature)?;
+            if *axis.get_or_insert(own) != own {
+                return None;
+            }
+        }
+    }
+    let mut leaves = vec![LeafId(0); model.trees().len()];
+    let cells = axis.map_or(1, |axis| grid.axes()[axis].len());
+    let mut reached: Vec<Vec<LeafId>> = Vec::with_capacity(column.trees.len());
+    for &tree in &column.trees {
+        reached.push(leaves_by_cell(model, grid, tree, axis, cells));
+    }
+    let values: Vec<Exact> = (0..cells)
+        .map(|cell| {
+            for (&tree, reached) in column.trees.iter().zip(&reached) {
+                leaves[tree.index()] = reached[cell];
+            }
+            column_lead(model, &leaves, column, lead)
+        })
+        .collect();
+    let constant = values.iter().all(|value| *value == values[0]);
+    Some(if constant { (None, values[..1].to_vec()) } else { (axis, values) })
+}
+
+/// The leaf of each cell of the one axis that a tree looks at.
+fn leaves_by_cell(
+    model: &Ensemble,
+    grid: &Grid,
+    tree: TreeId,
+    axis: Option<usize>,
+    cells: usize,
+) -> Vec<LeafId> {
+    let tree = model.tree(tree);
+    let sets: Vec<_> = tree
+        .nodes()
+        .map(|(_, node)| match (node, axis) {
+            (Node::Split { split, .. }, Some(axis)) => {
+                Some(grid.axes()[axis].left_cells(model, split, grid.domain()))
+            }
+            _ => None,
+        })
+        .collect();
+    (0..cells)
+        .map(|cell| {
+            let mut at = 0;
+            loop {
+                match tree.node(secateur_model::NodeId::new(at)) {
+                    Node::Split { left, right, .. } => {
+                        let set = sets[at].as_ref().expect("every split has its cells");
+                        at = if set.contains(CellId::new(cell)) { left } else { right }.index();
+                    }
+                    Node::Leaf(leaf) => return leaf,
+                    Node::Unused => unreachable!("the builder lets no path reach an unused slot"),
+                }
+            }
+        })
+        .collect()
+}
+
+/// The largest integer up to a number at this scale.
+fn rounded_down(value: &Exact, exponent: i64) -> Option<i128> {
+    match value.scaled(exponent) {
+        Some(whole) => whole.to_i128(),
+        // A shift of a BigInt rounds toward minus infinity.
+        None => (value.mantissa() >> u64::try_from(exponent - value.exponent()).ok()?).to_i128(),
+    }
+}
+
+impl Closed {
+    /// The number of relevant boundaries: no model that decides alike has fewer single steps.
+    pub fn lower_bound(&self) -> usize {
+        self.relevant.count()
+    }
+
+    /// The boundaries of which nothing is known.
+    pub fn open(&self) -> impl Iterator<Item = Boundary> {
+        let unknown =
+            |(boundary, known): &(Boundary, Relevance)| (*known == Relevance::Unknown).then_some(*boundary);
+        self.relevant.boundaries.iter().filter_map(unknown)
+    }
+}
