@@ -5,6 +5,7 @@
 //! for the solver's use; what is claimed is computed again, exactly.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use secateur_model::{ClassId, Ensemble, Exact, LeafId, Output, TreeId};
 use secateur_oracle::Lead;
@@ -38,7 +39,7 @@ pub struct Points<'a> {
     band: Option<f64>,
     columns: Vec<Column>,
     rows: Vec<Vec<f64>>,
-    /// The position of the point that reaches these leaves.
+    /// The point that reaches these leaves.
     seen: HashMap<Vec<LeafId>, usize>,
     demands: Vec<Demand>,
 }
@@ -47,6 +48,16 @@ impl<'a> Points<'a> {
     /// No points yet.
     pub fn new(model: &'a Ensemble, band: Option<f64>, columns: Vec<Column>) -> Self {
         Self { model, band, columns, rows: Vec::new(), seen: HashMap::new(), demands: Vec::new() }
+    }
+
+    /// The original.
+    pub fn model(&self) -> &'a Ensemble {
+        self.model
+    }
+
+    /// The band that the original's leads exceed, after averaging; `None` in exact arithmetic.
+    pub fn band(&self) -> Option<f64> {
+        self.band
     }
 
     /// The columns that the demands speak of.
@@ -64,16 +75,29 @@ impl<'a> Points<'a> {
         &self.demands
     }
 
+    /// The demands of a point.
+    pub fn demands_of(&self, point: usize) -> Range<usize> {
+        let each = self.model.classes().len() - 1;
+        point * each..(point + 1) * each
+    }
+
     /// Adds an input if it counts and reaches other leaves than all before; how many demands that gives.
     pub fn add(&mut self, row: &[f64]) -> usize {
-        let Some(leaves) = self.leaves(row) else { return 0 };
-        if self.seen.contains_key(&leaves) {
-            return 0;
+        let before = self.demands.len();
+        self.place(row);
+        self.demands.len() - before
+    }
+
+    /// The point that reaches the leaves of this input, added if there is none; `None` for one that does not
+    /// count.
+    pub fn place(&mut self, row: &[f64]) -> Option<usize> {
+        let leaves = self.leaves(row)?;
+        if let Some(&point) = self.seen.get(&leaves) {
+            return Some(point);
         }
         let sums = self.model.exact_sums(leaves.iter().copied());
-        let Some(winner) = certain_winner(self.model, &sums, self.band) else { return 0 };
+        let winner = certain_winner(self.model, &sums, self.band)?;
         let point = self.rows.len();
-        let before = self.demands.len();
         let others = (0..self.model.classes().len() as u32).map(ClassId).filter(|&other| other != winner);
         for other in others {
             let lead = Lead::of(self.model, winner, other);
@@ -92,7 +116,7 @@ impl<'a> Points<'a> {
         }
         self.rows.push(row.to_vec());
         self.seen.insert(leaves, point);
-        self.demands.len() - before
+        Some(point)
     }
 
     /// The position of the point that reaches the same leaves as an input.
