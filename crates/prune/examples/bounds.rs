@@ -4,9 +4,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use secateur_formats::ModelFile;
-use secateur_model::Grid;
+use secateur_model::{Grid, TreeId};
 use secateur_oracle::Budget;
-use secateur_prune::{near_boundary, relevant_boundaries};
+use secateur_prune::{
+    Column, Cutter, Intercept, Points, closed_form, indispensable, near_boundary, relevant_boundaries,
+};
 
 fn main() {
     for path in std::env::args().skip(1) {
@@ -20,12 +22,34 @@ fn main() {
         let near_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
         let relevant = relevant_boundaries(model, &grid, band, &[], &mut rng, &Budget::seconds(10.0));
+        let relevant_seconds = started.elapsed().as_secs_f64();
+        let started = Instant::now();
+        let column = |index| Column { terms: vec![index], trees: vec![TreeId::new(index)], cost: 1.0 };
+        let columns: Vec<Column> = (0..model.trees().len()).map(column).collect();
+        let closed =
+            closed_form(model, &grid, band, &columns, Intercept::Free, &[], &mut rng, &Budget::seconds(10.0));
+        let closed_seconds = started.elapsed().as_secs_f64();
+        let started = Instant::now();
+        let mut points = Points::new(model, band, columns);
+        let mut cutter = Cutter::new(model, Intercept::Free);
+        let budget = Budget::seconds(if closed.is_some() { 0.0 } else { 30.0 });
+        let needed = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), &mut rng, &budget);
+        let needed_seconds = started.elapsed().as_secs_f64();
+        assert!(needed.cuts().all(|cut| cut.holds(&points, Intercept::Free)));
+        let closed = closed.map(|closed| {
+            let kept = closed.plan.as_ref().map(|plan| plan.weights.iter().filter(|w| **w > 0.0).count());
+            (closed.relevant.count(), closed.open().count(), kept)
+        });
         println!(
-            "{path}: near {} in {near_seconds:.2} s; relevant {} of {} in {:.2} s",
+            "{path}: near {} in {near_seconds:.2} s; relevant {} of {} in {relevant_seconds:.2} s; closed {closed:?} \
+             in {closed_seconds:.3} s; indispensable {} of {} in {needed_seconds:.2} s with {} points, {} other cuts",
             near.len(),
             relevant.count(),
             relevant.total(),
-            started.elapsed().as_secs_f64()
+            needed.count(),
+            model.trees().len(),
+            points.rows().len(),
+            needed.others.len(),
         );
     }
 }
