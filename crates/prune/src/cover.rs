@@ -32,11 +32,6 @@ pub enum CoverProof {
         /// What the numerators are divided by.
         denominator: u64,
     },
-    /// No column of this cut is left.
-    Empty {
-        /// The cut.
-        cut: usize,
-    },
     /// Either the column is not there, or it is.
     Branch {
         /// The column.
@@ -110,10 +105,6 @@ fn check(cuts: &[Vec<usize>], costs: &[u64], proof: &CoverProof, choice: &mut Ch
             }
             let within = charged.iter().zip(costs).all(|(sum, &cost)| *sum <= u128::from(cost) * denominator);
             (denominator > 0 && within).then(|| choice.paid(costs) + total.div_ceil(denominator))
-        }
-        CoverProof::Empty { cut } => {
-            let cut = cuts.get(*cut)?;
-            (!choice.met(cut) && choice.open(cut).next().is_none()).then_some(u128::MAX)
         }
         CoverProof::Branch { column, without, with } => {
             if *choice.state.get(*column)? != State::Open {
@@ -197,7 +188,8 @@ impl Search<'_> {
             .filter(|cut| unmet(&cut))
             .find(|(_, cut)| choice.open(cut).next().is_none());
         if let Some((cut, _)) = empty {
-            return Proved::Bound(CoverProof::Empty { cut });
+            // A cut without columns charges nobody, so it may count as often as is needed.
+            return Proved::Bound(CoverProof::Packing { multipliers: vec![(cut, target)], denominator: 1 });
         }
         let (packing, hint) = self.packing(choice);
         if self.packed(&packing, choice) >= target {
@@ -455,7 +447,6 @@ mod tests {
                 2 => multipliers.extend(multipliers.clone()),
                 _ => *denominator = 0,
             },
-            CoverProof::Empty { cut } => *cut = rng.usize(0..cuts + 1),
             CoverProof::Branch { column, without, with } => match rng.u32(0..4) {
                 0 => *column = rng.usize(0..columns + 1),
                 1 => std::mem::swap(without, with),

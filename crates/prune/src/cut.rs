@@ -12,28 +12,35 @@
 //!
 //! Multipliers come from a solver in floating point, are rounded to integers and then checked: whether a
 //! cut holds is computed in exact arithmetic from the model and the inputs, and nothing else counts.
+//! Where kept columns can do no better than zero (trees that mirror each other, or that these inputs do not
+//! tell apart), sums that are zero up to rounding are made zero exactly (see `balance`).
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, BigUint};
 use num_traits::{Signed, Zero};
-use secateur_lp::{Limits, Separated, Separation, round_multipliers};
+use secateur_lp::{Limits, Multipliers, Separated, Separation, round_multipliers};
 use secateur_model::{Ensemble, Exact, LeafId};
 use secateur_oracle::Lead;
 
+use crate::balance::balanced;
 use crate::column::Intercept;
 use crate::point::{Points, certain_winner, column_lead, intercept_of};
 use crate::relevant::Pair;
 
 /// A margin that survives every rounding; a larger one is not looked for.
 const ENOUGH: f64 = 1e-6;
+/// Where no margin is positive, all sums are shifted by this share of a column's largest entry.
+const SHIFT: f64 = 1e-3;
+/// A sum that is zero up to this is meant to be zero.
+const ZERO: f64 = 1e-7;
 
 /// One of these columns must stay, by these demands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The demands, each with its multiplier.
-    pub demands: Vec<(usize, u64)>,
+    pub demands: Vec<(usize, BigUint)>,
     /// The columns, ascending.
     pub columns: Vec<usize>,
 }
@@ -61,20 +68,28 @@ impl Cut {
     }
 }
 
+impl Cut {
+    /// Are none of its columns among these?
+    fn spares(&self, kept: &[bool]) -> bool {
+        !self.columns.iter().any(|&column| kept[column])
+    }
+}
+
 /// Finds cuts over the points of a run.
 #[derive(Debug)]
 pub struct Cutter {
     intercept: Intercept,
     exact: ExactDemands,
-    separation: Option<Separation>,
-    /// Demands that the separation knows.
-    known: usize,
+    /// With a margin, and with all sums shifted; each with the number of demands that it knows.
+    separations: [Option<(Separation, usize)>; 2],
+    /// What each column is shifted by.
+    shifts: Vec<f64>,
 }
 
 impl Cutter {
     /// A cutter for points of this model.
     pub fn new(model: &Ensemble, intercept: Intercept) -> Self {
-        Self { intercept, exact: ExactDemands::new(model), separation: None, known: 0 }
+        Self { intercept, exact: ExactDemands::new(model), separations: [None, None], shifts: Vec::new() }
     }
 
     /// What may become of the intercept.
@@ -83,7 +98,7 @@ impl Cutter {
     }
 
     /// The cut of these multipliers, whatever columns it has; `None` where the intercept may stand in.
-    pub fn cut(&mut self, points: &Points<'_>, demands: Vec<(usize, u64)>) -> Option<Cut> {
+    pub fn cut(&mut self, points: &Points<'_>, demands: Vec<(usize, BigUint)>) -> Option<Cut> {
         let columns = self.exact.combine(points, &demands, self.intercept)?;
         Some(Cut { demands, columns })
     }
@@ -94,65 +109,155 @@ impl Cutter {
         for (row, other) in pair.rows.iter().zip([pair.classes[1], pair.classes[0]]) {
             let point = points.place(row)?;
             let index = points.demands_of(point).find(|&index| points.demands()[index].other == other)?;
-            demands.push((index, 1));
+            demands.push((index, BigUint::from(1u32)));
         }
         self.cut(points, demands)
     }
 
     /// Shows that the kept columns cannot do alone, where these points show it.
     pub fn separate(&mut self, points: &Points<'_>, kept: &[bool], limits: &Limits<'_>) -> Separating {
-        if points.demands().is_empty() || !self.update(points) {
+        if points.demands().is_empty() {
             return Separating::None;
         }
-        let Some(separation) = &mut self.separation else { return Separating::None };
+        let with_margin = match self.find(points, kept, false, limits) {
+            Ok(found) => found.and_then(|found| self.rounded(points, &found)),
+            Err(Stopped) => return Separating::Stopped,
+        };
+        let cut = match with_margin.filter(|cut| cut.spares(kept)) {
+            Some(cut) => Some(cut),
+            None => match self.find(points, kept, true, limits) {
+                Ok(found) => found.and_then(|found| self.without_margin(points, kept, &found)),
+                Err(Stopped) => return Separating::Stopped,
+            },
+        };
+        cut.filter(|cut| cut.spares(kept)).map_or(Separating::None, Separating::Cut)
+    }
+
+    /// Weights of demands for which no kept column has a positive sum, by a float's word.
+    fn find(
+        &mut self,
+        points: &Points<'_>,
+        kept: &[bool],
+        shifted: bool,
+        limits: &Limits<'_>,
+    ) -> Result<Option<Multipliers>, Stopped> {
+        if !self.update(points, shifted) {
+            return Ok(None);
+        }
+        let Some((separation, _)) = &mut self.separations[usize::from(shifted)] else { return Ok(None) };
         let mut columns: Vec<usize> = (0..kept.len()).filter(|&column| kept[column]).collect();
         if self.intercept != Intercept::Free {
             columns.push(kept.len());
         }
-        let found = match separation.find(&columns, ENOUGH, limits) {
-            Separated::Found(found) => found,
-            Separated::TimeLimit | Separated::Interrupted => return Separating::Stopped,
-            Separated::NotFound | Separated::Unknown(_) => return Separating::None,
-        };
-        let equalities: Vec<Vec<i64>> =
-            found.points.iter().map(|&demand| equality(points, demand, self.intercept)).collect();
-        let equalities: Vec<&[i64]> = equalities.iter().map(Vec::as_slice).collect();
-        let Some(integers) = round_multipliers(&found.weights, &equalities) else { return Separating::None };
-        let demands =
-            found.points.iter().copied().zip(integers).filter(|(_, integer)| *integer > 0).collect();
-        match self.cut(points, demands) {
-            Some(cut) if !cut.columns.iter().any(|&column| kept[column]) => Separating::Cut(cut),
-            _ => Separating::None,
+        let enough = if shifted { SHIFT * (1.0 - ZERO) } else { ENOUGH };
+        match separation.find(&columns, enough, limits) {
+            Separated::Found(found) if !shifted || found.margin > SHIFT * (1.0 - 100.0 * ZERO) => {
+                Ok(Some(found))
+            }
+            Separated::TimeLimit | Separated::Interrupted => Err(Stopped),
+            _ => Ok(None),
         }
     }
 
-    /// Tells the solver of new demands; false where it refuses one.
-    fn update(&mut self, points: &Points<'_>) -> bool {
+    /// The cut of multipliers that have a margin: rounded, with the intercept's part exact.
+    fn rounded(&mut self, points: &Points<'_>, found: &Multipliers) -> Option<Cut> {
+        let equalities: Vec<Vec<i64>> =
+            found.points.iter().map(|&demand| equality(points, demand, self.intercept)).collect();
+        let equalities: Vec<&[i64]> = equalities.iter().map(Vec::as_slice).collect();
+        let integers = round_multipliers(&found.weights, &equalities)?;
+        let demands = found.points.iter().copied().zip(integers.into_iter().map(BigUint::from));
+        self.cut(points, demands.filter(|(_, integer)| !integer.is_zero()).collect())
+    }
+
+    /// The cut of multipliers without a margin: sums that are nearly zero become zero.
+    fn without_margin(&mut self, points: &Points<'_>, kept: &[bool], found: &Multipliers) -> Option<Cut> {
+        let demands: Vec<Rc<ExactDemand>> =
+            found.points.iter().map(|&demand| self.exact.demand(points, demand)).collect::<Option<_>>()?;
+        let nearly_zero = |entries: &dyn Fn(usize) -> f64| {
+            let terms = found.points.iter().zip(&found.weights);
+            let sums = terms.fold((0.0, 0.0), |(sum, most), (&point, weight)| {
+                (sum + weight * entries(point), f64::max(most, entries(point).abs()))
+            });
+            sums.0.abs() <= ZERO * sums.1
+        };
+        let mut equations: Vec<Vec<BigInt>> = Vec::new();
+        for column in (0..kept.len()).filter(|&column| kept[column]) {
+            if nearly_zero(&|point| points.demands()[point].columns[column]) {
+                equations.push(demands.iter().map(|demand| demand.columns[column].clone()).collect());
+            }
+        }
+        if self.intercept == Intercept::Free {
+            let signs: Vec<Vec<i64>> =
+                found.points.iter().map(|&demand| equality(points, demand, self.intercept)).collect();
+            for group in 0..points.model().group_count() {
+                equations.push(signs.iter().map(|signs| BigInt::from(signs[group])).collect());
+            }
+        } else if nearly_zero(&|point| points.demands()[point].intercept) {
+            let parts = || demands.iter().map(|demand| &demand.intercept);
+            let exponent = parts().filter(|part| !part.is_zero()).map(Exact::exponent).min().unwrap_or(0);
+            equations.push(parts().map(|part| part.scaled(exponent)).collect::<Option<_>>()?);
+        }
+        let integers = balanced(&found.weights, equations)?;
+        let demands = found.points.iter().copied().zip(integers);
+        self.cut(points, demands.filter(|(_, integer)| !integer.is_zero()).collect())
+    }
+
+    /// Tells a solver of new demands; false where it refuses one.
+    fn update(&mut self, points: &Points<'_>, shifted: bool) -> bool {
+        let count = points.demands().len();
+        let free = self.intercept == Intercept::Free;
         let entries = |demand: usize| {
             let demand = &points.demands()[demand];
-            let own = (self.intercept != Intercept::Free).then_some(demand.intercept);
+            let own = (!free).then_some(demand.intercept);
             demand.columns.iter().copied().chain(own).collect::<Vec<f64>>()
         };
-        let count = points.demands().len();
-        match &mut self.separation {
+        if shifted && self.shifts.is_empty() {
+            let mut ranges: Vec<(f64, f64)> = Vec::new();
+            for entries in (0..count).map(entries) {
+                ranges.resize(entries.len(), (0.0, 0.0));
+                for (range, entry) in ranges.iter_mut().zip(entries) {
+                    *range = (range.0.min(entry), range.1.max(entry));
+                }
+            }
+            self.shifts = ranges.into_iter().map(shift_of).collect();
+        }
+        let shifts = &self.shifts;
+        let entries = |demand: usize| {
+            let mut entries = entries(demand);
+            if shifted {
+                entries.iter_mut().zip(shifts).for_each(|(entry, shift)| *entry -= shift);
+            }
+            entries
+        };
+        let slot = &mut self.separations[usize::from(shifted)];
+        match slot {
             None => {
                 let rows: Vec<Vec<f64>> = (0..count).map(entries).collect();
                 let equalities: Vec<Vec<i64>> =
                     (0..count).map(|demand| equality(points, demand, self.intercept)).collect();
-                self.separation = Separation::new(&rows, &equalities).ok();
+                *slot = Separation::new(&rows, &equalities).ok().map(|separation| (separation, count));
             }
-            Some(separation) => {
-                for demand in self.known..count {
+            Some((separation, known)) => {
+                for demand in *known..count {
                     let equality = equality(points, demand, self.intercept);
                     if separation.add_point(&entries(demand), &equality).is_err() {
                         return false;
                     }
                 }
+                *known = count;
             }
         }
-        self.known = count;
-        self.separation.is_some()
+        slot.is_some()
     }
+}
+
+/// A limit was reached.
+struct Stopped;
+
+/// What to take from a column's entries so that it is [`SHIFT`] of the largest magnitude that they have then.
+fn shift_of((least, most): (f64, f64)) -> f64 {
+    let below = SHIFT * -least / (1.0 - SHIFT);
+    if below - least >= most - below { below } else { SHIFT * most / (1.0 + SHIFT) }
 }
 
 /// How often each group's intercept counts in a demand, where it is free.
@@ -202,28 +307,29 @@ impl ExactDemands {
     fn combine(
         &mut self,
         points: &Points<'_>,
-        demands: &[(usize, u64)],
+        demands: &[(usize, BigUint)],
         intercept: Intercept,
     ) -> Option<Vec<usize>> {
         let mut sums = vec![BigInt::zero(); points.columns().len()];
         let mut constant = Exact::zero();
-        let mut groups = vec![0i128; points.model().group_count()];
+        let mut groups = vec![BigInt::zero(); points.model().group_count()];
         let mut strict = false;
-        for &(index, multiplier) in demands.iter().filter(|(_, multiplier)| *multiplier > 0) {
-            let demand = self.demand(points, index)?;
+        for (index, multiplier) in demands.iter().filter(|(_, multiplier)| !multiplier.is_zero()) {
+            let demand = self.demand(points, *index)?;
+            let multiplier = BigInt::from(multiplier.clone());
             for (sum, value) in sums.iter_mut().zip(&demand.columns) {
                 if !value.is_zero() {
-                    *sum += value * multiplier;
+                    *sum += value * &multiplier;
                 }
             }
-            constant += &(&demand.intercept * &Exact::new(BigInt::from(multiplier), 0));
             for &(group, sign) in &demand.groups {
-                groups[group] = groups[group].checked_add(i128::from(multiplier) * i128::from(sign))?;
+                groups[group] += &multiplier * sign;
             }
+            constant += &(&demand.intercept * &Exact::new(multiplier, 0));
             strict |= demand.strict;
         }
         let held = match intercept {
-            Intercept::Free => groups.iter().all(|&sum| sum == 0),
+            Intercept::Free => groups.iter().all(BigInt::is_zero),
             Intercept::None | Intercept::Scaled => constant.signum() <= 0,
         };
         (strict && held).then(|| (0..sums.len()).filter(|&column| sums[column].is_positive()).collect())

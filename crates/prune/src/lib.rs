@@ -5,6 +5,7 @@
 //! a model file as it would be written; it counts only when the oracle proves that file.
 
 pub mod baseline;
+mod balance;
 mod column;
 mod config;
 mod cover;
@@ -14,6 +15,7 @@ mod fold;
 mod master;
 mod cut;
 mod indispensable;
+mod minimum;
 mod near;
 mod outcome;
 mod plan;
@@ -33,6 +35,7 @@ pub use config::{Config, Effort, Moves, Objective, Unit};
 pub use cover::{Cover, CoverProof, cheapest_cover, check_cover};
 pub use cut::{Cut, Cutter, Separating};
 pub use indispensable::{Indispensable, indispensable};
+pub use minimum::{Minimum, Settle, Settled, minimum};
 pub use near::near_boundary;
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use plan::Editable;

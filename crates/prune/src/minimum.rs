@@ -1,0 +1,154 @@
+//! The cheapest set of columns that can do, proved: the paper's l0.
+//!
+//! Every cut says that one of its columns must stay, so the cheapest cover of all known cuts costs no more
+//! than any set that can do. If that cover itself can do, it is the minimum. If not, some cut shows why, it
+//! joins the others, and the next cover is dearer or another one. Cuts are looked for among known points
+//! first; only a cover that these do not rule out is given to the loop of solver and oracle, whose
+//! counterexamples are new points.
+//!
+//! Cuts are made small before they are kept: of each, as many columns as possible are given back, for small
+//! cuts say more. After each cut its columns count as kept for the rest of the round, so that one round
+//! gives several cuts that share no column.
+//!
+//! The bound holds whenever the search ends: it rests on the cuts and the cover's proof alone.
+
+use secateur_lp::Limits;
+use secateur_oracle::Budget;
+
+use crate::cover::{Cover, CoverProof, cheapest_cover};
+use crate::cut::{Cut, Cutter, Separating};
+use crate::near::is_over;
+use crate::point::Points;
+
+/// Who tries whether columns can do.
+pub trait Settle<'a> {
+    /// Tries to prove a model with these columns alone; what refutes one joins the points.
+    fn settle(&mut self, kept: &[bool]) -> Settled;
+    /// All points so far.
+    fn points(&self) -> &Points<'a>;
+}
+
+/// What became of a set of columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// A model with no other columns is proved.
+    Proved,
+    /// The points rule it out, by a float's word.
+    Infeasible,
+    /// Neither: the budget ended, or the proof is too hard.
+    Open,
+}
+
+/// What is known of the minimum.
+#[derive(Clone, Debug)]
+pub struct Minimum {
+    /// The cheapest columns that are proved to do.
+    pub kept: Vec<bool>,
+    /// What they cost.
+    pub cost: u64,
+    /// No columns that can do cost less than this.
+    pub bound: u64,
+    /// The cuts that the bound rests on.
+    pub cuts: Vec<Cut>,
+    /// Why a cover of these cuts costs that much.
+    pub proof: CoverProof,
+}
+
+impl Minimum {
+    /// Is it proved that nothing cheaper can do?
+    pub fn is_proved(&self) -> bool {
+        self.bound >= self.cost
+    }
+}
+
+/// Looks for the minimum, from columns that are proved to do and cuts that are known.
+pub fn minimum<'a>(
+    settle: &mut dyn Settle<'a>,
+    cutter: &mut Cutter,
+    costs: &[u64],
+    start: Vec<bool>,
+    cuts: Vec<Cut>,
+    budget: &Budget,
+) -> Minimum {
+    let cost_of =
+        |kept: &[bool]| kept.iter().zip(costs).filter(|(kept, _)| **kept).map(|(_, cost)| cost).sum();
+    let none = CoverProof::Packing { multipliers: Vec::new(), denominator: 1 };
+    let mut known = Minimum { cost: cost_of(&start), kept: start, bound: 0, cuts, proof: none };
+    while !known.is_proved() && !is_over(budget) {
+        let Some(cover) = cover_of(&known.cuts, costs, budget) else { break };
+        if cover.bound > known.bound {
+            known.bound = cover.bound;
+            known.proof = cover.proof;
+        }
+        if known.is_proved() || cover.cost >= known.cost {
+            break;
+        }
+        let mut kept = vec![false; costs.len()];
+        cover.columns.iter().for_each(|&column| kept[column] = true);
+        let before = known.cuts.len();
+        add_cuts(settle.points(), cutter, &kept, &mut known.cuts, budget);
+        if known.cuts.len() > before {
+            continue;
+        }
+        match settle.settle(&kept) {
+            Settled::Proved => {
+                known.cost = cost_of(&kept);
+                known.kept = kept;
+            }
+            Settled::Infeasible | Settled::Open => {
+                add_cuts(settle.points(), cutter, &kept, &mut known.cuts, budget);
+                if known.cuts.len() == before {
+                    break;
+                }
+            }
+        }
+    }
+    known
+}
+
+/// The cheapest cover of the columns of these cuts.
+pub(crate) fn cover_of(cuts: &[Cut], costs: &[u64], budget: &Budget) -> Option<Cover> {
+    let sets: Vec<Vec<usize>> = cuts.iter().map(|cut| cut.columns.clone()).collect();
+    cheapest_cover(&sets, costs, budget)
+}
+
+/// Adds cuts that the kept columns do not meet, small ones that share no column.
+fn add_cuts(points: &Points<'_>, cutter: &mut Cutter, kept: &[bool], cuts: &mut Vec<Cut>, budget: &Budget) {
+    let stop = || is_over(budget);
+    let limits = Limits { deadline: budget.deadline, stop: Some(&stop) };
+    let mut kept = kept.to_vec();
+    while let Separating::Cut(cut) = cutter.separate(points, &kept, &limits) {
+        let cut = smaller(points, cutter, cut, kept.len(), &limits);
+        if cut.columns.is_empty() {
+            return;
+        }
+        cut.columns.iter().for_each(|&column| kept[column] = true);
+        cuts.push(cut);
+    }
+}
+
+/// A cut of fewer columns, by giving back halves, quarters and so on, down to single ones.
+fn smaller(points: &Points<'_>, cutter: &mut Cutter, cut: Cut, columns: usize, limits: &Limits<'_>) -> Cut {
+    let mut best = cut;
+    let mut size = best.columns.len().div_ceil(2);
+    while best.columns.len() > 1 {
+        let mut from = 0;
+        while from < best.columns.len() && best.columns.len() > 1 {
+            let mut kept = vec![true; columns];
+            best.columns.iter().for_each(|&column| kept[column] = false);
+            let back = &best.columns[from..(from + size).min(best.columns.len())];
+            back.iter().for_each(|&column| kept[column] = true);
+            let all = back.len() == best.columns.len();
+            match cutter.separate(points, &kept, limits) {
+                Separating::Cut(found) if !all && !found.columns.is_empty() => best = found,
+                Separating::Stopped => return best,
+                _ => from += size,
+            }
+        }
+        if size == 1 {
+            break;
+        }
+        size = size.div_ceil(2);
+    }
+    best
+}
