@@ -4,17 +4,17 @@
 //! form), reweight (the paper's l1), eliminate (tree by tree), minimum (the paper's l0). Every candidate is
 //! a model file as it would be written; it counts only when the oracle proves that file.
 
-pub mod baseline;
 mod balance;
+pub mod baseline;
 mod column;
 mod config;
 mod cover;
+mod cut;
 mod eliminate;
 mod engine;
 mod fold;
-mod master;
-mod cut;
 mod indispensable;
+mod master;
 mod minimum;
 mod near;
 mod outcome;
