@@ -1,5 +1,6 @@
 //! `secateur verify`: do two models decide alike on every input?
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -78,19 +79,25 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
 /// Runs a search and shows how far it has come.
 fn watched<T: Send>(options: &Options, talk: Talk, search: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
-        let watcher = std::thread::current();
-        let searcher = scope.spawn(move || {
-            let result = search();
-            watcher.unpark();
-            result
-        });
+        let (sender, receiver) = mpsc::channel();
+        // Nobody is left to listen only where this thread panicked.
+        let searcher = scope.spawn(move || sender.send(search()).is_ok());
         let mut progress = Progress::start(talk);
-        while !searcher.is_finished() {
-            std::thread::park_timeout(WATCH);
-            progress.count(options.progress.nodes(), "boxes", Some(options.progress.share()));
-        }
+        let result = loop {
+            match receiver.recv_timeout(WATCH) {
+                Ok(result) => break Some(result),
+                Err(RecvTimeoutError::Disconnected) => break None,
+                Err(RecvTimeoutError::Timeout) => {
+                    progress.count(options.progress.nodes(), "boxes", Some(options.progress.share()));
+                }
+            }
+        };
         progress.finish();
-        searcher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        match (result, searcher.join()) {
+            (Some(result), _) => result,
+            (None, Err(panic)) => std::panic::resume_unwind(panic),
+            (None, Ok(_)) => unreachable!("a search that ends sends its result"),
+        }
     })
 }
 

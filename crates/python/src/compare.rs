@@ -1,5 +1,6 @@
 //! `compare`: do two models decide alike on every input?
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use numpy::PyArray1;
@@ -83,23 +84,23 @@ pub(crate) fn compare<'py>(
 fn interruptible<T: Send>(py: Python<'_>, cancel: &Cancel, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| {
         std::thread::scope(|scope| {
-            let waiting = std::thread::current();
-            let worker = scope.spawn(move || {
-                let result = work();
-                waiting.unpark();
-                result
-            });
+            let (sender, receiver) = mpsc::channel();
+            // Nobody is left to listen only where this thread panicked.
+            scope.spawn(move || sender.send(work()).is_ok());
             let mut interrupted = Ok(());
-            while !worker.is_finished() {
-                std::thread::park_timeout(SIGNAL_CHECK);
-                if interrupted.is_ok() {
-                    interrupted = Python::attach(|py| py.check_signals());
-                    if interrupted.is_err() {
-                        cancel.cancel();
+            let result = loop {
+                match receiver.recv_timeout(SIGNAL_CHECK) {
+                    Ok(result) => break result,
+                    Err(RecvTimeoutError::Disconnected) => unreachable!("the search does not panic"),
+                    Err(RecvTimeoutError::Timeout) if interrupted.is_ok() => {
+                        interrupted = Python::attach(|py| py.check_signals());
+                        if interrupted.is_err() {
+                            cancel.cancel();
+                        }
                     }
+                    Err(RecvTimeoutError::Timeout) => {}
                 }
-            }
-            let result = worker.join().expect("the search does not panic");
+            };
             interrupted.map(|()| result)
         })
     })
