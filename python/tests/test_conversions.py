@@ -33,7 +33,7 @@ SECONDS = 4.0
 # What an undecided verification may say.
 REASONS = {
     "the time limit was reached",
-    "the second model's library adds in no fixed order, and on this row that order may decide",
+    "the last bits of the second model's scores vary (order of addition, processor), and on this row they may decide",
 }
 DATA = {
     "iris": load_iris(return_X_y=True),

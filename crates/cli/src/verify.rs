@@ -291,7 +291,8 @@ fn undecided(why: &Undecided) -> &'static str {
         Undecided::Stopped(StopReason::Time) => "the time limit was reached",
         Undecided::Stopped(_) => "the budget was used up",
         Undecided::OrderOfAddition(_) => {
-            "the second model's library adds in no fixed order, and for some inputs that order may decide"
+            "the last bits of the second model's scores vary (order of addition, processor), and for some inputs they \
+             may decide"
         }
     }
 }

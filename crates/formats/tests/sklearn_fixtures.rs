@@ -182,3 +182,26 @@ fn a_vote_cannot_be_replaced_by_other_leaves() {
         assert!(message.contains("votes"), "{message}");
     }
 }
+
+#[test]
+fn a_start_that_depends_on_the_processor_has_an_error() {
+    for name in MODELS {
+        let file = model(name);
+        let errors = file.ensemble().intercept_errors();
+        if name != "boosting_three" {
+            assert!(errors.iter().all(|&error| error == 0.0), "{name}");
+            continue;
+        }
+        // Some units in the last place of numbers about one.
+        assert!(errors.iter().all(|error| (4.0..200.0).contains(&(error / f64::EPSILON))), "{errors:?}");
+        let margin = file.ensemble().certain_margin().unwrap();
+        assert!(errors.iter().all(|&error| margin > 2.0 * error));
+        // An edited file holds the scores themselves.
+        let trees =
+            (0..file.ensemble().trees().len()).map(|tree| TreeEdit::Keep(TreeId::new(tree))).collect();
+        let mut intercepts = file.ensemble().intercepts().to_vec();
+        intercepts[0] += 0.5;
+        let edited = file.edit(&Edit { trees, intercepts: Some(intercepts) }).unwrap();
+        assert!(edited.ensemble().intercept_errors().iter().all(|&error| error == 0.0));
+    }
+}

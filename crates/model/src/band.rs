@@ -4,7 +4,9 @@
 //! zero when both are multiples of `2^q` and their sum is at most `2^(q+p)` (p bits of mantissa): then it
 //! is representable. Where the order is the file's, each partial sum is bounded by the smallest and
 //! largest leaves of the trees so far. Where it is not, any bracketing of n terms errs by at most
-//! `(n-1)u / (1-(n-1)u)` times the sum of magnitudes. Everything below is rounded outward.
+//! `(n-1)u / (1-(n-1)u)` times the sum of magnitudes. An intercept that is known up to an error only
+//! ([`Ensemble::intercept_errors`]) is an interval, and its error is part of every bound, since the exact
+//! score is that of the stored one. Everything below is rounded outward.
 
 use crate::decision::Decision;
 use crate::ensemble::{Ensemble, InterceptPosition, Order};
@@ -109,7 +111,8 @@ impl Ensemble {
             if count as f64 * unit > 1.0 / 260.0 {
                 return None;
             }
-            let mut largest = self.intercepts[group].abs();
+            let intercept = add_up(self.intercepts[group].abs(), self.intercept_errors[group]);
+            let mut largest = intercept;
             let mut products = 0.0;
             for (position, (index, term)) in terms.iter().enumerate() {
                 let own = match self.accumulation.order {
@@ -124,7 +127,8 @@ impl Ensemble {
             let factor = up(unit * LOCAL_FACTOR as f64 / 256.0);
             let all = up(factor * count as f64);
             // The intercept may take part in every addition, and products are rounded before they are added.
-            let fixed_sum = add_up(up(all * add_up(self.intercepts[group].abs(), products)), products);
+            let fixed_sum = add_up(up(all * add_up(intercept, products)), products);
+            let fixed_sum = add_up(fixed_sum, self.intercept_errors[group]);
             let mut own = up(fixed_sum / divisor);
             if self.accumulation.average.is_some() {
                 let quotient = up(up(largest * up(1.0 + all)) / divisor);
@@ -161,7 +165,16 @@ impl Ensemble {
         let mut signed = [Vec::new(), Vec::new()];
         let mut products = 0.0;
         let mut add = |value: f64| signed[usize::from(value < 0.0)].push(value.abs());
-        add(self.intercepts[group]);
+        let (intercept, uncertain) = (self.intercepts[group], self.intercept_errors[group]);
+        match (down(intercept - uncertain), up(intercept + uncertain)) {
+            _ if uncertain == 0.0 => add(intercept),
+            // As large as it can be; where its sign is not known, of either sign.
+            (low, high) if low < 0.0 && high > 0.0 => {
+                add(low);
+                add(high);
+            }
+            (low, high) => add(if high <= 0.0 { low } else { high }),
+        }
         for (tree, &leaf) in self.trees.iter().zip(leaves) {
             let leaf = match tree.output() {
                 Output::Group(own) if own.index() == group => tree.leaf(leaf)[0],
@@ -190,6 +203,7 @@ impl Ensemble {
             }
         }
         let error = add_up(up(up(total * unit) / down(1.0 - steps)), products);
+        let error = add_up(error, uncertain);
         let Some(average) = self.accumulation.average else { return Some(error) };
         let quotient = up(add_up(sums[0].max(sums[1]), error) / average.divisor);
         let rounding = add_up(up(quotient * unit), number.smallest_positive());
@@ -215,7 +229,7 @@ impl Ensemble {
         let number = self.accumulation.number;
         let terms: Vec<Term> =
             self.trees.iter().filter_map(|tree| Term::of_tree(tree, group, number)).collect();
-        let intercept = Term::constant(self.intercepts[group]);
+        let intercept = Term::intercept(self.intercepts[group], self.intercept_errors[group]);
         let products = terms.iter().fold(0.0, |total, term| add_up(total, term.product_error));
         let sum = match self.accumulation.order {
             Order::File => {
@@ -227,7 +241,7 @@ impl Ensemble {
             }
             Order::Any => in_any_order(&terms, &intercept, number)?,
         };
-        let error = add_up(products, sum.error);
+        let error = add_up(add_up(products, sum.error), self.intercept_errors[group]);
         let Some(average) = self.accumulation.average else { return Some(error) };
         let largest = add_up(sum.largest, error);
         let quotient = up(largest / average.divisor);
@@ -262,8 +276,13 @@ struct Term {
 }
 
 impl Term {
-    fn constant(value: f64) -> Self {
-        Self { low: value, high: value, quantum: quantum(value), product_error: 0.0 }
+    fn intercept(value: f64, error: f64) -> Self {
+        if error == 0.0 {
+            return Self { low: value, high: value, quantum: quantum(value), product_error: 0.0 };
+        }
+        // Some number near the value: nothing is known of its last bits.
+        let quantum = i64::from(f64::MIN_EXP - f64::MANTISSA_DIGITS as i32);
+        Self { low: down(value - error), high: up(value + error), quantum, product_error: 0.0 }
     }
 
     fn of_tree(tree: &Tree, group: usize, number: NumberType) -> Option<Self> {

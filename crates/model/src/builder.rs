@@ -51,6 +51,10 @@ pub enum BuildError {
     GroupOutOfRange { tree: TreeId, group: GroupId, groups: usize },
     #[error("intercept {group} is {value}, not a finite {number:?}")]
     Intercept { group: GroupId, value: f64, number: NumberType },
+    #[error("the error of intercept {group} is {value}, not a finite number from zero up")]
+    InterceptError { group: GroupId, value: f64 },
+    #[error("{found} errors of intercepts for {groups} intercepts")]
+    InterceptErrors { found: usize, groups: usize },
     #[error("{found} features are more than the {limit} that are supported")]
     TooManyFeatures { found: usize, limit: usize },
     #[error("{names} feature names for {features} features")]
@@ -107,10 +111,31 @@ impl EnsembleBuilder {
         {
             return Err(BuildError::Divisor { divisor: average.divisor });
         }
-        let trees = Vec::new();
-        Ok(Self {
-            ensemble: Ensemble { features, domain, classes, intercepts, trees, accumulation, decision },
-        })
+        let (trees, intercept_errors) = (Vec::new(), vec![0.0; groups]);
+        let ensemble = Ensemble {
+            features,
+            domain,
+            classes,
+            intercepts,
+            intercept_errors,
+            trees,
+            accumulation,
+            decision,
+        };
+        Ok(Self { ensemble })
+    }
+
+    /// Says how far the library's own intercepts may be from those here: one number for each sum.
+    pub fn intercept_errors(&mut self, errors: Vec<f64>) -> Result<&mut Self, BuildError> {
+        let groups = self.ensemble.group_count();
+        if errors.len() != groups {
+            return Err(BuildError::InterceptErrors { found: errors.len(), groups });
+        }
+        if let Some(group) = errors.iter().position(|&error| !(error >= 0.0 && error.is_finite())) {
+            return Err(BuildError::InterceptError { group: GroupId::new(group), value: errors[group] });
+        }
+        self.ensemble.intercept_errors = errors;
+        Ok(self)
     }
 
     /// Checks and appends a tree.

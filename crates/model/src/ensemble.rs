@@ -166,6 +166,7 @@ pub struct Ensemble {
     pub(crate) domain: InputDomain,
     pub(crate) classes: ClassLabels,
     pub(crate) intercepts: Vec<f64>,
+    pub(crate) intercept_errors: Vec<f64>,
     pub(crate) trees: Vec<Tree>,
     pub(crate) accumulation: Accumulation,
     pub(crate) decision: Decision,
@@ -195,6 +196,18 @@ impl Ensemble {
     /// The intercept of each sum.
     pub fn intercepts(&self) -> &[f64] {
         &self.intercepts
+    }
+
+    /// For each sum how far the intercept that the library uses may be from the one here. Zero, unless the
+    /// library computes its intercepts from the file in a way that depends on the processor.
+    pub fn intercept_errors(&self) -> &[f64] {
+        &self.intercept_errors
+    }
+
+    /// Are the last bits of the scores a matter of more than the file and the input: the order of addition,
+    /// or the processor? Claims must then hold for all of them.
+    pub fn scores_vary(&self) -> bool {
+        self.accumulation.order == Order::Any || self.intercept_errors.iter().any(|&error| error > 0.0)
     }
 
     /// The trees in the order of the file.
@@ -274,7 +287,7 @@ impl Ensemble {
             .map(move |tree| tree.walk(|split| self.goes_left(split, row[split.feature.index()])))
     }
 
-    /// The sums of a row in exact arithmetic: intercept plus weight times leaf, nothing rounded, and not
+    /// The sums of a row in exact arithmetic: intercept (the one here, whatever its error) plus weight times leaf, nothing rounded, and not
     /// yet divided (see [`Accumulation::average`]).
     pub fn exact_sums(&self, leaves: impl IntoIterator<Item = LeafId>) -> Vec<Exact> {
         let finite = |value| Exact::from_f64(value).expect("the builder admits finite values only");

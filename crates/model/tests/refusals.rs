@@ -164,6 +164,14 @@ fn broken_headers_are_refused() {
         build(two(), classes(), vec![f64::NAN], SUMS, BINARY),
         BuildError::Intercept { group: GroupId(0), .. }
     ));
+    let errors = |errors: Vec<f64>| {
+        let mut builder = EnsembleBuilder::new(two(), DOMAIN, classes(), vec![0.0], SUMS, BINARY).unwrap();
+        builder.intercept_errors(errors).map(|_| ()).unwrap_err()
+    };
+    assert_eq!(errors(vec![0.0; 2]), BuildError::InterceptErrors { found: 2, groups: 1 });
+    for value in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(errors(vec![value]), BuildError::InterceptError { group: GroupId(0), .. }));
+    }
     for (classes, intercepts, decision) in [
         (3, vec![0.0], BINARY),
         (2, vec![], BINARY),

@@ -12,15 +12,15 @@
 //! - B's lead of y over c is within B's slack.
 //!
 //! Each pair is one system. An input that solves it is looked at with the libraries' own arithmetic: if
-//! the two decide alike after all, it is no counterexample, and where a library's order of addition is
-//! free it stays open.
+//! the two decide alike after all, it is no counterexample, and where the last bits of the second
+//! library's scores are not fixed (a free order of addition) it stays open.
 //!
 //! With band zero the claim is about exact arithmetic on both sides, ties included.
 
 use std::sync::Mutex;
 
 use secateur_model::{
-    CellId, ClassId, Decision, Ensemble, Exact, GridError, LeafId, LocalRounding, Order, Predictor,
+    CellId, ClassId, Decision, Ensemble, Exact, GridError, LeafId, LocalRounding, Predictor,
 };
 use thiserror::Error;
 
@@ -106,7 +106,8 @@ pub enum Verdict {
 pub enum Undecided {
     /// The budget ended.
     Stopped(StopReason),
-    /// On this input the second model's decision depends on the order in which its library adds.
+    /// On this input the second model's decision depends on what its file does not fix: the order in which
+    /// its library adds, or the last bits of a start that it computes.
     OrderOfAddition(Vec<f64>),
 }
 
@@ -424,15 +425,15 @@ struct Judge<'a> {
     comparison: &'a Comparison<'a>,
     first: Predictor<'a>,
     second: Predictor<'a>,
-    /// What the second model's decision rule needs, where its order of addition is free.
+    /// What the second model's decision rule needs, where the last bits of its scores vary.
     gap: Option<f64>,
 }
 
 impl<'a> Judge<'a> {
     fn new(comparison: &'a Comparison<'a>) -> Self {
         let (first, second) = (Predictor::new(comparison.first), Predictor::new(comparison.second));
-        let free = comparison.second.accumulation().order == Order::Any;
-        let gap = if free { comparison.second.decision_gap() } else { None };
+        let second_model = comparison.second;
+        let gap = if second_model.scores_vary() { second_model.decision_gap() } else { None };
         Self { comparison, first, second, gap }
     }
 
@@ -450,7 +451,7 @@ impl<'a> Judge<'a> {
         None
     }
 
-    /// Is a solution of a system a counterexample? One where only the order of addition could make a
+    /// Is a solution of a system a counterexample? One where only the last bits that vary could make a
     /// difference is noted in `open`.
     fn differs(&self, cells: &[CellId], open: &Mutex<Option<Vec<f64>>>) -> bool {
         if self.comparison.band.is_none() {
@@ -463,7 +464,7 @@ impl<'a> Judge<'a> {
         }
         let model = self.comparison.second;
         let certain = || self.gap.is_some_and(|gap| certain_in_any_order(model, &row, gap));
-        if model.accumulation().order == Order::Any && !certain() {
+        if model.scores_vary() && !certain() {
             open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
         }
         false

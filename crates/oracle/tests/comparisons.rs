@@ -154,6 +154,7 @@ fn converted(rng: &mut Rng) -> (Ensemble, Ensemble) {
         let leaves: Vec<Vec<f64>> =
             model.trees().iter().map(|tree| tree.leaf_values().iter().map(|_| leaf()).collect()).collect();
         let intercepts: Vec<f64> = model.intercepts().iter().map(|_| leaf()).collect();
+        let uncertain = rng.u32(0..3) == 0;
         let orders = [Order::File, if rng.bool() { Order::File } else { Order::Any }];
         let copies = [NumberType::F64, NumberType::F32].map(|number| {
             let order = orders[usize::from(number == NumberType::F32)];
@@ -173,6 +174,10 @@ fn converted(rng: &mut Rng) -> (Ensemble, Ensemble) {
                 decision,
             )
             .unwrap();
+            if number == NumberType::F32 && uncertain {
+                let errors = intercepts.iter().map(|_| 4.0 * unit).collect();
+                builder.intercept_errors(errors).unwrap();
+            }
             for (tree, leaves) in model.trees().iter().zip(&leaves) {
                 builder.finished_tree(tree.with_leaf_values(leaves.clone()).unwrap()).unwrap();
             }
@@ -183,13 +188,17 @@ fn converted(rng: &mut Rng) -> (Ensemble, Ensemble) {
     }
 }
 
-/// The class by the library's arithmetic, with the trees added in a random order.
+/// The class by the library's arithmetic, with the trees added in a random order and any intercept that it
+/// may have, where these vary.
 fn class_in_some_order(rng: &mut Rng, model: &Ensemble, row: &[f64]) -> ClassId {
     let how = model.accumulation();
     let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
     let leaves: Vec<_> = model.leaves(&read).collect();
     let mut order: Vec<usize> = (0..leaves.len()).collect();
-    rng.shuffle(&mut order);
+    let free = how.order == Order::Any;
+    if free {
+        rng.shuffle(&mut order);
+    }
     let scores: Vec<f64> = (0..model.group_count())
         .map(|group| {
             let mut terms: Vec<f64> = order
@@ -204,7 +213,13 @@ fn class_in_some_order(rng: &mut Rng, model: &Ensemble, row: &[f64]) -> ClassId 
                     Some(how.number.round(tree.weight() * value))
                 })
                 .collect();
-            terms.insert(rng.usize(0..=terms.len()), model.intercepts()[group]);
+            // Intercepts may be a few units off where the model says so.
+            let units = model.intercept_errors()[group] / f64::from(f32::EPSILON);
+            let off = f64::from(rng.i32(-4..=4).clamp(-units as i32, units as i32)) * f64::from(f32::EPSILON);
+            let near = how.number.round(model.intercepts()[group] + off);
+            let inside = (near - model.intercepts()[group]).abs() <= model.intercept_errors()[group];
+            let intercept = if inside { near } else { model.intercepts()[group] };
+            terms.insert(if free { rng.usize(0..=terms.len()) } else { 0 }, intercept);
             let sum = terms.into_iter().fold(0.0, |sum, term| how.number.round(sum + term));
             how.average.map_or(sum, |average| how.number.round(sum / average.divisor))
         })
@@ -224,7 +239,7 @@ fn rounding_that_decides_is_found_in_every_order_of_addition() {
             Err(error) => panic!("seed {seed}: {error}"),
         };
         let (ours, theirs) = (Predictor::new(&first), Predictor::new(&second));
-        let free = second.accumulation().order == Order::Any;
+        let free = second.scores_vary();
         let (mut in_file_order, mut in_some_order) = (false, false);
         for row in every_row(comparison.atlas().grid()).filter(|row| leads(&first, row, comparison.band())) {
             let class = ours.classes(&row).unwrap()[0];

@@ -71,7 +71,8 @@ pub(crate) fn compare<'py>(
                 Undecided::Stopped(_) => "the budget was used up",
                 Undecided::OrderOfAddition(row) => {
                     answer.set_item("row", PyArray1::from_vec(py, row))?;
-                    "the second model's library adds in no fixed order, and on this row that order may decide"
+                    "the last bits of the second model's scores vary (order of addition, processor), and on this row \
+                     they may decide"
                 }
             };
             answer.set_item("reason", reason)?;

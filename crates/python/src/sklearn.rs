@@ -66,7 +66,9 @@ fn convert(from: Extracted) -> PyResult<Parts> {
         "ExtraTreesClassifier" => Estimator::ExtraTrees,
         "AdaBoostClassifier" => Estimator::AdaBoost { weights: from.weights },
         "GradientBoostingClassifier" => {
-            Estimator::GradientBoosting { learning_rate: from.learning_rate, start: from.start }
+            // The live object was asked for its own start.
+            let (learning_rate, start) = (from.learning_rate, from.start);
+            Estimator::GradientBoosting { learning_rate, start, start_errors: Vec::new() }
         }
         "HistGradientBoostingClassifier" => {
             let categories = from.categories.into_iter().map(|(values, known)| {
@@ -129,7 +131,7 @@ fn sklearn_parts<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyD
     dict.set_item("trees", trees)?;
     match &parts.estimator {
         Estimator::AdaBoost { weights } => dict.set_item("weights", weights)?,
-        Estimator::GradientBoosting { learning_rate, start } => {
+        Estimator::GradientBoosting { learning_rate, start, .. } => {
             dict.set_item("learning_rate", learning_rate)?;
             dict.set_item("start_from_zero", start.is_none())?;
         }

@@ -55,6 +55,11 @@ pub(crate) fn ensemble(parts: &Parts) -> Result<Ensemble, FormatError> {
         accumulation,
         decision(parts, groups),
     )?;
+    if let Estimator::GradientBoosting { start_errors, .. } = &parts.estimator
+        && !start_errors.is_empty()
+    {
+        builder.intercept_errors(start_errors.clone())?;
+    }
     for (index, part) in parts.trees.iter().enumerate() {
         let tree = TreeId::new(index);
         let (builder_tree, output) = match (&part.arrays, &parts.estimator) {

@@ -26,7 +26,7 @@ pub(crate) fn edited(parts: &Parts, ensemble: &Ensemble, edit: &Edit) -> Result<
         Estimator::DecisionTree => (Estimator::DecisionTree, vec![change.single_tree()?]),
         Estimator::RandomForest | Estimator::ExtraTrees => (parts.estimator.clone(), change.forest()?),
         Estimator::AdaBoost { .. } => change.adaboost()?,
-        Estimator::GradientBoosting { learning_rate, start } => {
+        Estimator::GradientBoosting { learning_rate, start, .. } => {
             change.gradient_boosting(*learning_rate, start.as_deref())?
         }
         Estimator::HistGradientBoosting { baseline, columns, categories } => {
@@ -173,7 +173,8 @@ impl Change<'_> {
         }
         let start = if pinned.is_some() { None } else { start.map(<[f64]>::to_vec) };
         let learning_rate = if fold { 1.0 } else { learning_rate };
-        Ok((Estimator::GradientBoosting { learning_rate, start }, trees))
+        // A start that is kept is that of two classes, which is the same on every processor.
+        Ok((Estimator::GradientBoosting { learning_rate, start, start_errors: Vec::new() }, trees))
     }
 
     /// Rounds with a tree for each group: a round of `first` leaves, then each group's trees in order.

@@ -126,7 +126,8 @@ impl Document for File {
                 notes.push(
                     "The file holds class priors, and NumPy's logarithm of them differs between processors \
                      in the last bits (AVX-512 or not), and with it every score; the scores here are those \
-                     of the C library's logarithm. An edited model holds the scores themselves."
+                     of the C library's logarithm, and the rounding band covers all others. An edited model \
+                     holds the scores themselves."
                         .to_owned(),
                 );
             }

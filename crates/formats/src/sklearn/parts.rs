@@ -45,6 +45,8 @@ pub enum Estimator {
         learning_rate: f64,
         /// What sums start from: the scores of the initial estimator; `None` for `init="zero"`.
         start: Option<Vec<f64>>,
+        /// How far the library's own start may be from this one, number by number; empty where it is not.
+        start_errors: Vec<f64>,
     },
     /// `HistGradientBoostingClassifier`.
     HistGradientBoosting {

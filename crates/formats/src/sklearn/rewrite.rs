@@ -84,7 +84,7 @@ impl Editor<'_> {
                 let array = npy::write_doubles(&[weights.len()], weights);
                 fields.insert("estimator_weights_".to_owned(), self.array(array));
             }
-            Estimator::GradientBoosting { learning_rate, start } => {
+            Estimator::GradientBoosting { learning_rate, start, .. } => {
                 fields.insert("learning_rate".to_owned(), self.scalar(format!("{learning_rate:?}")));
                 fields.insert("n_estimators_".to_owned(), self.scalar(count.to_string()));
                 if start.is_none() {

@@ -37,7 +37,7 @@ impl<'a> Reader<'a> {
                 Estimator::AdaBoost { weights: Vec::new() }
             }
             ("sklearn.ensemble._gb", "GradientBoostingClassifier") => {
-                Estimator::GradientBoosting { learning_rate: 1.0, start: None }
+                Estimator::GradientBoosting { learning_rate: 1.0, start: None, start_errors: Vec::new() }
             }
             (HISTOGRAM_MODULE, "HistGradientBoostingClassifier") => Estimator::HistGradientBoosting {
                 baseline: Vec::new(),
@@ -148,13 +148,18 @@ impl<'a> Reader<'a> {
             }
         }
         let learning_rate = self.number(&fields.required("learning_rate")?)?;
-        let start = self.start(fields, classes)?;
-        parts.estimator = Estimator::GradientBoosting { learning_rate, start };
+        let (start, start_errors) = self.start(fields, classes)?;
+        parts.estimator = Estimator::GradientBoosting { learning_rate, start, start_errors };
         Ok(())
     }
 
-    /// The scores of gradient boosting's initial estimator; `None` for zeros.
-    fn start(&self, fields: &Fields<'a>, classes: usize) -> Result<Option<Vec<f64>>, FormatError> {
+    /// The scores of gradient boosting's initial estimator, `None` for zeros; and how far the library's own
+    /// may be from them.
+    fn start(
+        &self,
+        fields: &Fields<'a>,
+        classes: usize,
+    ) -> Result<(Option<Vec<f64>>, Vec<f64>), FormatError> {
         let init = fields.required("init_")?;
         let unsupported = |node: &Node<'_>, what: String| {
             let advice = "gradient boosting starts from the class priors (init=None) or from init=\"zero\"; \
@@ -163,7 +168,7 @@ impl<'a> Reader<'a> {
         };
         let (module, class) = init.class()?;
         if (module, class) == ("builtins", "str") && init.text()?.as_deref() == Some("zero") {
-            return Ok(None);
+            return Ok((None, Vec::new()));
         }
         if (module, class) != ("sklearn.dummy", "DummyClassifier") {
             return Err(unsupported(&init, format!("an initial estimator of class {module}.{class}")));
@@ -179,12 +184,14 @@ impl<'a> Reader<'a> {
             return Err(init.value_error(found, "a finite prior for each class"));
         }
         let loss = fields.required("_loss")?;
-        Ok(Some(match loss.class()? {
+        let mut errors = Vec::new();
+        let start = match loss.class()? {
             ("sklearn._loss.loss", "HalfBinomialLoss") if classes == 2 => vec![numeric::logit(priors[1])],
             ("sklearn._loss.loss", "ExponentialLoss") if classes == 2 => {
                 vec![0.5 * numeric::logit(priors[1])]
             }
             ("sklearn._loss.loss", "HalfMultinomialLoss") if classes > 2 => {
+                errors = numeric::multinomial_logit_errors(&priors);
                 numeric::multinomial_logit(&priors)
             }
             (module, class) => {
@@ -193,7 +200,8 @@ impl<'a> Reader<'a> {
                     loss.value_error(found, "a loss of scikit-learn 1.4 or later for as many classes")
                 );
             }
-        }))
+        };
+        Ok((Some(start), errors))
     }
 
     fn histogram(&self, fields: &Fields<'a>, parts: &mut Parts) -> Result<(), FormatError> {
