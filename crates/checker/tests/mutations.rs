@@ -1,0 +1,297 @@
+//! Every field of accepted certificates is changed, one at a time. What must be refused always is asserted to
+//! be; the other kinds of change are listed with the reason why an accepted one is harmless.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Opened, certified, searched_pair};
+use secateur_certificate::{BandClaim, Digest, Slack, Step};
+use secateur_model::{Ensemble, Grid};
+use secateur_oracle::{Band, exact_class};
+use secateur_testkit::every_row;
+
+/// Kinds of change that may leave a proof a proof. In each case the checker applies its rules to the changed
+/// content, so whatever passes proves the claim that the changed certificate makes:
+/// - `band up`: a larger band is a weaker claim; fewer inputs are left in the systems;
+/// - `band down`, `slack`: a stronger or another claim whose systems the same bounds happen to close;
+/// - `stack dropped`, `tree out of stack`: stacks only make bounds tighter; trees stand alone then;
+/// - `lens`, `multiplier`, `lens dropped`, `lens doubled`: another combination of rows that closes the box too;
+/// - `narrow`, `narrow dropped`: less or something else is cut off, and the boxes still close;
+/// - `cell`, `axis`, `first side`: another split whose two sides the following steps close as well;
+/// - `swapped`: neighbours that say the same, or sides that the same lens closes;
+/// - `announced`: rounding by input is announced and not used.
+const HARMLESS: &[&str] = &[
+    "announced",
+    "axis",
+    "band down",
+    "band up",
+    "cell",
+    "first side",
+    "lens",
+    "lens doubled",
+    "lens dropped",
+    "multiplier",
+    "narrow",
+    "narrow dropped",
+    "slack",
+    "stack dropped",
+    "swapped",
+    "tree out of stack",
+];
+
+/// All changed certificates, each with its kind.
+fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
+    let mut all = Vec::new();
+    let mut claim = |kind, change: &dyn Fn(&mut Opened)| {
+        let mut copy = opened.clone();
+        change(&mut copy);
+        all.push((kind, copy));
+    };
+    for byte in [0, 13, 31] {
+        claim("digest", &|copy| copy.claim.original.0[byte] ^= 1);
+        claim("digest", &|copy| copy.claim.pruned.0[byte] ^= 0x80);
+    }
+    claim("announced", &|copy| copy.claim.local_rounding ^= true);
+    claim("band up", &|copy| {
+        copy.claim.band = BandClaim::Score(opened.claim.band.score() * 2.0 + 1.0);
+    });
+    claim("band down", &|copy| copy.claim.band = BandClaim::Score(opened.claim.band.score() / 2.0));
+    claim("band down", &|copy| copy.claim.band = BandClaim::Exact);
+    for band in [f64::NAN, f64::INFINITY, -1.0] {
+        claim("band no number", &|copy| copy.claim.band = BandClaim::Score(band));
+    }
+    for (at, step) in opened.steps.iter().enumerate() {
+        let mut other = |kind, step: Step| {
+            let mut copy = opened.clone();
+            copy.steps[at] = step;
+            all.push((kind, copy));
+        };
+        let up_down = |value: u32| [value.wrapping_add(1), value.wrapping_sub(1), u32::MAX];
+        let (dropped, doubled) = match step {
+            Step::Stack { original, pruned } => {
+                for drop in 0..original.len() {
+                    let mut rest = original.clone();
+                    rest.remove(drop);
+                    other("tree out of stack", Step::Stack { original: rest, pruned: pruned.clone() });
+                }
+                let mut more = original.clone();
+                more.push(original.last().map_or(0, |last| last + 1000));
+                other("tree unknown", Step::Stack { original: more, pruned: pruned.clone() });
+                other("stack empty", Step::Stack { original: Vec::new(), pruned: Vec::new() });
+                ("stack dropped", "stack doubled")
+            }
+            Step::System { winner, other: class, slack } => {
+                for winner in up_down(*winner) {
+                    other("class pair", Step::System { winner, other: *class, slack: *slack });
+                }
+                for class in up_down(*class) {
+                    other("class pair", Step::System { winner: *winner, other: class, slack: *slack });
+                }
+                other("class pair", Step::System { winner: *class, other: *winner, slack: *slack });
+                let flipped = if *slack == Slack::Global { Slack::Local } else { Slack::Global };
+                other("slack", Step::System { winner: *winner, other: *class, slack: flipped });
+                ("system dropped", "system doubled")
+            }
+            Step::Lens { multipliers } => {
+                for row in 0..multipliers.len() {
+                    for value in [0, multipliers[row].wrapping_add(1), u64::MAX] {
+                        let mut changed = multipliers.clone();
+                        changed[row] = value;
+                        other("multiplier", Step::Lens { multipliers: changed });
+                    }
+                }
+                other("rows", Step::Lens { multipliers: multipliers[1..].to_vec() });
+                ("lens dropped", "lens doubled")
+            }
+            Step::Narrow { axis, low, high, lens } => {
+                for axis in up_down(*axis) {
+                    other("axis", Step::Narrow { axis, low: *low, high: *high, lens: *lens });
+                }
+                for low in up_down(*low) {
+                    other("narrow", Step::Narrow { axis: *axis, low, high: *high, lens: *lens });
+                }
+                for high in up_down(*high) {
+                    other("narrow", Step::Narrow { axis: *axis, low: *low, high, lens: *lens });
+                }
+                for lens in up_down(*lens) {
+                    other("lens", Step::Narrow { axis: *axis, low: *low, high: *high, lens });
+                }
+                other("narrow empty", Step::Narrow { axis: *axis, low: *high, high: *low, lens: *lens });
+                ("narrow dropped", "narrow doubled")
+            }
+            Step::Close { lens } => {
+                up_down(*lens).map(|lens| other("lens", Step::Close { lens }));
+                ("box dropped", "box doubled")
+            }
+            Step::Split { axis, cell, low_first } => {
+                for axis in up_down(*axis) {
+                    other("axis", Step::Split { axis, cell: *cell, low_first: *low_first });
+                }
+                for cell in up_down(*cell) {
+                    other("cell", Step::Split { axis: *axis, cell, low_first: *low_first });
+                }
+                other("first side", Step::Split { axis: *axis, cell: *cell, low_first: !low_first });
+                ("split dropped", "split doubled")
+            }
+            Step::Cells => ("box dropped", "box doubled"),
+            Step::Meet { first } => {
+                let mut more = first.clone();
+                more.push(1000);
+                other("meet axis", Step::Meet { first: more });
+                ("meet dropped", "meet doubled")
+            }
+            _ => unreachable!("no other step is in these certificates"),
+        };
+        let mut copy = opened.clone();
+        copy.steps.remove(at);
+        all.push((dropped, copy));
+        let mut copy = opened.clone();
+        copy.steps.insert(at, step.clone());
+        all.push((doubled, copy));
+        if at + 1 < opened.steps.len() && opened.steps[at] != opened.steps[at + 1] {
+            let mut copy = opened.clone();
+            copy.steps.swap(at, at + 1);
+            all.push(("swapped", copy));
+        }
+    }
+    // Whole sections: left out, or in another order.
+    let starts: Vec<usize> =
+        (0..opened.steps.len()).filter(|&at| matches!(opened.steps[at], Step::System { .. })).collect();
+    for (index, &start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(opened.steps.len());
+        let mut copy = opened.clone();
+        copy.steps.drain(start..end);
+        all.push(("section missing", copy));
+        if let Some(&next) = starts.get(index + 1) {
+            let after = starts.get(index + 2).copied().unwrap_or(opened.steps.len());
+            let mut copy = opened.clone();
+            copy.steps[start..after].rotate_left(next - start);
+            all.push(("sections reordered", copy));
+        }
+    }
+    all
+}
+
+/// A claim with another band, from its definition.
+fn claim_is_true(first: &Ensemble, second: &Ensemble, band: BandClaim) -> bool {
+    let grid = Grid::new(&[first, second]).unwrap();
+    let predictor = secateur_model::Predictor::new(second);
+    every_row(&grid).all(|row| {
+        let winner = exact_class(first, &row);
+        match band {
+            BandClaim::Exact => exact_class(second, &row) == winner,
+            BandClaim::Score(band) => {
+                !common::leads_by_more_than(first, &row, winner, band)
+                    || predictor.classes(&row).unwrap()[0] == winner
+            }
+        }
+    })
+}
+
+#[test]
+fn every_change_is_refused_or_known_to_be_harmless() {
+    // For each kind how many were accepted, and how many refused.
+    let mut tally: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    let (mut certificates, mut splits, mut cells, mut meets) = (0, 0, 0, 0);
+    for seed in 0..1200u64 {
+        let (first, second) = if seed % 16 == 0 { common::stump_pair(seed) } else { searched_pair(seed) };
+        if Grid::new(&[&first, &second]).unwrap().log10_cells() > 2.7 {
+            continue;
+        }
+        let band = if seed % 2 == 0 { Band::Auto } else { Band::Exact };
+        let Some(bytes) = certified(&first, &second, band) else { continue };
+        let opened = Opened::read(&bytes).unwrap();
+        assert_eq!(opened.write(), bytes, "reading and writing a certificate changes it");
+        let has = |wanted: fn(&Step) -> bool| opened.steps.iter().any(wanted);
+        let (split, cell) = (has(|s| matches!(s, Step::Split { .. })), has(|s| *s == Step::Cells));
+        let meet = has(|s| matches!(s, Step::Meet { .. }));
+        let enough =
+            certificates > 6 && !(split && splits < 6) && !(cell && cells < 6) && !(meet && meets < 4);
+        if enough || opened.steps.len() > 120 {
+            continue;
+        }
+        certificates += 1;
+        splits += u32::from(split);
+        cells += u32::from(cell);
+        meets += u32::from(meet);
+        for (kind, mutant) in mutants(&opened) {
+            let slot = tally.entry(kind).or_default();
+            match mutant.refusal(&first, &second) {
+                Some(_) => slot.1 += 1,
+                None => {
+                    slot.0 += 1;
+                    assert!(HARMLESS.contains(&kind), "seed {seed}: {kind} was accepted");
+                    assert!(claim_is_true(&first, &second, mutant.claim.band), "seed {seed}: {kind}: false");
+                }
+            }
+        }
+    }
+    println!("{certificates} certificates, {splits} with splits, {cells} with cells, {meets} with meets");
+    tally.iter().for_each(|(kind, (accepted, refused))| println!("{kind:20} {accepted:5} {refused:5}"));
+    assert!(splits >= 6 && cells >= 6 && meets >= 4, "{splits} {cells} {meets}");
+    for kind in HARMLESS {
+        assert!(tally.contains_key(kind), "{kind} never happened");
+    }
+}
+
+#[test]
+fn a_proof_of_something_else_never_proves_a_false_claim() {
+    // The proofs of a true claim, said to be about a pair that differs.
+    let (mut tried, mut exact) = (0, 0);
+    for seed in 0..900u64 {
+        let (first, other) = searched_pair(seed);
+        if Grid::new(&[&first, &other]).unwrap().log10_cells() > 3.0 {
+            continue;
+        }
+        let band = if seed % 2 == 0 { Band::Auto } else { Band::Exact };
+        let Some(bytes) = certified(&first, &first, band) else { continue };
+        let opened = Opened::read(&bytes).unwrap().about(&first, &other);
+        if claim_is_true(&first, &other, opened.claim.band) {
+            continue;
+        }
+        tried += 1;
+        exact += u32::from(band == Band::Exact);
+        assert_eq!(opened.claim.pruned, Digest::of(&other));
+        assert!(opened.refusal(&first, &other).is_some(), "seed {seed}: a false claim was accepted");
+    }
+    println!("{tried} false claims, {exact} of exact arithmetic");
+    assert!(tried > 150 && exact > 70, "{tried} {exact}: a weak test");
+}
+
+#[test]
+fn a_certificate_that_is_cut_short_anywhere_is_no_certificate() {
+    let mut tried = 0;
+    for seed in 0..40 {
+        let (first, second) = searched_pair(seed);
+        let Some(bytes) = certified(&first, &second, Band::Auto) else { continue };
+        for length in 0..bytes.len() {
+            let error = Opened::read(&bytes[..length]).expect_err("a part was read as a whole");
+            assert_eq!(error.code(), "malformed.truncated", "seed {seed}: {length} of {} bytes", bytes.len());
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert_eq!(Opened::read(&longer).unwrap_err().code(), "malformed.trailing");
+        tried += 1;
+    }
+    assert!(tried > 5, "{tried}");
+}
+
+#[test]
+fn a_flipped_bit_is_seen_or_changes_nothing() {
+    let (first, second) = common::stump_pair(16);
+    let bytes = certified(&first, &second, Band::Auto).unwrap();
+    let opened = Opened::read(&bytes).unwrap();
+    let mut unseen = 0;
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << bit;
+            // The last byte of compressed data may have bits without a meaning.
+            let Ok(read) = Opened::read(&flipped) else { continue };
+            assert_eq!((read.claim, &read.steps), (opened.claim, &opened.steps), "byte {at}, bit {bit}");
+            unseen += 1;
+        }
+    }
+    assert!(unseen < 8, "{unseen}");
+}
