@@ -25,6 +25,8 @@ const PIVOT: f64 = 1e-9;
 const SLIP: f64 = 1e-11;
 /// The size of the right-hand sides that break ties.
 const NUDGE: f64 = 1e-8;
+/// A matrix with no larger pivot than this in some column is singular.
+const SINGULAR: f64 = 1e-13;
 /// Pivots between two factorisations, at least.
 const REFACTOR: usize = 64;
 
@@ -363,7 +365,7 @@ fn inverse(mut matrix: Vec<f64>, rows: usize) -> Option<Vec<f64>> {
         let size = |row: &usize| matrix[row * rows + column].abs();
         let pivot = (column..rows).max_by(|left, right| size(left).total_cmp(&size(right)))?;
         let head = matrix[pivot * rows + column];
-        if !(head.abs() > 1e-13) {
+        if head.abs() < SINGULAR || head.is_nan() {
             return None;
         }
         for half in [&mut matrix, &mut inverse] {

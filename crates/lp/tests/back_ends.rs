@@ -86,7 +86,8 @@ fn a_fix_holds_until_it_is_released() {
 
 #[test]
 fn invalid_edits_are_answered_as_unknown_with_their_place() {
-    let edits: [(fn(&mut dyn secateur_lp::Solver), Error); 4] = [
+    type Edit = fn(&mut dyn secateur_lp::Solver);
+    let edits: [(Edit, Error); 4] = [
         (
             |solver| solver.add_row(Row::at_least(vec![(2, 1.0)], 0.0)),
             Error::RowColumn { row: 1, column: 2, columns: 2 },

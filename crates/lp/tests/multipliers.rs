@@ -27,6 +27,12 @@ fn random_points(random: &mut fastrand::Rng, points: usize, columns: usize, clas
     (entries, (0..points).map(|_| equality(random)).collect())
 }
 
+/// The equations, each with one number per point.
+fn transposed(equalities: &[Vec<i64>]) -> Vec<Vec<i64>> {
+    let equations = equalities.first().map_or(0, Vec::len);
+    (0..equations).map(|equation| equalities.iter().map(|vector| vector[equation]).collect()).collect()
+}
+
 /// The largest margin as a linear program over all points; nothing if no weights balance.
 fn largest_margin((entries, equalities): &Points, kept: &[usize]) -> Option<f64> {
     let mut problem = Problem::new();
@@ -43,9 +49,11 @@ fn largest_margin((entries, equalities): &Points, kept: &[usize]) -> Option<f64>
         }
     }
     problem.row(Row::equal(points.clone().map(|point| (point, 1.0)).collect(), 1.0));
-    for equation in 0..equalities[0].len() {
-        let terms = points.clone().map(|point| (point, equalities[point][equation] as f64)).collect();
-        problem.row(Row::equal(terms, 0.0));
+    for vector in transposed(equalities) {
+        problem.row(Row::equal(
+            vector.iter().enumerate().map(|(point, &value)| (point, value as f64)).collect(),
+            0.0,
+        ));
     }
     match BackEnd::Microlp.start(problem).solve(&Limits::none()) {
         Status::Optimal(solution) => Some(-solution.objective),
@@ -66,8 +74,8 @@ fn assert_exact((entries, equalities): &Points, kept: &[usize], found: &Multipli
     for &column in kept {
         assert!(weighted(&|point| entries[point][column] as i128) <= 0, "column {column}");
     }
-    for equation in 0..equalities[0].len() {
-        assert_eq!(weighted(&|point| i128::from(equalities[point][equation])), 0, "equation {equation}");
+    for vector in transposed(equalities) {
+        assert_eq!(weighted(&|point| i128::from(vector[point])), 0);
     }
 }
 
