@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 use secateur_model::Decision;
-use secateur_prune::Outcome;
+use secateur_oracle::Band;
+use secateur_prune::{Fate, Outcome};
 use serde_json::{Value, json};
 
 use super::{Checked, Seconds};
@@ -51,6 +52,7 @@ impl Report<'_> {
             "bytes": {"before": self.original.bytes, "after": self.bytes},
             "lower_bound": self.pruned.lower_bound,
             "minimal": self.minimal(),
+            "irreducible": self.pruned.irreducible,
             "band": {"score": self.pruned.band, "probability": self.probability()},
             "oracle_calls": self.pruned.oracle_calls,
             "points": self.pruned.points,
@@ -58,16 +60,18 @@ impl Report<'_> {
             "output": self.command.output.display().to_string(),
             "certificate": self.certificate,
             "data": data,
+            "fates": self.pruned.fates.iter().map(fate_json).collect::<Vec<_>>(),
         });
         json_text(&object)
     }
 
     fn seconds_json(&self) -> Value {
+        let pruning = self.pruned.seconds;
         json!({
             "read": self.seconds.read,
-            "fold": 0.0,
-            "lp": 0.0,
-            "oracle": 0.0,
+            "fold": pruning.fold,
+            "lp": pruning.lp,
+            "oracle": pruning.oracle,
             "certificate": self.seconds.certificate,
             "write": self.seconds.write,
             "total": self.seconds.total,
@@ -89,6 +93,9 @@ impl Report<'_> {
                 )
             }
             _ if self.interrupted => format!("interrupted: {kept}\n"),
+            Outcome::Proved if after.trees == before.trees => {
+                format!("nothing removed: {} stay\n", counted(after.trees as u64, "tree", "trees"))
+            }
             Outcome::Proved => format!("proved: {kept}\n"),
             Outcome::BudgetReached => format!("the time is up: {kept}\n"),
         };
@@ -101,6 +108,9 @@ impl Report<'_> {
         line("trees", &change(before.trees as u64, after.trees as u64));
         line("leaves", &change(before.leaves as u64, after.leaves as u64));
         line("bytes", &change(self.original.bytes, self.bytes));
+        if let Some(removed) = self.removed_words() {
+            line("removed", &removed);
+        }
         line("smallest", &self.bound_words());
         line("claim", &self.claim_words());
         line("inputs", &domain_words(self.original.file.ensemble().domain()));
@@ -111,6 +121,9 @@ impl Report<'_> {
             let calls =
                 counted(self.pruned.oracle_calls, "question to the oracle", "questions to the oracle");
             line("work", &format!("{calls}, {}", counted(self.pruned.points as u64, "point", "points")));
+            for (tree, fate) in self.pruned.fates.iter().enumerate() {
+                line(&format!("tree {tree}"), &fate_words(fate));
+            }
         }
         line("time", &format!("{:.3} s", self.seconds.total));
         line("written", &self.command.output.display().to_string());
@@ -119,6 +132,30 @@ impl Report<'_> {
         }
         line("check", &self.check_words());
         text
+    }
+
+    /// What became of the trees that are no longer there, and of those that are.
+    fn removed_words(&self) -> Option<String> {
+        let fates = &self.pruned.fates;
+        let count = |matching: fn(&Fate) -> bool| fates.iter().filter(|fate| matching(fate)).count();
+        let part = |count: usize, words: &str| (count > 0).then(|| format!("{count} {words}"));
+        let gone: Vec<String> = [
+            part(count(|fate| matches!(fate, Fate::Dropped)), "dropped: the others decide without them"),
+            part(count(|fate| matches!(fate, Fate::Merged { .. })), "merged into others"),
+            part(count(|fate| matches!(fate, Fate::Constant)), "constant"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let stay: Vec<String> = [
+            part(count(|fate| matches!(fate, Fate::Kept)), "as they were"),
+            part(count(|fate| matches!(fate, Fate::Scaled(_))), "with a new weight"),
+            part(count(|fate| matches!(fate, Fate::Rewritten(_))), "with new leaves"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        (!gone.is_empty()).then(|| format!("{}; those that stay: {}", gone.join(", "), stay.join(", ")))
     }
 
     /// How small a model could be at all.
@@ -135,14 +172,17 @@ impl Report<'_> {
         let more = match (self.interrupted, self.pruned.outcome, self.command.effort) {
             (true, ..) | (_, Outcome::BudgetReached, _) => "more time may find less",
             (_, _, Effort::Fast) => "--effort thorough may find less",
-            (_, _, Effort::Thorough) => "no single tree can go; --effort minimum may find less",
+            (_, _, Effort::Thorough) if self.pruned.irreducible => {
+                "no tree can go on its own, says the solver; --effort minimum may find less"
+            }
+            (_, _, Effort::Thorough) => "--effort minimum may find less",
             (_, _, Effort::Minimum) => "nothing smaller was found",
         };
         format!("between {least} and {trees} trees {moves}; {more}")
     }
 
     fn claim_words(&self) -> String {
-        claim_words(self.original, self.pruned.band, self.probability())
+        claim_words(self.original, self.command.band.0, self.pruned.band, self.probability())
     }
 
     fn check_words(&self) -> String {
@@ -155,8 +195,8 @@ impl Report<'_> {
     }
 }
 
-fn claim_words(original: &Model, band: f64, probability: Option<[f64; 2]>) -> String {
-    if band == 0.0 {
+fn claim_words(original: &Model, asked: Band, band: f64, probability: Option<[f64; 2]>) -> String {
+    if asked == Band::Exact {
         return "both files decide the same in exact arithmetic, ties included".to_owned();
     }
     let probability = probability.map(|interval| format!(" (probability {})", logistic::words(interval)));
@@ -171,6 +211,28 @@ fn claim_words(original: &Model, band: f64, probability: Option<[f64; 2]>) -> St
             "the library decides the same with either file wherever the original's winner leads by more than \
              {band}"
         ),
+    }
+}
+
+fn fate_words(fate: &Fate) -> String {
+    match fate {
+        Fate::Kept => "as it was".to_owned(),
+        Fate::Scaled(weight) => format!("times {weight}"),
+        Fate::Rewritten(weight) => format!("new leaves, times {weight}"),
+        Fate::Merged { into, weight } => format!("added into tree {into}, times {weight}"),
+        Fate::Constant => "a constant".to_owned(),
+        Fate::Dropped => "dropped".to_owned(),
+    }
+}
+
+fn fate_json(fate: &Fate) -> Value {
+    match fate {
+        Fate::Kept => json!({"fate": "kept", "weight": 1.0}),
+        Fate::Scaled(weight) => json!({"fate": "scaled", "weight": weight}),
+        Fate::Rewritten(weight) => json!({"fate": "rewritten", "weight": weight}),
+        Fate::Merged { into, weight } => json!({"fate": "merged", "into": into.index(), "weight": weight}),
+        Fate::Constant => json!({"fate": "constant"}),
+        Fate::Dropped => json!({"fate": "dropped"}),
     }
 }
 
