@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-python lint fuzz bench bench-oracle bench-conversions clean
+.PHONY: help demo test test-rust test-python lint fuzz bench bench-oracle bench-conversions bench-prune clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -57,6 +57,11 @@ bench-oracle: $(BENCH)/.installed ## the oracle beside the paper's MILP on HiGHS
 bench-conversions: $(BENCH)/.installed ## models against their ONNX conversions (DATASETS=folder)
 	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
 	$(BENCH)/bin/python bench/oracle/conversions.py --datasets $(DATASETS) $(BENCH_OPTIONS)
+
+bench-prune: $(BENCH)/.installed ## sizes, proofs and times of prune on four groups of models (DATASETS=folder; BENCH_OPTIONS=--quick)
+	cargo build --release --locked --quiet --bin secateur
+	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
+	$(BENCH)/bin/python bench/prune/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
 
 $(BENCH)/.installed: bench/requirements-bench.txt requirements-test.txt
 	$(PYTHON) -m venv $(BENCH)

@@ -1,71 +1,57 @@
-//! `secateur demo`: every command at work on a small model and table of our own (see `demo/make.py`).
+//! `secateur demo`: the main job on a small model and table of our own (see `demo/make.py`), start to finish.
+//!
+//! Every command that is shown is run as it stands there.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use clap::Parser;
 
-use crate::arguments::{Demo, Inspect, Predict, Talk};
+use crate::arguments::{Arguments, Demo, Talk};
 use crate::output::{Output, print};
 use crate::text::counted;
-use crate::{inspect, predict};
 
 const MODEL: (&str, &[u8]) = ("loans.txt", include_bytes!("../demo/loans.txt"));
 const TABLE: (&str, &[u8]) = ("loans.csv", include_bytes!("../demo/loans.csv"));
+const PRUNED: &str = "loans-pruned.txt";
 const TARGET: &str = "repaid";
-/// How many predictions are shown.
-const SHOWN: usize = 5;
 
 pub(crate) fn run(command: &Demo, talk: Talk) -> Result<()> {
     let folder = &command.dir;
     fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
-    let place = |name: &str| folder.join(name);
-    let (model, table) = (place(MODEL.0), place(TABLE.0));
-    let (classes, scores) = (place("classes.csv"), place("scores.csv"));
+    let place = |name: &str| folder.join(name).display().to_string();
+    let (model, table, pruned) = (place(MODEL.0), place(TABLE.0), place(PRUNED));
 
     print("A LightGBM model that tells which loans will be repaid, and a table of 200 loans.\n\n")?;
-    put(&model, MODEL.1)?;
-    put(&table, TABLE.1)?;
+    put(Path::new(&model), MODEL.1)?;
+    put(Path::new(&table), TABLE.1)?;
 
-    print(&format!("\nWhat is in this file?\n\n$ secateur inspect {}\n", model.display()))?;
-    inspect::run(&Inspect { model: model.clone(), json: false }, talk)?;
+    print(
+        "\nWhich trees does it need? The table is where the search starts; the answer is for every input.\n\n",
+    )?;
+    show(&["prune", &model, "-o", &pruned, "--data", &table, "--target", TARGET], talk)?;
 
-    print("\nWhat does it predict? The column that holds the answer is no input.\n\n")?;
-    let predicted = |raw: bool, output: &PathBuf| -> Result<String> {
-        let flag = if raw { " --raw" } else { "" };
-        let [shown_model, shown_table, shown_output] = [&model, &table, output].map(|path| path.display());
-        print(&format!(
-            "$ secateur predict {shown_model} --data {shown_table} --target {TARGET}{flag} -o {shown_output}\n"
-        ))?;
-        predict::run(
-            &Predict {
-                model: model.clone(),
-                data: table.clone(),
-                raw,
-                output: Some(output.clone()),
-                target: Some(TARGET.to_owned()),
-            },
-            Talk::Quiet,
-        )?;
-        fs::read_to_string(output).with_context(|| output.display().to_string())
+    print("\nIs that so? From the two files alone:\n\n")?;
+    show(&["verify", &model, &pruned], talk)?;
+
+    print(&format!(
+        "\nLightGBM loads the new file as any other: lightgbm.Booster(model_file={pruned:?}). The files:\n\n  \
+         {model}\n  {table}\n  {pruned}\n\nWhat else: secateur inspect {model}, secateur --help.\n"
+    ))
+}
+
+/// Prints a command and runs it.
+fn show(words: &[&str], talk: Talk) -> Result<()> {
+    let quoted = |word: &&str| match word.contains(char::is_whitespace) {
+        true => format!("'{word}'"),
+        false => (*word).to_owned(),
     };
-    let class_text = predicted(false, &classes)?;
-    let score_text = predicted(true, &scores)?;
-
-    let mut text = format!("\n  {:>8}  {:<24}{}\n", "class", "score", TARGET);
-    let repaid = std::str::from_utf8(TABLE.1).context("the demo's table is text")?;
-    let rows = class_text.lines().zip(score_text.lines()).zip(repaid.lines());
-    for ((class, score), row) in rows.skip(1).take(SHOWN) {
-        let repaid = row.rsplit(',').next().unwrap_or_default();
-        text += &format!("  {class:>8}  {score:<24}{repaid}\n");
-    }
-    let rest = class_text.lines().count().saturating_sub(1 + SHOWN);
-    text += &format!("  ... and {}\n", counted(rest as u64, "more", "more"));
-    text += "\nThe scores are those of LightGBM's predict(raw_score=True) in every bit. The files:\n\n";
-    for path in [&model, &table, &classes, &scores] {
-        text += &format!("  {}\n", path.display());
-    }
-    print(&text)
+    print(&format!("$ secateur {}\n", words.iter().map(quoted).collect::<Vec<_>>().join(" ")))?;
+    let quiet: &[&str] = if talk == Talk::Quiet { &["-q"] } else { &[] };
+    let arguments = Arguments::try_parse_from([&["secateur"], words, quiet].concat())?;
+    crate::run_command(&arguments)?;
+    Ok(())
 }
 
 /// Writes a file of the demo; one that is there already is left alone if it is the same, else nothing

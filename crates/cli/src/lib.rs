@@ -1,12 +1,23 @@
-//! The `secateur` command line: what is in a model file, what it predicts, bit for bit, and whether two
-//! models decide alike.
+//! The `secateur` command line: smaller models that decide the same, what is in a model file, what it
+//! predicts, bit for bit, and whether two models decide alike.
 //!
 //! One file for each command (`inspect`, `predict`, `prune`, `verify`, `demo`); `table` reads CSV and Parquet files,
 //! `output` writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
 //!
 //! # Exit codes
 //! 0: done, or proved. 1: refuted, with a counterexample. 2: bad usage or bad input. 3: undecided in the
-//! budget. 130: interrupted by Ctrl-C.
+//! budget; for `prune`, the time limit came first, and the file holds the best model that was proved by then.
+//! 130: interrupted by Ctrl-C; `prune` writes the best model that was proved by then.
+//!
+//! # `prune --json`
+//! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `interrupted`, `trees`,
+//! `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within the moves),
+//! `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word), `band`
+//! (`score`, `probability`), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`,
+//! `write`, `total`), `output`, `certificate` (a path, or null), `data` (null, or `rows` and
+//! `changed_in_band`), `fates` (for each tree of the original `fate`: `kept`, `scaled`, `rewritten`, `merged`,
+//! `constant`, `dropped`; `weight` and `into` where they apply). With `--method`: `method`, `members`
+//! (`before`, `after`, `chosen`), `fidelity` (the share of rows decided as before), `accuracy`, `rows`.
 //!
 //! # `verify --json`
 //! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` (`score`,
@@ -50,6 +61,7 @@ use std::path::Path;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use failure::Ending;
 use secateur_formats::ModelFile;
 use secateur_model::Decision;
 
@@ -66,15 +78,20 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     failure::report(|| {
         output::clean_up_on_interrupt()?;
-        match &arguments.command {
-            Command::Inspect(command) => inspect::run(command, arguments.talk())?,
-            Command::Predict(command) => predict::run(command, arguments.talk())?,
-            Command::Demo(command) => demo::run(command, arguments.talk())?,
-            Command::Prune(command) => return prune::run(command, arguments.talk()),
-            Command::Verify(command) => return verify::run(command, arguments.talk()),
-        }
-        Ok(failure::Ending::Done)
+        run_command(&arguments)
     })
+}
+
+fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
+    let talk = arguments.talk();
+    match &arguments.command {
+        Command::Prune(command) => return prune::run(command, talk),
+        Command::Verify(command) => return verify::run(command, talk),
+        Command::Inspect(command) => inspect::run(command, talk)?,
+        Command::Predict(command) => predict::run(command, talk)?,
+        Command::Demo(command) => demo::run(command, talk)?,
+    }
+    Ok(Ending::Done)
 }
 
 /// What `inspect --json` and `inspect -v` print of a model, which may be in memory only; `place` is the path of

@@ -4,21 +4,30 @@ use std::fs;
 
 use crate::support::Folder;
 
-const FILES: [&str; 4] = ["classes.csv", "loans.csv", "loans.txt", "scores.csv"];
+const FILES: [&str; 3] = ["loans-pruned.txt", "loans.csv", "loans.txt"];
 
 #[test]
 fn the_demo_runs_twice_and_names_every_file_it_wrote() {
     let folder = Folder::new();
     let first = folder.run("demo");
-    for words in ["$ secateur inspect", "$ secateur predict", "decides", "3 categories: family, own, rent"] {
+    for words in [
+        "$ secateur prune",
+        "proved: 60 -> ",
+        "200 rows, every class the same",
+        "$ secateur verify",
+        "identical: proved",
+    ] {
         assert!(first.ok().contains(words), "{words}");
     }
+    assert!(first.stdout.lines().count() <= 45, "more than a screenful");
     for name in FILES {
         assert!(first.ok().contains(&format!("\n  secateur-demo/{name}\n")), "{name}");
         assert!(folder.path().join("secateur-demo").join(name).is_file());
     }
-    assert_eq!(folder.read("secateur-demo/classes.csv").lines().count(), 201);
     assert_eq!(folder.names(), ["secateur-demo"]);
+    let inspected = folder.run("inspect secateur-demo/loans-pruned.txt --json");
+    let inspected: serde_json::Value = serde_json::from_str(inspected.ok()).unwrap();
+    assert!(inspected["trees"].as_u64().unwrap() <= 20, "{}", inspected["trees"]);
     assert!(folder.run("demo").ok().contains("loans.txt is there already"));
 }
 

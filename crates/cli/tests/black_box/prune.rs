@@ -34,6 +34,41 @@ fn compressible() -> String {
     ])
 }
 
+/// A model that takes long to prune: trees of sixteen leaves with random splits on six columns.
+#[cfg(unix)]
+fn large(trees: usize) -> String {
+    let mut state = 1u64;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let join = |words: Vec<String>| words.join(" ");
+    let mut text = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx=5\n\
+                    objective=binary sigmoid:1\nfeature_names=a b c d e f\nfeature_infos=[0:1] [0:1] [0:1] [0:1] \
+                    [0:1] [0:1]\n\n"
+        .to_owned();
+    for index in 0..trees {
+        let features = join((0..15).map(|_| draw(6).to_string()).collect());
+        let thresholds = join((0..15).map(|_| format!("{:?}", draw(1000) as f64 / 1000.0)).collect());
+        let leaves = join((0..16).map(|_| format!("{:?}", draw(2001) as f64 / 1000.0 - 1.0)).collect());
+        let ones = |count: usize| join(vec!["1".to_owned(); count]);
+        // Node n has the children 2n+1 and 2n+2; from 15 on they are leaves.
+        let child = |node: i64| if node < 15 { node } else { -(node - 15) - 1 };
+        let left = join((0..15).map(|node| child(2 * node + 1).to_string()).collect());
+        let right = join((0..15).map(|node| child(2 * node + 2).to_string()).collect());
+        text += &format!(
+            "Tree={index}\nnum_leaves=16\nnum_cat=0\nsplit_feature={features}\nsplit_gain={gain}\nthreshold={thresholds}\n\
+             decision_type={kind}\nleft_child={left}\nright_child={right}\nleaf_value={leaves}\nleaf_weight={leaf_ones}\n\
+             leaf_count={leaf_ones}\ninternal_value={gain}\ninternal_weight={gain}\ninternal_count={gain}\n\
+             is_linear=0\nshrinkage=1\n\n\n",
+            gain = ones(15),
+            leaf_ones = ones(16),
+            kind = join(vec!["2".to_owned(); 15]),
+        );
+    }
+    text + "end of trees\n\nfeature_importances:\n\nparameters:\n[boosting: gbdt]\nend of parameters\n"
+}
+
 fn json(run: &Run) -> Value {
     serde_json::from_str(run.ok()).unwrap()
 }
@@ -339,4 +374,49 @@ fn baselines_need_consent_and_say_what_they_are() {
     let run = folder.run(&format!("prune model.txt -o out.txt --data empty.csv --target class {rest}"));
     says(&run, &["labelled rows"]);
     assert!(!folder.names().contains(&"out.txt".to_owned()));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_writes_the_best_proved_model_and_ends_with_130() {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    let folder = Folder::new();
+    folder.file("model.txt", large(150));
+    let child = folder
+        .command()
+        .args("prune model.txt -o out.txt --json --effort minimum".split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !folder.names().iter().any(|name| name.ends_with(".tmp")) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let run = Run::from(child.wait_with_output().unwrap());
+    assert_eq!(run.code, Some(130), "{} {}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("interrupted: the best model so far is being written"), "{}", run.stderr);
+    let object: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&object["interrupted"], &object["outcome"]), (&true.into(), &"budget_reached".into()));
+    assert_eq!(folder.names(), ["model.txt", "out.txt"]);
+    assert!(folder.run("verify model.txt out.txt").ok().starts_with("identical"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_time_limit_is_held_and_progress_is_told() {
+    let folder = Folder::new();
+    folder.file("model.txt", large(150));
+    let started = std::time::Instant::now();
+    let run = folder.run("prune model.txt -o out.txt --time-limit 2s --effort minimum");
+    let seconds = started.elapsed().as_secs_f64();
+    assert_eq!(run.code, Some(3), "{} {}", run.stdout, run.stderr);
+    assert!(seconds < 30.0, "{seconds} s for a limit of 2 s");
+    assert!(run.stdout.starts_with("the time is up: 150 -> "), "{}", run.stdout);
+    let told = run.stderr.lines().any(|line| line.contains("/150 trees") && line.contains(" s left, "));
+    assert!(told, "{}", run.stderr);
+    assert!(folder.run("verify model.txt out.txt").ok().starts_with("identical"));
 }
