@@ -94,7 +94,7 @@ impl Report<'_> {
             }
             _ if self.interrupted => format!("interrupted: {kept}\n"),
             Outcome::Proved if after.trees == before.trees => {
-                format!("nothing removed: {} stay\n", counted(after.trees as u64, "tree", "trees"))
+                format!("nothing removed: {}\n", counted(after.trees as u64, "tree", "trees"))
             }
             Outcome::Proved => format!("proved: {kept}\n"),
             Outcome::BudgetReached => format!("the time is up: {kept}\n"),
