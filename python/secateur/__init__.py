@@ -1,11 +1,24 @@
 """Exact, proved pruning of tree ensembles.
 
+Three lines make a fitted classifier smaller without changing a single decision:
+
 >>> import secateur
->>> model = secateur.load("model.json")    # XGBoost, LightGBM, scikit-learn (skops) or ONNX  # doctest: +SKIP
->>> model.raw_scores(rows)                 # the library's own bits  # doctest: +SKIP
+>>> result = secateur.prune(fitted, X)     # doctest: +SKIP
+>>> smaller = result.model                 # doctest: +SKIP
+
+`verify` proves that two models decide alike or finds an input on which they do not, `check` checks a
+certificate, `inspect` says what a model is, `load` reads one. `PrunedClassifier` does fitting and pruning as
+one scikit-learn estimator.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from secateur._errors import CertificateError, OptionError
+from secateur._inspect import Inspection, inspect
 from secateur._model import load
+from secateur._prune import Pruning, prune
 from secateur._secateur import (
     ComparisonError,
     EditingError,
@@ -17,15 +30,38 @@ from secateur._secateur import (
 )
 from secateur._verify import Verification, verify
 
+if TYPE_CHECKING:
+    from secateur._estimator import PrunedClassifier
+
 __all__ = [
+    "CertificateError",
     "ComparisonError",
     "EditingError",
     "InputError",
+    "Inspection",
     "Model",
     "ModelError",
+    "OptionError",
+    "PrunedClassifier",
+    "Pruning",
     "SecateurError",
     "Verification",
     "__version__",
+    "inspect",
     "load",
+    "prune",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The estimator is scikit-learn's kind of object; who does not use it need not have scikit-learn.
+    if name == "PrunedClassifier":
+        from secateur._estimator import PrunedClassifier
+
+        return PrunedClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -69,8 +69,34 @@ def rebuild(estimator: Any, model: Model) -> Any:
     return new
 
 
+def fitted(estimator: Any, attribute: str) -> Any:
+    """What fitting has put there."""
+    if not hasattr(estimator, attribute):
+        raise ModelError(f"this {type(estimator).__qualname__} is not fitted")
+    return getattr(estimator, attribute)
+
+
+# What is not an ensemble of trees itself but often holds one, and what to do then.
+_REASONS = {
+    "CalibratedClassifierCV": "it decides by calibrated probabilities, often averaged over several models, and not "
+    "by the trees' scores; prune the classifier first, then calibrate the pruned one with FrozenEstimator",
+    "GridSearchCV": "give its best_estimator_",
+    "RandomizedSearchCV": "give its best_estimator_",
+    "HalvingGridSearchCV": "give its best_estimator_",
+    "HalvingRandomSearchCV": "give its best_estimator_",
+    "FrozenEstimator": "give its estimator",
+    "OneVsRestClassifier": "it decides among several models; prune each of its estimators_",
+    "OneVsOneClassifier": "it decides among several models; prune each of its estimators_",
+    "VotingClassifier": "it decides among several models; prune each of its estimators_",
+    "StackingClassifier": "it decides among several models; prune each of its estimators_",
+    "BaggingClassifier": "it decides among several models; a RandomForestClassifier of the same trees is supported",
+}
+
+
 def _name(estimator: Any) -> str:
     kind = type(estimator)
+    if kind.__module__.startswith("sklearn.") and kind.__qualname__ in _REASONS:
+        raise ModelError(f"{kind.__qualname__} is not supported: {_REASONS[kind.__qualname__]}")
     # Subclasses may predict as they like.
     if (kind.__module__, kind.__qualname__) not in _SUPPORTED:
         raise ModelError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from secateur._model import load
+from secateur import _options
+from secateur._model import recognise, same_inputs
 from secateur._secateur import compare
 
 
@@ -51,22 +51,38 @@ def verify(
     b: Any,
     *,
     band: str | float = "auto",
-    time_limit: float | None = None,
+    time_limit: float | str | None = None,
     threads: int | None = None,
     seed: int = 0,
 ) -> Verification:
     """Proves that two models decide alike on every input, or finds one on which they differ.
 
-    `a` and `b` are whatever `secateur.load` reads, of any two formats. `band` is "auto" (the smallest one for
+    `a` and `b` are whatever `secateur.load` reads, of any two formats. Columns are matched by name where both have
+    names, else by order. Of two pipelines the last steps are compared, and the steps before must be the same. `band` is "auto" (the smallest one for
     which the first model's own decision is no artefact of its rounding), 0 (exact arithmetic, ties included) or
-    a larger score.
+    a larger score. `time_limit` is in seconds, or "30s", "10m", "2h".
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import AdaBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> small = AdaBoostClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> large = AdaBoostClassifier(n_estimators=30, random_state=0).fit(X, y)
+    >>> answer = secateur.verify(small, large)
+    >>> answer.outcome
+    'different'
+    >>> row = answer.counterexample.reshape(1, -1)
+    >>> bool(small.predict(row)[0] == large.predict(row)[0])
+    False
     """
-    first, second = load(a), load(b)
-    if isinstance(band, str) and band != "auto":
-        raise ValueError(f"band must be 'auto' or a number, not {band!r}")
-    score = None if band == "auto" else float(band)
+    first, second = recognise(a), recognise(b)
+    same_inputs(first, second)
     answer = compare(
-        first, second, band=score, time_limit=time_limit, threads=threads or os.cpu_count() or 1, seed=seed
+        first.model,
+        second.model,
+        band=_options.band(band),
+        time_limit=_options.time_limit(time_limit),
+        threads=_options.threads(threads),
+        seed=_options.count("seed", seed, 0),
     )
     classes = answer.get("classes")
     if classes is not None:

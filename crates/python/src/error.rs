@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use secateur_formats::{EditError, FormatError, ReadError};
 use secateur_model::PredictError;
 use secateur_oracle::CompareError;
+use secateur_prune::PruneError;
 
 create_exception!(secateur, SecateurError, PyException, "The base of all errors of this package.");
 create_exception!(
@@ -54,4 +55,12 @@ pub(crate) fn from_compare(error: CompareError) -> PyErr {
 
 pub(crate) fn from_edit(error: EditError) -> PyErr {
     EditingError::new_err(error.to_string())
+}
+
+pub(crate) fn from_prune(error: PruneError) -> PyErr {
+    match error {
+        PruneError::Compare(error) => from_compare(error),
+        PruneError::Edit(error) => from_edit(error),
+        other => SecateurError::new_err(other.to_string()),
+    }
 }

@@ -118,6 +118,27 @@ impl Model {
         (0..features.len()).map(|index| features.name(FeatureId::new(index)).into_owned()).collect()
     }
 
+    /// The labels of the categories of each categorical feature whose labels the model knows, by code.
+    fn category_labels(&self) -> BTreeMap<u32, Vec<String>> {
+        let features = self.file.ensemble().features();
+        let labels = |index| features.categories(FeatureId::new(index))?.labels.clone();
+        (0..features.len()).filter_map(|index| Some((index as u32, labels(index)?))).collect()
+    }
+
+    /// Whether the feature names are the model's own, not made up.
+    #[getter]
+    fn has_feature_names(&self) -> bool {
+        self.file.ensemble().features().has_names()
+    }
+
+    /// What `secateur inspect` prints with `--json` and with `-v`; `path` and `size` are those of the file.
+    #[pyo3(signature = (path=None, size=None))]
+    fn describe(&self, py: Python<'_>, path: Option<PathBuf>, size: Option<u64>) -> PyResult<[String; 2]> {
+        let place = path.as_deref().zip(size);
+        py.detach(|| secateur_cli::describe(&self.file, place))
+            .map_err(|e| error::SecateurError::new_err(e.to_string()))
+    }
+
     /// The class labels.
     #[getter]
     fn classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -178,7 +199,7 @@ impl Model {
 }
 
 /// The number of rows, and their values one row after the other.
-fn row_major(rows: &PyReadonlyArray2<'_, f64>) -> (usize, Vec<f64>) {
+pub(crate) fn row_major(rows: &PyReadonlyArray2<'_, f64>) -> (usize, Vec<f64>) {
     let array = rows.as_array();
     (array.nrows(), array.iter().copied().collect())
 }

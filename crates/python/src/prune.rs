@@ -1,0 +1,111 @@
+//! `prune`: a smaller model that decides as this one does on every input.
+
+use std::time::Instant;
+
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use secateur_oracle::Cancel;
+use secateur_prune::{Config, Effort, Moves, Objective, Outcome, Pass, Status, Watch};
+
+use crate::model::{Model, row_major};
+use crate::{error, interrupt, options};
+
+/// Prunes a model. `rows` are start points, `progress` is called with a dictionary whenever there is news.
+#[pyfunction]
+#[pyo3(signature = (
+    model, rows=None, *, effort="thorough", objective="trees", moves="leaves", band=None, time_limit=None,
+    threads=None, seed=0, progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
+pub(crate) fn prune<'py>(
+    py: Python<'py>,
+    model: &Model,
+    rows: Option<PyReadonlyArray2<'py, f64>>,
+    effort: &str,
+    objective: &str,
+    moves: &str,
+    band: Option<f64>,
+    time_limit: Option<f64>,
+    threads: Option<usize>,
+    seed: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let started = Instant::now();
+    let cancel = Cancel::default();
+    let config = Config {
+        effort: options::choice("effort", effort, &EFFORTS)?,
+        objective: options::choice("objective", objective, &OBJECTIVES)?,
+        moves: options::choice("moves", moves, &MOVES)?,
+        unit: None,
+        band: options::band(band),
+        deadline: options::deadline(started, time_limit)?,
+        cancel: cancel.clone(),
+        threads: options::threads(threads),
+        seed,
+    };
+    let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
+    let watch = Watch::default();
+    let mut last = None;
+    let look = |py: Python<'_>| {
+        let Some(progress) = &progress else { return Ok(()) };
+        let now = (watch.status(), watch.search.nodes());
+        if last != Some(now) {
+            last = Some(now);
+            progress.call1(py, (status(py, &now.0, &watch)?,))?;
+        }
+        Ok(())
+    };
+    let pruned = interrupt::interruptible(py, &cancel, look, || {
+        secateur_prune::prune(&model.file, &data, &config, &watch)
+    })?
+    .map_err(error::from_prune)?;
+
+    let answer = PyDict::new(py);
+    let outcome = match pruned.outcome {
+        Outcome::Proved => "proved",
+        Outcome::BudgetReached => "budget_reached",
+        Outcome::AlreadyMinimal => "already_minimal",
+    };
+    answer.set_item("outcome", outcome)?;
+    answer.set_item("trees", pruned.size.map(|size| size.trees))?;
+    answer.set_item("leaves", pruned.size.map(|size| size.leaves))?;
+    answer.set_item("lower_bound", pruned.lower_bound)?;
+    answer.set_item("band", pruned.band)?;
+    answer.set_item("probability", secateur_cli::probabilities(&model.file, pruned.band))?;
+    answer.set_item("oracle_calls", pruned.oracle_calls)?;
+    answer.set_item("points", pruned.points)?;
+    answer.set_item("model", Model { file: pruned.file })?;
+    answer.set_item("seconds", started.elapsed().as_secs_f64())?;
+    Ok(answer)
+}
+
+const EFFORTS: [(&str, Effort); 3] =
+    [("fast", Effort::Fast), ("thorough", Effort::Thorough), ("minimum", Effort::Minimum)];
+const OBJECTIVES: [(&str, Objective); 3] =
+    [("trees", Objective::Trees), ("leaves", Objective::Leaves), ("bytes", Objective::Bytes)];
+const MOVES: [(&str, Moves); 2] = [("leaves", Moves::Leaves), ("weights", Moves::Weights)];
+
+fn status<'py>(py: Python<'py>, status: &Status, watch: &Watch) -> PyResult<Bound<'py, PyDict>> {
+    let pass = match status.pass {
+        Pass::Start => "start",
+        Pass::Fold => "fold",
+        Pass::RelevantSplits => "relevant splits",
+        Pass::Indispensable => "indispensable trees",
+        Pass::Reweight => "reweight",
+        Pass::Eliminate => "eliminate",
+        Pass::Minimum => "minimum",
+        Pass::Certify => "certify",
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("pass", pass)?;
+    dict.set_item("round", status.round)?;
+    dict.set_item("points", status.points)?;
+    dict.set_item("candidate", status.candidate)?;
+    dict.set_item("best", status.best)?;
+    dict.set_item("lower_bound", status.lower_bound)?;
+    dict.set_item("boxes", watch.search.nodes())?;
+    dict.set_item("share", watch.search.share())?;
+    Ok(dict)
+}

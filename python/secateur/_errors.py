@@ -1,0 +1,30 @@
+"""Errors that are raised on this side of the extension module."""
+
+from __future__ import annotations
+
+from secateur._secateur import SecateurError
+
+
+class OptionError(SecateurError, ValueError):
+    """An option has a value that makes no sense."""
+
+
+class CertificateError(SecateurError):
+    """A certificate does not prove what it should.
+
+    `verdict` is "invalid" (a step is wrong, or it speaks of other models) or "incomplete" (no step is wrong, but
+    they do not reach the claim), `reason` says why and `step` is the number of the step, where there is one.
+    """
+
+    def __init__(self, message: str, *, verdict: str, reason: str, step: int | None) -> None:
+        super().__init__(message)
+        self.verdict = verdict
+        self.reason = reason
+        self.step = step
+
+    def __reduce__(self) -> tuple:
+        return _certificate_error, (str(self), self.verdict, self.reason, self.step)
+
+
+def _certificate_error(message: str, verdict: str, reason: str, step: int | None) -> CertificateError:
+    return CertificateError(message, verdict=verdict, reason=reason, step=step)

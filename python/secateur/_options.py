@@ -1,0 +1,62 @@
+"""Options as users write them, checked, as the extension takes them."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from typing import Any
+
+from secateur._errors import OptionError
+
+EFFORTS = ("fast", "thorough", "minimum")
+OBJECTIVES = ("trees", "leaves", "bytes")
+MOVES = ("leaves", "weights")
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        listed = ", ".join(repr(word) for word in allowed[:-1])
+        raise OptionError(f"{name} must be {listed} or {allowed[-1]!r}, not {value!r}")
+    return value
+
+
+def band(value: Any) -> float | None:
+    """`None` for "auto", else a score."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if not _is_number(value) or not 0 <= value < math.inf:
+        raise OptionError(f"band must be 'auto', 0 or a positive number, not {value!r}")
+    return float(value)
+
+
+def time_limit(value: Any) -> float | None:
+    """Seconds; "30s", "10m" and "2h" are read as on the command line."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", value)
+        if found:
+            return float(found[1]) * _UNITS[found[2]]
+    elif _is_number(value) and 0 <= value < math.inf:
+        return float(value)
+    raise OptionError(f"time_limit must be seconds, '30s', '10m' or '2h', not {value!r}")
+
+
+def count(name: str, value: Any, smallest: int) -> int:
+    """A whole number."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or not smallest <= value < 2**63:
+        raise OptionError(f"{name} must be a whole number from {smallest} on, not {value!r}")
+    return int(value)
+
+
+def threads(value: Any) -> int | None:
+    """`None` for all cores."""
+    return None if value is None else count("threads", value, 1)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -1,0 +1,121 @@
+"""A result in words and as a small picture, for terminals and notebooks."""
+
+from __future__ import annotations
+
+import html as _html
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from secateur._prune import Pruning
+
+_OUTCOMES = {
+    "proved": "proved to decide the same",
+    "already_minimal": "already minimal, proved: no tree can go",
+    "budget_reached": "time was over: the best that was proved by then",
+}
+# The picture: bars of the trees, in pixels.
+_WIDTH = 480
+_HEIGHT = 44
+_MOST_BARS = 240
+_KEPT, _CHANGED, _GONE = "#2a7f62", "#d08c1d", "#d9d9d9"
+
+
+def summary(result: Pruning) -> str:
+    """The result in a line."""
+    words = f"{result.trees_before} -> {result.trees_after} trees"
+    if result.leaves_before != result.leaves_after:
+        words += f", {result.leaves_before} -> {result.leaves_after} leaves"
+    words += f"; {_OUTCOMES[result.outcome]}"
+    if result.outcome != "already_minimal":
+        if result.minimal:
+            words += ", and no smaller number of trees can"
+        elif result.lower_bound:
+            words += f"; at least {result.lower_bound} trees are needed"
+    return f"{words}; band {result.band:.3g}, {result.seconds:.2f} s"
+
+
+def claim(band: float, probability: tuple[float, float] | None) -> str:
+    """What a band means, in words."""
+    if band == 0.0:
+        return "Both models decide alike on every input, in exact arithmetic, ties by the library's rule."
+    interval = "" if probability is None else f" (probability {_interval(*probability)})"
+    return (
+        "The library decides alike with both models on every input on which the original's winner leads by "
+        f"more than {band:.3e}{interval}."
+    )
+
+
+def html(result: Pruning) -> str:
+    """The result for a notebook."""
+    rows = [
+        ("trees", f"{result.trees_before} &rarr; <b>{result.trees_after}</b>"),
+        ("leaves", f"{result.leaves_before} &rarr; {result.leaves_after}"),
+    ]
+    if result.bytes_before is not None:
+        rows.append(("bytes", f"{result.bytes_before:,} &rarr; {result.bytes_after:,}"))
+    needed = "as many are needed" if result.minimal else "not known to be the least"
+    rows += [
+        ("at least", f"{result.lower_bound} trees ({needed})"),
+        ("claim", _html.escape(claim(result.band, result.probability))),
+        ("time", f"{result.seconds:.2f} s"),
+    ]
+    if isinstance(result.certificate, str):
+        rows.append(("certificate", f"<code>{_html.escape(result.certificate)}</code>"))
+    table = "".join(
+        f'<tr><th style="text-align:left">{name}</th><td style="text-align:left">{text}</td></tr>'
+        for name, text in rows
+    )
+    title = _html.escape(_OUTCOMES[result.outcome])
+    return f'<div class="secateur"><p><b>Pruning</b>: {title}</p>{svg(result)}<table>{table}</table></div>'
+
+
+def svg(result: Pruning) -> str:
+    """A bar for each tree of the original (grey where it is gone; as high as its new weight), or, where weights
+    are not known, one row of bars before and one after."""
+    height = 2 * _HEIGHT + 40
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
+        f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="11" role="img" '
+        f'aria-label="{result.trees_before} trees before, {result.trees_after} after">',
+        _text(12, f"before: {result.trees_before} trees"),
+        *_bars([1.0] * result.trees_before, result.trees_before, 16),
+    ]
+    middle = _HEIGHT + 32
+    if result.weights is None:
+        parts.append(_text(middle, f"after: {result.trees_after} trees"))
+        parts += _bars([1.0] * result.trees_after, result.trees_before, middle + 4)
+    else:
+        kept = f"after: {result.trees_after} trees; as high as their weights, grey: gone, amber: took others in"
+        parts.append(_text(middle, kept))
+        parts += _bars([float(weight) for weight in result.weights], result.trees_before, middle + 4)
+    return "".join([*parts, "</svg>"])
+
+
+def _text(y: int, words: str) -> str:
+    return f'<text x="0" y="{y}" fill="#555">{_html.escape(words)}</text>'
+
+
+def _bars(weights: list[float], places: int, top: int) -> list[str]:
+    # Many trees share a bar: the largest weight speaks for them.
+    shared = max(1, math.ceil(places / _MOST_BARS))
+    step = _WIDTH / max(1, math.ceil(places / shared))
+    highest = max((abs(weight) for weight in weights if not math.isnan(weight)), default=1.0) or 1.0
+    bars = []
+    for place, start in enumerate(range(0, len(weights), shared)):
+        group = weights[start : start + shared]
+        changed = any(math.isnan(weight) for weight in group)
+        share = 1.0 if changed else max(abs(weight) for weight in group) / highest
+        color = _CHANGED if changed else _KEPT if share > 0 else _GONE
+        high = max(3.0, (_HEIGHT - 4) * (share if share > 0 else 0.25))
+        bars.append(
+            f'<rect x="{place * step:.2f}" y="{top + _HEIGHT - 4 - high:.2f}" width="{max(step * 0.8, 0.5):.2f}" '
+            f'height="{high:.2f}" fill="{color}"/>'
+        )
+    return bars
+
+
+def _interval(low: float, high: float) -> str:
+    digits = 1 + min(16, max(1, math.ceil(-math.log10(max(high - low, 1e-16)))))
+    unit = 10.0**digits
+    return f"{math.floor(low * unit) / unit:.{digits}f} to {math.ceil(high * unit) / unit:.{digits}f}"

@@ -1,0 +1,176 @@
+"""`prune`: a smaller model that decides the same on every input, proved."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+
+from secateur import _options, _picture, _progress
+from secateur._model import recognise
+from secateur._secateur import EditingError, Model
+from secateur._secateur import prune as _run
+
+_log = logging.getLogger("secateur")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pruning:
+    """A pruned model, and what is proved of it."""
+
+    model: Any
+    """The pruned model, of the same type as the one that was given (for a path: a `secateur.Model`)."""
+    outcome: str
+    """"proved" (smaller, and proved to decide the same), "already_minimal" (proved that nothing can go) or
+    "budget_reached" (the best that was proved when the time was over)."""
+    trees_before: int
+    trees_after: int
+    leaves_before: int
+    leaves_after: int
+    bytes_before: int | None
+    """The size of the model's file; `None` for a scikit-learn object, which has none."""
+    bytes_after: int | None
+    weights: np.ndarray | None
+    """For each tree of the original, what its leaves were multiplied by: 0 for one that is gone, NaN for one
+    that took others in."""
+    band: float
+    """The claim is for inputs on which the original's winner leads by more than this."""
+    probability: tuple[float, float] | None
+    """The same as an interval of probabilities, for logistic models."""
+    lower_bound: int
+    """No model that the moves allow has fewer trees."""
+    certificate: str | bytes | None
+    """Where the certificate was written, or the certificate itself, as asked for."""
+    oracle_calls: int
+    points: int
+    """How many inputs the solver looked at."""
+    seconds: float
+
+    @property
+    def minimal(self) -> bool:
+        """Whether no model that the moves allow has fewer trees: proved."""
+        return self.trees_after <= self.lower_bound
+
+    @property
+    def claim(self) -> str:
+        """What is proved, in words."""
+        return _picture.claim(self.band, self.probability)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the model, as `secateur prune --json` prints it."""
+        return {
+            "outcome": self.outcome,
+            "trees": {"before": self.trees_before, "after": self.trees_after},
+            "leaves": {"before": self.leaves_before, "after": self.leaves_after},
+            "bytes": {"before": self.bytes_before, "after": self.bytes_after},
+            "lower_bound": self.lower_bound,
+            "minimal": self.minimal,
+            "band": {
+                "score": self.band,
+                "probability": None if self.probability is None else list(self.probability),
+            },
+            "oracle_calls": self.oracle_calls,
+            "points": self.points,
+            "seconds": {"total": self.seconds},
+            "certificate": self.certificate if isinstance(self.certificate, str) else None,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Pruning: {_picture.summary(self)}>"
+
+    def _repr_html_(self) -> str:
+        return _picture.html(self)
+
+
+def prune(
+    model: Any,
+    X: Any = None,
+    *,
+    effort: str = "thorough",
+    objective: str = "trees",
+    moves: str = "leaves",
+    band: str | float = "auto",
+    time_limit: float | str | None = None,
+    threads: int | None = None,
+    certificate: bool | str | os.PathLike[str] | None = None,
+    progress: bool | Callable[[dict[str, Any]], None] | None = None,
+    seed: int = 0,
+) -> Pruning:
+    """A smaller model that decides as `model` does on every input, proved. `model` stays as it is.
+
+    `model` is a fitted classifier of XGBoost, LightGBM or scikit-learn, a booster, a pipeline that ends in one of
+    these, or the path of a model file. `X` may hold rows of its inputs; they make the search faster, and the
+    answer holds for every input with or without them.
+
+    - `effort`: "fast" folds and reweights, "thorough" also tries to do without each tree, "minimum" looks for the
+      smallest size and proves it.
+    - `objective`: what is made small, "trees", "leaves" or "bytes".
+    - `moves`: "leaves" may merge trees and move the intercept, "weights" only scales and drops trees.
+    - `band`: "auto" is the smallest for which the model's own decisions are no artefact of its rounding, 0 is
+      exact arithmetic with its ties, a larger score allows changes that near to the decision boundary.
+    - `time_limit`: seconds, or "30s", "10m", "2h"; the best model that is proved by then is the answer.
+    - `threads`: all cores unless given. `seed`: where random choices start.
+    - `certificate`: a path to write it to, or True to have it in the result.
+    - `progress`: True for a bar (tqdm where it is installed, else lines on stderr), or a function that is called
+      with a dictionary whenever there is news.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import AdaBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> fitted = AdaBoostClassifier(n_estimators=50, random_state=0).fit(X, y)
+    >>> result = secateur.prune(fitted, X)
+    >>> result.outcome
+    'proved'
+    >>> result.trees_after < result.trees_before
+    True
+    >>> type(result.model).__name__
+    'AdaBoostClassifier'
+    >>> secateur.verify(fitted, result.model).identical
+    True
+    """
+    settings = {
+        "effort": _options.choice("effort", effort, _options.EFFORTS),
+        "objective": _options.choice("objective", objective, _options.OBJECTIVES),
+        "moves": _options.choice("moves", moves, _options.MOVES),
+        "band": _options.band(band),
+        "time_limit": _options.time_limit(time_limit),
+        "threads": _options.threads(threads),
+        "seed": _options.count("seed", seed, 0),
+    }
+    subject = recognise(model)
+    before = subject.model
+    rows = subject.rows(X)
+    _log.info("pruning %s: %d trees, %d leaves", before.dialect, before.tree_count, before.leaf_count)
+    with _progress.watching(progress, before.tree_count) as news:
+        answer = _run(before, rows, progress=news, **settings)
+    after = answer["model"]
+    result = Pruning(
+        model=subject.rebuild(after),
+        outcome=answer["outcome"],
+        trees_before=answer["trees"][0],
+        trees_after=answer["trees"][1],
+        leaves_before=answer["leaves"][0],
+        leaves_after=answer["leaves"][1],
+        bytes_before=_size(before),
+        bytes_after=_size(after),
+        weights=None if answer.get("weights") is None else np.array(answer["weights"], dtype=np.float64),
+        band=answer["band"],
+        probability=None if answer["probability"] is None else tuple(answer["probability"]),
+        lower_bound=answer["lower_bound"],
+        certificate=None,
+        oracle_calls=answer["oracle_calls"],
+        points=answer["points"],
+        seconds=answer["seconds"],
+    )
+    _log.info("%s", _picture.summary(result))
+    return result
+
+
+def _size(model: Model) -> int | None:
+    try:
+        return len(model.to_bytes())
+    except EditingError:
+        return None
