@@ -18,7 +18,7 @@ _OUTCOMES = {
 _WIDTH = 480
 _HEIGHT = 44
 _MOST_BARS = 240
-_KEPT, _CHANGED, _GONE = "#2a7f62", "#d08c1d", "#d9d9d9"
+_KEPT, _MERGED, _GONE = "#2a7f62", "#d08c1d", "#d9d9d9"
 
 
 def summary(result: Pruning) -> str:
@@ -71,43 +71,46 @@ def html(result: Pruning) -> str:
 
 
 def svg(result: Pruning) -> str:
-    """A bar for each tree of the original (grey where it is gone; as high as its new weight), or, where weights
-    are not known, one row of bars before and one after."""
+    """A bar for each tree, before and after: as high as its weight, amber where it lives in another tree now, and
+    grey where it is gone."""
     height = 2 * _HEIGHT + 40
+    middle = _HEIGHT + 32
+    count = len(result.weights)
+    fates = dict.fromkeys(result.fates)
+    colors = [name for name, words in (("amber: merged", "merged"), ("grey: gone", "dropped")) if words in fates]
+    legend = f"after: {result.trees_after} trees; as high as their weights" + "".join(f", {name}" for name in colors)
+    after = [
+        (abs(float(weight)), _MERGED if fate == "merged" else _KEPT if weight else _GONE)
+        for weight, fate in zip(result.weights, result.fates)
+    ]
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
         f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="11" role="img" '
         f'aria-label="{result.trees_before} trees before, {result.trees_after} after">',
         _text(12, f"before: {result.trees_before} trees"),
-        *_bars([1.0] * result.trees_before, result.trees_before, 16),
+        *_bars([(1.0, _KEPT)] * count, 16),
+        _text(middle, legend),
+        *_bars(after, middle + 4),
+        "</svg>",
     ]
-    middle = _HEIGHT + 32
-    if result.weights is None:
-        parts.append(_text(middle, f"after: {result.trees_after} trees"))
-        parts += _bars([1.0] * result.trees_after, result.trees_before, middle + 4)
-    else:
-        kept = f"after: {result.trees_after} trees; as high as their weights, grey: gone, amber: took others in"
-        parts.append(_text(middle, kept))
-        parts += _bars([float(weight) for weight in result.weights], result.trees_before, middle + 4)
-    return "".join([*parts, "</svg>"])
+    return "".join(parts)
 
 
 def _text(y: int, words: str) -> str:
     return f'<text x="0" y="{y}" fill="#555">{_html.escape(words)}</text>'
 
 
-def _bars(weights: list[float], places: int, top: int) -> list[str]:
-    # Many trees share a bar: the largest weight speaks for them.
-    shared = max(1, math.ceil(places / _MOST_BARS))
-    step = _WIDTH / max(1, math.ceil(places / shared))
-    highest = max((abs(weight) for weight in weights if not math.isnan(weight)), default=1.0) or 1.0
+def _bars(trees: list[tuple[float, str]], top: int) -> list[str]:
+    # Of many trees some share a bar: the largest weight speaks for them.
+    shared = max(1, math.ceil(len(trees) / _MOST_BARS))
+    groups = [trees[start : start + shared] for start in range(0, len(trees), shared)]
+    step = _WIDTH / max(1, len(groups))
+    highest = max((weight for weight, _ in trees), default=0.0) or 1.0
     bars = []
-    for place, start in enumerate(range(0, len(weights), shared)):
-        group = weights[start : start + shared]
-        changed = any(math.isnan(weight) for weight in group)
-        share = 1.0 if changed else max(abs(weight) for weight in group) / highest
-        color = _CHANGED if changed else _KEPT if share > 0 else _GONE
-        high = max(3.0, (_HEIGHT - 4) * (share if share > 0 else 0.25))
+    for place, group in enumerate(groups):
+        weight, color = max(group)
+        share = weight / highest if weight else 0.2
+        high = max(3.0, (_HEIGHT - 4) * share)
         bars.append(
             f'<rect x="{place * step:.2f}" y="{top + _HEIGHT - 4 - high:.2f}" width="{max(step * 0.8, 0.5):.2f}" '
             f'height="{high:.2f}" fill="{color}"/>'

@@ -33,26 +33,36 @@ class Pruning:
     bytes_before: int | None
     """The size of the model's file; `None` for a scikit-learn object, which has none."""
     bytes_after: int | None
-    weights: np.ndarray | None
-    """For each tree of the original, what its leaves were multiplied by: 0 for one that is gone, NaN for one
-    that took others in."""
+    weights: np.ndarray
+    """For each tree of the original, what its values are multiplied by now; 0 for one that is gone."""
+    fates: list[str]
+    """What became of each tree of the original: "kept", "scaled", "rewritten" (with other leaves), "merged" (into the
+    leaves of another tree), "constant" (the same everywhere, now in the intercept) or "dropped"."""
     band: float
     """The claim is for inputs on which the original's winner leads by more than this."""
     probability: tuple[float, float] | None
     """The same as an interval of probabilities, for logistic models."""
     lower_bound: int
     """No model that the moves allow has fewer trees."""
+    irreducible: bool
+    """No tree can go on its own, by the solver's word (which is not proved as `lower_bound` is)."""
     certificate: str | bytes | None
     """Where the certificate was written, or the certificate itself, as asked for."""
     oracle_calls: int
     points: int
     """How many inputs the solver looked at."""
-    seconds: float
+    timings: dict[str, float]
+    """Seconds spent, by what they were spent on."""
 
     @property
     def minimal(self) -> bool:
         """Whether no model that the moves allow has fewer trees: proved."""
         return self.trees_after <= self.lower_bound
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.timings["total"]
 
     @property
     def claim(self) -> str:
@@ -68,15 +78,20 @@ class Pruning:
             "bytes": {"before": self.bytes_before, "after": self.bytes_after},
             "lower_bound": self.lower_bound,
             "minimal": self.minimal,
+            "irreducible": self.irreducible,
             "band": {
                 "score": self.band,
                 "probability": None if self.probability is None else list(self.probability),
             },
             "oracle_calls": self.oracle_calls,
             "points": self.points,
-            "seconds": {"total": self.seconds},
+            "seconds": dict(self.timings),
             "certificate": self.certificate if isinstance(self.certificate, str) else None,
         }
+
+    def picture(self) -> str:
+        """An SVG of the trees before and after, with their weights."""
+        return _picture.svg(self)
 
     def __repr__(self) -> str:
         return f"<Pruning: {_picture.summary(self)}>"
@@ -156,14 +171,16 @@ def prune(
         leaves_after=answer["leaves"][1],
         bytes_before=_size(before),
         bytes_after=_size(after),
-        weights=None if answer.get("weights") is None else np.array(answer["weights"], dtype=np.float64),
+        weights=np.array([weight for _, weight in answer["fates"]], dtype=np.float64),
+        fates=[fate for fate, _ in answer["fates"]],
         band=answer["band"],
         probability=None if answer["probability"] is None else tuple(answer["probability"]),
         lower_bound=answer["lower_bound"],
+        irreducible=answer["irreducible"],
         certificate=None,
         oracle_calls=answer["oracle_calls"],
         points=answer["points"],
-        seconds=answer["seconds"],
+        timings=answer["seconds"],
     )
     _log.info("%s", _picture.summary(result))
     return result

@@ -1,5 +1,6 @@
+from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ class InputError(SecateurError): ...
 class ComparisonError(SecateurError): ...
 class EditingError(SecateurError): ...
 
+@final
 class Model:
     @staticmethod
     def read(path: str | PathLike[str]) -> Model: ...
@@ -35,6 +37,10 @@ class Model:
     @property
     def feature_names(self) -> list[str]: ...
     @property
+    def has_feature_names(self) -> bool: ...
+    def category_labels(self) -> dict[int, list[str]]: ...
+    def describe(self, path: str | PathLike[str] | None = None, size: int | None = None) -> list[str]: ...
+    @property
     def classes(self) -> list[Any]: ...
     @property
     def intercepts(self) -> list[float]: ...
@@ -47,6 +53,22 @@ def compare(
     second: Model,
     band: float | None = None,
     time_limit: float | None = None,
-    threads: int = 1,
+    threads: int | None = None,
     seed: int = 0,
 ) -> dict[str, Any]: ...
+def prune(
+    model: Model,
+    rows: NDArray[np.float64] | None = None,
+    *,
+    effort: str = "thorough",
+    objective: str = "trees",
+    moves: str = "leaves",
+    band: float | None = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    progress: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]: ...
+def sklearn_model(parts: dict[str, Any]) -> Model: ...
+def sklearn_parts(model: Model) -> dict[str, Any]: ...
+def run_secateur(arguments: list[str]) -> int: ...

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use secateur_oracle::Cancel;
-use secateur_prune::{Config, Effort, Moves, Objective, Outcome, Pass, Status, Watch};
+use secateur_prune::{Config, Effort, Fate, Moves, Objective, Outcome, Pass, Status, Watch};
 
 use crate::model::{Model, row_major};
 use crate::{error, interrupt, options};
@@ -72,13 +72,32 @@ pub(crate) fn prune<'py>(
     answer.set_item("trees", pruned.size.map(|size| size.trees))?;
     answer.set_item("leaves", pruned.size.map(|size| size.leaves))?;
     answer.set_item("lower_bound", pruned.lower_bound)?;
+    answer.set_item("irreducible", pruned.irreducible)?;
+    answer.set_item("fates", pruned.fates.iter().map(fate).collect::<Vec<_>>())?;
     answer.set_item("band", pruned.band)?;
     answer.set_item("probability", secateur_cli::probabilities(&model.file, pruned.band))?;
     answer.set_item("oracle_calls", pruned.oracle_calls)?;
     answer.set_item("points", pruned.points)?;
     answer.set_item("model", Model { file: pruned.file })?;
-    answer.set_item("seconds", started.elapsed().as_secs_f64())?;
+    let seconds = PyDict::new(py);
+    seconds.set_item("fold", pruned.seconds.fold)?;
+    seconds.set_item("lp", pruned.seconds.lp)?;
+    seconds.set_item("oracle", pruned.seconds.oracle)?;
+    seconds.set_item("total", started.elapsed().as_secs_f64())?;
+    answer.set_item("seconds", seconds)?;
     Ok(answer)
+}
+
+/// What became of a tree in a word, and what it is multiplied by now.
+fn fate(fate: &Fate) -> (&'static str, f64) {
+    match *fate {
+        Fate::Kept => ("kept", 1.0),
+        Fate::Scaled(weight) => ("scaled", weight),
+        Fate::Rewritten(weight) => ("rewritten", weight),
+        Fate::Merged { weight, .. } => ("merged", weight),
+        Fate::Constant => ("constant", 0.0),
+        Fate::Dropped => ("dropped", 0.0),
+    }
 }
 
 const EFFORTS: [(&str, Effort); 3] =

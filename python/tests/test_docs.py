@@ -1,0 +1,77 @@
+"""Every example in the documentation runs: docstrings, the guide, the scripts of its tasks. And the reference is
+what the package says of itself."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import pathlib
+import pkgutil
+import re
+import subprocess
+import sys
+
+import pytest
+
+import secateur
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+TASKS = sorted((DOCS / "guide" / "tasks").glob("*.py"))
+MODULES = [name for _, name, _ in pkgutil.iter_modules(secateur.__path__) if name != "_secateur"]
+
+
+@pytest.mark.parametrize("name", ["", *MODULES])
+def test_the_examples_in_docstrings_run(name):
+    module = importlib.import_module(f"secateur.{name}" if name else "secateur")
+    failed, _ = doctest.testmod(module, extraglobs={"secateur": secateur}, optionflags=doctest.ELLIPSIS)
+    assert failed == 0
+
+
+def test_every_public_function_has_an_example():
+    for name in ("prune", "verify", "check", "inspect", "load", "PrunedClassifier"):
+        assert ">>>" in getattr(secateur, name).__doc__, name
+
+
+def test_the_guide_runs_from_start_to_end(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "guide" / "python.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) > 5
+    names: dict = {}
+    for block in blocks:
+        exec(compile(block, "python.md", "exec"), names)
+
+
+@pytest.mark.parametrize("script", TASKS, ids=lambda path: path.stem)
+def test_the_script_of_a_task_runs_and_draws_its_picture(script, tmp_path):
+    # The package's commands are found where this Python's are.
+    path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout
+    picture = (tmp_path / script.with_suffix(".svg").name).read_text()
+    assert picture.startswith("<svg") and picture.endswith("</svg>")
+    # The one in the documentation was made by this script, perhaps with other versions of the libraries.
+    assert script.with_suffix(".svg").read_text().startswith("<svg")
+
+
+def test_each_task_of_the_guide_has_a_script_and_a_picture():
+    text = (DOCS / "guide" / "python.md").read_text()
+    for script in TASKS:
+        assert f"(tasks/{script.name})" in text and f"(tasks/{script.stem}.svg)" in text
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (DOCS / "guide" / link).exists(), link
+
+
+def test_the_reference_is_what_the_package_says():
+    specification = importlib.util.spec_from_file_location("make_reference", DOCS / "reference" / "make.py")
+    make = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(make)
+    assert (DOCS / "reference" / "python.md").read_text() == make.page(), "run docs/reference/make.py"
