@@ -1,0 +1,47 @@
+"""`check`: does a certificate prove that two models decide alike?"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from secateur._errors import CertificateError
+from secateur._model import recognise, same_inputs
+from secateur._secateur import check as _check
+
+
+def check(original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str]) -> dict[str, Any]:
+    """Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the search.
+
+    `original` and `pruned` are whatever `secateur.load` reads; `certificate` is a path, or the certificate itself.
+    Returns the claim that is proved. Raises `CertificateError` where it is not.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.ensemble import AdaBoostClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> fitted = AdaBoostClassifier(n_estimators=10, random_state=0).fit(X, y == 1)
+    >>> result = secateur.prune(fitted, X, certificate=True)
+    >>> claim = secateur.check(fitted, result.model, result.certificate)
+    >>> claim["band"]["score"] == result.band
+    True
+    >>> other = AdaBoostClassifier(n_estimators=9, random_state=0).fit(X, y == 1)
+    >>> secateur.check(other, result.model, result.certificate)
+    Traceback (most recent call last):
+    ...
+    secateur._errors.CertificateError: invalid: digest.original at the claim
+    """
+    first, second = recognise(original), recognise(pruned)
+    same_inputs(first, second)
+    content = certificate if isinstance(certificate, bytes) else None
+    path = None if content is not None else os.fspath(certificate)
+    answer = _check(first.model, second.model, path=path, content=content)
+    if answer["verdict"] == "valid":
+        return answer["claim"]
+    step = answer["step"]
+    place = "the claim" if step is None else f"step {step}"
+    raise CertificateError(
+        f"{answer['verdict']}: {answer['reason']} at {place}",
+        verdict=answer["verdict"],
+        reason=answer["reason"],
+        step=step,
+    )
