@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-python lint fuzz bench bench-oracle bench-conversions bench-prune clean
+.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -21,6 +21,9 @@ test-rust: ## the Rust tests
 test-python: $(STAMP) ## the Python tests, against the real libraries
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
 	$(VENV)/bin/python -m pytest
+
+test-package: $(STAMP) ## a fresh venv, pip install, and the README's script: from the folder and from an sdist
+	$(VENV)/bin/python python/tests/fresh_install.py
 
 lint: ## formatting, clippy and documentation, warnings as errors
 	cargo fmt --all --check

@@ -1,7 +1,11 @@
 """The README's examples are run as they stand there."""
 
+import os
+import pathlib
 import re
 import shlex
+import subprocess
+import sys
 
 import command
 
@@ -26,3 +30,11 @@ def test_the_command_line_example_runs(tmp_path):
         name, *words = shlex.split(line)
         assert name == "secateur"
         assert command.run(*words, cwd=tmp_path / "demo")
+
+
+def test_the_script_for_a_fresh_installation_runs(tmp_path):
+    path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
+    words = [sys.executable, "-W", "error", "-c", example("fresh")]
+    ran = subprocess.run(words, cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert len(example("fresh").strip().splitlines()) <= 12

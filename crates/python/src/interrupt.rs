@@ -1,5 +1,6 @@
 //! Long work without the GIL that Ctrl-C ends, and that a caller can watch.
 
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -18,24 +19,29 @@ pub(crate) fn interruptible<T: Send>(
 ) -> PyResult<T> {
     py.detach(|| {
         std::thread::scope(|scope| {
-            let waiting = std::thread::current();
+            let (sender, receiver) = mpsc::channel();
             let worker = scope.spawn(move || {
-                let result = work();
-                waiting.unpark();
-                result
+                // Nobody is left to listen only where this thread panicked.
+                let _ = sender.send(work());
             });
             let mut interrupted = Ok(());
-            while !worker.is_finished() {
-                std::thread::park_timeout(LOOK);
-                if interrupted.is_ok() {
-                    interrupted = Python::attach(|py| py.check_signals().and_then(|()| look(py)));
-                    if interrupted.is_err() {
-                        cancel.cancel();
+            let result = loop {
+                match receiver.recv_timeout(LOOK) {
+                    Ok(result) => break result,
+                    Err(RecvTimeoutError::Timeout) if interrupted.is_ok() => {
+                        interrupted = Python::attach(|py| py.check_signals().and_then(|()| look(py)));
+                        if interrupted.is_err() {
+                            cancel.cancel();
+                        }
                     }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    // A panic is a bug of ours; Python shows it as one.
+                    Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                        Err(panic) => std::panic::resume_unwind(panic),
+                        Ok(()) => unreachable!("a worker that ends well has sent its result"),
+                    },
                 }
-            }
-            // A panic is a bug of ours; Python shows it as one.
-            let result = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            };
             interrupted.map(|()| result)
         })
     })
