@@ -32,6 +32,7 @@
 //! `secateur-certificate` (the reader), and this crate. Nothing of the search.
 
 mod bounds;
+pub mod command;
 mod layout;
 mod lens;
 mod pair;

@@ -1,0 +1,233 @@
+//! `secateur-check ORIGINAL PRUNED CERTIFICATE`: does this certificate prove that the two models decide alike?
+//!
+//! Exit codes: 0 valid; 1 invalid; 2 bad usage, or a file that cannot be read; 3 incomplete.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use secateur_certificate::{BandClaim, Intercept, Reader, explain_claim, explain_step};
+use secateur_formats::ModelFile;
+use serde_json::{Value, json};
+
+use crate::{ColumnBound, Limits, Proved, Reason, Verdict, aligned, check};
+
+const USAGE: &str = "\
+Check a certificate that two models decide alike on every input
+
+Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
+       secateur-check --explain[=N] CERTIFICATE
+
+Options:
+  --band BAND    demand a claim that reaches at least this near to the original's decision boundary: 0 (exact
+                 arithmetic), or a score; a certificate with a larger band is invalid
+  --json         print one JSON object
+  --explain[=N]  print the certificate as text, with its first N steps (all unless given); nothing is checked
+  -h, --help     print this
+
+Exit codes: 0 valid; 1 invalid; 2 bad usage or unreadable files; 3 incomplete.
+";
+
+/// What was asked for.
+#[derive(Default)]
+struct Arguments {
+    files: Vec<PathBuf>,
+    json: bool,
+    /// The number of steps to print.
+    explain: Option<u64>,
+    band: Option<f64>,
+}
+
+/// Runs the command as its process would; the exit code. The first argument is the name of the program.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = match parse(arguments.into_iter().skip(1)) {
+        Ok(Some(arguments)) => arguments,
+        Ok(None) => return printed(USAGE, 0),
+        Err(message) => return failed(&format!("{message}\n\n{USAGE}")),
+    };
+    match answer(&arguments) {
+        Ok((text, code)) => printed(&text, code),
+        Err(message) => failed(&message),
+    }
+}
+
+fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, String> {
+    let mut arguments = Arguments::default();
+    let mut words = words.peekable();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy().into_owned();
+        match text.as_str() {
+            "-h" | "--help" => return Ok(None),
+            "--json" => arguments.json = true,
+            "--explain" => arguments.explain = Some(u64::MAX),
+            "--band" => {
+                let value = words.next().ok_or("--band needs a value")?;
+                arguments.band = Some(band(&value.to_string_lossy())?);
+            }
+            _ if text.starts_with("--explain=") => {
+                let count = text["--explain=".len()..].parse();
+                arguments.explain = Some(count.map_err(|_| format!("{text}: not a number of steps"))?);
+            }
+            _ if text.starts_with("--band=") => arguments.band = Some(band(&text["--band=".len()..])?),
+            _ if text.starts_with('-') && text.len() > 1 => return Err(format!("unknown option {text}")),
+            _ => arguments.files.push(word.into()),
+        }
+    }
+    let wanted = if arguments.explain.is_some() { 1..=3 } else { 3..=3 };
+    if wanted.contains(&arguments.files.len()) && arguments.files.len() != 2 {
+        return Ok(Some(arguments));
+    }
+    Err(format!("{} files given; ORIGINAL PRUNED CERTIFICATE are needed", arguments.files.len()))
+}
+
+fn band(text: &str) -> Result<f64, String> {
+    let band = text.parse().ok().filter(|band: &f64| *band >= 0.0 && band.is_finite());
+    band.ok_or_else(|| format!("{text:?} is not a band: give 0 or a positive number"))
+}
+
+fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
+    let certificate = arguments.files.last().ok_or(USAGE)?;
+    let open = || File::open(certificate).map_err(|error| format!("{}: {error}", certificate.display()));
+    if let Some(most) = arguments.explain {
+        return explain(certificate, open()?, most).map(|()| (String::new(), 0));
+    }
+    let original = read(&arguments.files[0])?;
+    let pruned = read(&arguments.files[1])?;
+    let pruned_aligned = aligned(original.ensemble(), pruned.ensemble());
+    let pruned = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
+    let verdict = check(original.ensemble(), pruned, open()?, &Limits::default())
+        .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
+    let verdict = match verdict {
+        Verdict::Valid(proved) if arguments.band.is_some_and(|asked| proved.band().score() > asked) => {
+            Verdict::Invalid { reason: Reason::ClaimBandAsked, step: None }
+        }
+        other => other,
+    };
+    let code = match verdict {
+        Verdict::Valid(_) => 0,
+        Verdict::Invalid { .. } => 1,
+        Verdict::Incomplete { .. } => 3,
+    };
+    let text = if arguments.json {
+        serde_json::to_string_pretty(&to_json(&verdict)).map_err(|error| error.to_string())? + "\n"
+    } else {
+        words(&verdict)
+    };
+    Ok((text, code))
+}
+
+fn read(path: &Path) -> Result<ModelFile, String> {
+    ModelFile::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Prints as it reads: a certificate may be far larger than memory.
+fn explain(path: &Path, file: File, most: u64) -> Result<(), String> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let told = |result: io::Result<()>| match result {
+        // Whoever reads our output has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(String::new()),
+        other => other.map_err(|error| format!("stdout cannot be written: {error}")),
+    };
+    let result = (|| {
+        let unreadable = |error| format!("{}: {error}", path.display());
+        let mut reader = Reader::new(file).map_err(unreadable)?;
+        told(out.write_all(explain_claim(reader.claim()).as_bytes()))?;
+        for number in 0..most {
+            let Some(step) = reader.next_step().map_err(unreadable)? else { break };
+            told(writeln!(out, "{number:>8}  {}", explain_step(&step)))?;
+        }
+        told(out.flush())
+    })();
+    match result {
+        Err(message) if message.is_empty() => Ok(()),
+        other => other,
+    }
+}
+
+fn words(verdict: &Verdict) -> String {
+    let place =
+        |step: &Option<u64>| step.map_or_else(|| "the claim".to_owned(), |step| format!("step {step}"));
+    match verdict {
+        Verdict::Invalid { reason, step } => format!("invalid: {} at {}\n", reason.code(), place(step)),
+        Verdict::Incomplete { reason, step } => format!("incomplete: {} at {}\n", reason.code(), place(step)),
+        Verdict::Valid(proved) => {
+            let band = match proved.band() {
+                BandClaim::Exact => "in exact arithmetic, ties by each model's rule".to_owned(),
+                BandClaim::Score(score) => format!(
+                    "as the libraries decide, wherever the original's winner leads by more than {score:e}"
+                ),
+            };
+            let mut text = format!("valid: the two models decide alike on every input, {band}\n");
+            let family = |bound: &ColumnBound| {
+                let intercept = intercept_word(bound.intercept);
+                format!("{} columns of the original, intercept {intercept}", bound.columns)
+            };
+            if let Some(bound) = &proved.columns {
+                let reached =
+                    if bound.reached { "; the pruned model has no more trees: minimal" } else { "" };
+                text += &format!("at least {} of {}{reached}\n", bound.bound, family(bound));
+            }
+            if let Some(bound) = &proved.cost {
+                text += &format!("at least cost {} for {}\n", bound.bound, family(bound));
+            }
+            if let Some(splits) = proved.thresholds {
+                text += &format!("at least {splits} threshold splits in any ensemble that decides alike\n");
+            }
+            text
+        }
+    }
+}
+
+/// What `--json` prints.
+pub fn to_json(verdict: &Verdict) -> Value {
+    let (name, reason, step, claim) = match verdict {
+        Verdict::Valid(proved) => ("valid", None, None, claim_json(proved)),
+        Verdict::Invalid { reason, step } => ("invalid", Some(reason.code()), *step, Value::Null),
+        Verdict::Incomplete { reason, step } => ("incomplete", Some(reason.code()), *step, Value::Null),
+    };
+    json!({"verdict": name, "reason": reason, "step": step, "claim": claim})
+}
+
+fn claim_json(proved: &Proved) -> Value {
+    let bound = |bound: &ColumnBound| {
+        json!({
+            "bound": bound.bound,
+            "columns": bound.columns,
+            "intercept": intercept_word(bound.intercept),
+            "reached": bound.reached,
+        })
+    };
+    json!({
+        "original": proved.claim.original.to_string(),
+        "pruned": proved.claim.pruned.to_string(),
+        "band": {"exact": proved.band() == BandClaim::Exact, "score": proved.band().score()},
+        "scope": "whole",
+        "systems": proved.systems,
+        "steps": proved.steps,
+        "columns": proved.columns.as_ref().map(bound),
+        "cost": proved.cost.as_ref().map(bound),
+        "threshold_splits": proved.thresholds,
+    })
+}
+
+fn intercept_word(intercept: Intercept) -> &'static str {
+    match intercept {
+        Intercept::None => "none",
+        Intercept::Scaled => "scaled",
+        Intercept::Free => "free",
+    }
+}
+
+fn printed(text: &str, code: u8) -> u8 {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => failed(&format!("stdout: {error}")),
+        _ => code,
+    }
+}
+
+fn failed(message: &str) -> u8 {
+    let _ = writeln!(io::stderr(), "error: {message}");
+    2
+}
