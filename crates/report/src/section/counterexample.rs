@@ -33,11 +33,7 @@ pub(crate) fn html(report: &Report) -> String {
             0 => "as it is".to_owned(),
             changed => format!("with {} changed", counted(changed as u64, "column", "columns")),
         };
-        let _ = writeln!(
-            html,
-            "<p>It is row {} of the table, {what}.</p>",
-            number::count("counterexample.nearest_row.row", near.row as u64)
-        );
+        let _ = writeln!(html, "<p>It is row {} of the table, {what}.</p>", number::grouped(near.row as u64));
     }
     html += "<h3>The input</h3>\n";
     html += &section::values(&example.values, COLUMNS);

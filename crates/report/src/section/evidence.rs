@@ -22,11 +22,17 @@ pub(crate) fn html(report: &Report) -> String {
     if evidence.indispensable_trees > 0 {
         html += &format!(
             "<p>{} proved <strong>indispensable</strong>: for each there are inputs that no reweighting of the other \
-             trees decides as the original does. The arithmetic of that argument is exact.</p>\n",
+             trees decides as the original does. These inputs were evaluated in exact arithmetic.</p>\n",
             match evidence.indispensable_trees as u64 {
                 1 => format!("{} tree is", number::count("indispensable_trees", 1)),
                 count => format!("{} trees are", number::count("indispensable_trees", count)),
             }
+        );
+    }
+    if let Some(bound) = report.lower_bound.filter(|&bound| bound > evidence.indispensable_trees) {
+        html += &format!(
+            "<p>The lower bound of {} trees rests on more than these examples.</p>\n",
+            number::grouped(bound as u64)
         );
     }
     if evidence.relevant_splits > 0 {

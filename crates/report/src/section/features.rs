@@ -43,7 +43,7 @@ pub(crate) fn html(report: &Report) -> String {
         match gone {
             0 => "None is gone.".to_owned(),
             _ => format!(
-                "{} gone: crossing one of them changes no decision anywhere, which follows from the proof.",
+                "{} gone: crossing one of them changes no decision that the claim covers, which follows from the proof.",
                 match gone {
                     1 => format!("{} is", number::count("splits.irrelevant", gone)),
                     _ => format!("{} are", number::count("splits.irrelevant", gone)),
