@@ -137,6 +137,10 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
 
+    /// Write the answer to this file, as one HTML page
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -215,9 +219,13 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
 
+    /// Write what happened to this file, as one HTML page
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+
     /// Prune to a given size by one of the paper's baselines: DECISIONS CHANGE, nothing is proved
     #[arg(long, value_enum, requires_all = ["size", "data", "target", "accept_unproved"],
-          conflicts_with_all = ["certificate", "time_limit"])]
+          conflicts_with_all = ["certificate", "report", "time_limit"])]
     pub(crate) method: Option<Method>,
 
     /// How many trees (with trees for each class: rounds) --method keeps

@@ -52,6 +52,7 @@ mod output;
 mod predict;
 mod progress;
 mod prune;
+mod report;
 mod table;
 mod text;
 mod verify;

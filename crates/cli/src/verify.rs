@@ -1,5 +1,7 @@
 //! `secateur verify`: do two models decide alike on every input?
 
+mod page;
+
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::arguments::{Talk, Verify};
 use crate::failure::Ending;
 use crate::progress::Progress;
+use crate::report::{PageFile, Pair};
 use crate::table::Table;
 use crate::text::{counted, entry, number, printable};
 use crate::{logistic, model, output};
@@ -23,8 +26,10 @@ const MOST_ROWS: usize = 100_000;
 
 pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let started = Instant::now();
-    let first = model::read(&command.first)?.file;
-    let second = model::read(&command.second)?.file;
+    let [first, second] = [model::read(&command.first)?, model::read(&command.second)?];
+    let page = PageFile::open(command.report.as_deref(), &[&command.first, &command.second])?;
+    let bytes = [first.bytes, second.bytes];
+    let [first, second] = [first.file, second.file];
     let ours = first.ensemble();
     let (theirs, matching) = align(ours, second.ensemble());
     let theirs = theirs.as_ref().unwrap_or(second.ensemble());
@@ -64,6 +69,11 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         nodes: compared.nodes,
         seconds: started.elapsed().as_secs_f64(),
     };
+    if let Some(page) = page {
+        let pair =
+            Pair { paths: [&command.first, &command.second], files: [&first, &second], bytes, rows: &data };
+        page.write(&report.page(&pair))?;
+    }
     output::print(&if command.json {
         serde_json::to_string_pretty(&report.json()).context("cannot be written as JSON")? + "\n"
     } else {

@@ -4,6 +4,7 @@
 //! The model that is written is the one that was proved: pruning works on files, so nothing is left to
 //! rounding on the way out. Rows that the user gives are looked at once more at the end with both files.
 
+mod page;
 mod report;
 mod unproved;
 
@@ -22,6 +23,7 @@ use crate::failure::Ending;
 use crate::model::Model;
 use crate::output::Output;
 use crate::progress::{Progress, percent};
+use crate::report::{History, PageFile, Pair};
 use crate::table::Table;
 use crate::text::counted;
 use crate::{model, output};
@@ -29,6 +31,8 @@ use report::Report;
 
 /// How often the progress is looked at.
 const WATCH: Duration = Duration::from_millis(100);
+/// The same where a report is to show the run over time.
+const RECORD: Duration = Duration::from_millis(2);
 /// Rows of the table that are used.
 const MOST_ROWS: usize = 100_000;
 
@@ -51,6 +55,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let rows = read_rows(command, original.file.ensemble(), talk)?;
     // A place that cannot be written to is told before the work, not after it.
     let output = Output::open(Some(&command.output))?;
+    let page = PageFile::open(command.report.as_deref(), &[&command.model, &command.output])?;
     hint_at_extension(&command.output, &original.file, talk);
     if let Some(method) = command.method {
         return unproved::run(command, method, &original, rows, output, started);
@@ -58,8 +63,9 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let mut seconds = Seconds { read: started.elapsed().as_secs_f64(), ..Seconds::default() };
     let config = config(command, started);
     let watch = Watch::default();
+    let mut history = page.as_ref().map(|_| History::start(original.file.ensemble().trees().len()));
     let pruned = output::interruptible(&config.cancel, || {
-        watched(&watch, &config, original.file.ensemble().trees().len(), talk, || {
+        watched(&watch, &config, original.file.ensemble().trees().len(), history.as_mut(), talk, || {
             prune(&original.file, &rows.values, &config, &watch)
         })
     });
@@ -84,6 +90,15 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         certificate,
         seconds,
     };
+    if let (Some(page), Some(history)) = (page, history) {
+        let pair = Pair {
+            paths: [&command.model, &command.output],
+            files: [&original.file, &pruned.file],
+            bytes: [original.bytes, report.bytes],
+            rows: &rows.values,
+        };
+        page.write(&report.page(&pair, history))?;
+    }
     output::print(&if command.json { report.json()? } else { report.words(talk) })?;
     Ok(match pruned.outcome {
         _ if interrupted => Ending::Interrupted,
@@ -217,6 +232,7 @@ fn watched<T: Send>(
     watch: &Watch,
     config: &Config,
     trees: usize,
+    mut history: Option<&mut History>,
     talk: Talk,
     prune: impl FnOnce() -> T + Send,
 ) -> T {
@@ -229,7 +245,11 @@ fn watched<T: Send>(
         });
         let mut progress = Progress::start(talk);
         let mut told = false;
-        while done.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
+        let step = if history.is_some() { RECORD } else { WATCH };
+        while done.recv_timeout(step) == Err(RecvTimeoutError::Timeout) {
+            if let Some(history) = &mut history {
+                history.note(&watch.status());
+            }
             if config.cancel.is_cancelled() && !told {
                 told = true;
                 progress.clear();

@@ -26,12 +26,12 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn minimal(&self) -> bool {
+    pub(super) fn minimal(&self) -> bool {
         self.pruned.size[1].trees <= self.pruned.lower_bound
     }
 
     /// The probabilities inside the band, for logistic models.
-    fn probability(&self) -> Option<[f64; 2]> {
+    pub(super) fn probability(&self) -> Option<[f64; 2]> {
         probability(self.original, self.pruned.band)
     }
 

@@ -1,0 +1,235 @@
+//! `--report FILE.html`: results as the plain data that the page is made from.
+//!
+//! What the page adds to the result (which splits stay, why trees must stay, prediction times) is worked out
+//! here from the two files, with everything that is called known evaluated exactly.
+
+mod crossing;
+mod splits;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use secateur_formats::ModelFile;
+use secateur_model::{ClassId, Ensemble, NumberType, Predictor, Tree, TreeId};
+use secateur_prune::{Fate, Pruned, Status};
+use secateur_report as page;
+
+use crate::output::Output;
+use crossing::Crossings;
+pub(crate) use crossing::value_words;
+use splits::SplitTable;
+
+/// Rows whose prediction is timed.
+const TIMED_ROWS: usize = 2_000;
+/// How long a model's prediction is measured.
+const TIMED: Duration = Duration::from_millis(60);
+/// Moments of a run that are kept.
+const MOMENTS: usize = 20_000;
+
+/// The page, on its way into its file.
+pub(crate) struct PageFile(Output);
+
+impl PageFile {
+    /// A place for the page, told before the work begins where it cannot be written to.
+    pub(crate) fn open(path: Option<&Path>, taken: &[&Path]) -> Result<Option<Self>> {
+        let Some(path) = path else { return Ok(None) };
+        let same = |other: &Path| match (other.canonicalize(), path.canonicalize()) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => other == path,
+        };
+        if taken.iter().any(|other| same(other)) {
+            bail!("{}: the report needs a file of its own", path.display());
+        }
+        Ok(Some(Self(Output::open(Some(path))?)))
+    }
+
+    /// Writes the page.
+    pub(crate) fn write(mut self, report: &page::Report) -> Result<()> {
+        self.0.write(page::html(report).as_bytes())?;
+        self.0.finish()
+    }
+}
+
+/// What was known when, kept while a run goes on.
+#[derive(Debug)]
+pub(crate) struct History {
+    started: Instant,
+    moments: Vec<page::Moment>,
+    trees: usize,
+}
+
+impl History {
+    pub(crate) fn start(trees: usize) -> Self {
+        Self { started: Instant::now(), moments: Vec::new(), trees }
+    }
+
+    /// Keeps the status if it has news.
+    pub(crate) fn note(&mut self, status: &Status) {
+        let moment = page::Moment {
+            seconds: self.started.elapsed().as_secs_f64(),
+            points: status.points as u64,
+            best: status.best.unwrap_or(self.trees),
+            candidate: status.candidate,
+            lower_bound: status.lower_bound,
+        };
+        let same = |last: &page::Moment| page::Moment { seconds: moment.seconds, ..*last } == moment;
+        if self.moments.len() < MOMENTS && !self.moments.last().is_some_and(same) {
+            self.moments.push(moment);
+        }
+    }
+
+    fn finish(mut self, pruned: &Pruned) -> Vec<page::Moment> {
+        self.moments.push(page::Moment {
+            seconds: self.started.elapsed().as_secs_f64(),
+            points: pruned.points as u64,
+            best: pruned.size[1].trees,
+            candidate: None,
+            lower_bound: pruned.lower_bound,
+        });
+        self.moments
+    }
+}
+
+/// Two model files with what a page says of each.
+pub(crate) struct Pair<'a> {
+    pub(crate) paths: [&'a Path; 2],
+    pub(crate) files: [&'a ModelFile; 2],
+    pub(crate) bytes: [u64; 2],
+    /// The user's rows, one after the other; may be empty.
+    pub(crate) rows: &'a [f64],
+}
+
+impl Pair<'_> {
+    pub(crate) fn models(&self) -> [page::Model; 2] {
+        let first = self.files[0].ensemble();
+        let rows = timed_rows(first, self.rows);
+        [0, 1].map(|index| {
+            let file = self.files[index];
+            let ensemble = file.ensemble();
+            let table = SplitTable::of(ensemble);
+            page::Model {
+                file: self.paths[index].display().to_string(),
+                framework: file.dialect(),
+                trees: ensemble.trees().len(),
+                leaves: ensemble.trees().iter().map(Tree::leaf_count).sum(),
+                splits: table.len(),
+                features_used: table.features(),
+                bytes: self.bytes[index],
+                digest: None,
+                timing: timing(ensemble, &rows),
+                single_precision: ensemble.accumulation().number == NumberType::F32,
+            }
+        })
+    }
+}
+
+/// The classes' names.
+pub(crate) fn classes(ensemble: &Ensemble) -> Vec<String> {
+    let classes = ensemble.classes();
+    (0..classes.len()).map(|class| classes.text(ClassId::new(class)).into_owned()).collect()
+}
+
+/// What `prune` adds to the page: fates, weights, splits, evidence, history.
+pub(crate) fn pruning(pair: &Pair<'_>, pruned: &Pruned, history: History, report: &mut page::Report) {
+    let [original, smaller] = pair.files.map(ModelFile::ensemble);
+    let crossings = Crossings::find(original, pair.rows, pruned.band);
+    let [before, after] = [original, smaller].map(SplitTable::of);
+    report.features = before.features_beside(&after, &crossings, original);
+    report.trees = pruned
+        .fates
+        .iter()
+        .enumerate()
+        .map(|(index, fate)| tree_fate(original, TreeId::new(index), fate, &before, &after))
+        .collect();
+    report.spreads = spreads(original, smaller, &pruned.fates);
+    report.evidence = crossings.evidence(original, &pruned.fates);
+    report.run.history = history.finish(pruned);
+}
+
+fn tree_fate(
+    original: &Ensemble,
+    tree: TreeId,
+    fate: &Fate,
+    before: &SplitTable,
+    after: &SplitTable,
+) -> page::TreeFate {
+    match *fate {
+        Fate::Kept => page::TreeFate::Kept,
+        Fate::Scaled(_) | Fate::Rewritten(_) => page::TreeFate::Reweighted,
+        Fate::Merged { into, .. } if before.same_splits(original.tree(tree), original.tree(into)) => {
+            page::TreeFate::Merged(into.index())
+        }
+        Fate::Merged { into, .. } => page::TreeFate::Absorbed(into.index()),
+        Fate::Constant => page::TreeFate::Constant,
+        Fate::Dropped if after.holds_none_of(original.tree(tree)) => page::TreeFate::Irrelevant,
+        Fate::Dropped => page::TreeFate::Eliminated,
+    }
+}
+
+/// How much each tree moves a score. Kept trees stand in the pruned file in their order; where that cannot
+/// be seen (a format that adds trees), the weight tells.
+fn spreads(original: &Ensemble, smaller: &Ensemble, fates: &[Fate]) -> Vec<page::Spread> {
+    let kept = |fate: &Fate| matches!(fate, Fate::Kept | Fate::Scaled(_) | Fate::Rewritten(_));
+    let stay = fates.iter().filter(|fate| kept(fate)).count();
+    let grown: Vec<f64> = smaller
+        .trees()
+        .iter()
+        .filter(|tree| tree.leaf_count() > 1)
+        .map(|tree| spread(smaller, tree))
+        .collect();
+    let mut own = (grown.len() == stay).then(|| grown.into_iter());
+    let one = |(tree, fate): (&Tree, &Fate)| {
+        let before = spread(original, tree);
+        let after = match fate {
+            Fate::Kept | Fate::Scaled(_) | Fate::Rewritten(_) => {
+                let weight = match *fate {
+                    Fate::Scaled(weight) | Fate::Rewritten(weight) => weight,
+                    _ => 1.0,
+                };
+                own.as_mut().and_then(Iterator::next).unwrap_or(before * weight)
+            }
+            _ => 0.0,
+        };
+        page::Spread { before, after }
+    };
+    original.trees().iter().zip(fates).map(one).collect()
+}
+
+/// The largest difference between two leaves in one score, weight included.
+fn spread(ensemble: &Ensemble, tree: &Tree) -> f64 {
+    let width = match tree.output() {
+        secateur_model::Output::Group(_) => 1,
+        secateur_model::Output::All => ensemble.group_count(),
+    };
+    let column = |group: usize| {
+        let values = || tree.leaf_values().iter().skip(group).step_by(width.max(1)).copied();
+        values().fold(f64::NEG_INFINITY, f64::max) - values().fold(f64::INFINITY, f64::min)
+    };
+    (0..width).map(column).filter(|spread| spread.is_finite()).fold(0.0, f64::max) * tree.weight().abs()
+}
+
+/// Rows to time predictions with: the user's, else invented ones.
+fn timed_rows(ensemble: &Ensemble, rows: &[f64]) -> Vec<f64> {
+    let width = ensemble.features().len();
+    if rows.is_empty() {
+        crossing::invented_rows(ensemble, TIMED_ROWS).concat()
+    } else {
+        rows[..rows.len().min(TIMED_ROWS * width)].to_vec()
+    }
+}
+
+fn timing(ensemble: &Ensemble, rows: &[f64]) -> Option<page::Timing> {
+    let count = rows.len() / ensemble.features().len().max(1);
+    if count == 0 {
+        return None;
+    }
+    let predictor = Predictor::new(ensemble);
+    let (started, mut best) = (Instant::now(), f64::INFINITY);
+    while best.is_infinite() || started.elapsed() < TIMED {
+        let pass = Instant::now();
+        std::hint::black_box(predictor.classes(rows).ok()?);
+        best = best.min(pass.elapsed().as_secs_f64());
+    }
+    Some(page::Timing { seconds_per_row: best / count as f64, rows: count as u64 })
+}
