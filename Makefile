@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune clean
+.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune clean bench-peers experiments test-report
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -70,6 +70,28 @@ $(BENCH)/.installed: bench/requirements-bench.txt requirements-test.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/pip install --quiet --disable-pip-version-check -r requirements-test.txt -r bench/requirements-bench.txt
 	touch $@
+
+# fipepy needs Python 3.12 and brings its solver's size-limited licence; without it that peer is shown as missing.
+FIPE := target/fipe-venv
+PYTHON312 ?= python3.12
+
+bench-peers: $(BENCH)/.installed ## secateur beside the paper's method on HiGHS and fipepy (DATASETS=folder)
+	cargo build --release --locked --quiet --bin secateur
+	-test -e $(FIPE)/.installed || { $(PYTHON312) -m venv $(FIPE) && \
+	  $(FIPE)/bin/pip install --quiet --disable-pip-version-check -r bench/peers/requirements-fipe.txt && touch $(FIPE)/.installed; }
+	$(BENCH)/bin/python bench/peers/run.py --datasets $(DATASETS) \
+	  $(if $(wildcard $(FIPE)/.installed),--fipe-python $(FIPE)/bin/python) $(BENCH_OPTIONS)
+
+experiments: $(STAMP) ## the paper's tables: AdaBoost and the appendix at M=50 (DATASETS=folder, EXPERIMENTS=all: everything)
+	cargo build --release --locked --quiet --bins
+	$(VENV)/bin/python experiments/run.py $(or $(EXPERIMENTS),main) --datasets $(DATASETS) $(EXPERIMENT_OPTIONS)
+
+test-report: $(STAMP) ## the report pages in a headless Chromium (apt-get install chromium); not part of `make test`
+	cargo build --release --locked --quiet --bin secateur
+	rm -rf target/report-pages target/report-shots
+	cargo run --quiet --locked -p secateur-report --example pages -- target/report-pages
+	$(VENV)/bin/python crates/report/browser/outcomes.py target/release/secateur target/report-pages
+	$(VENV)/bin/python crates/report/browser/check.py target/report-pages --shots target/report-shots --need 14
 
 clean: ## remove everything that was built
 	rm -rf target $(VENV)
