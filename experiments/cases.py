@@ -56,17 +56,16 @@ class Scope:
     datasets: tuple[str, ...] = tuple(data.NAMES)
     seeds: int = SEEDS
     paper: bool = False
-    # Sizes above this are left out; for a quick look.
-    most_trees: int = 1_000_000
+    # Every M is divided by this; for a quick look.
+    shrink: int = 1
 
 
 def _cases(scope: Scope, learners, depths, sizes, variants, baselines: bool = False) -> list[Case]:
     return [
-        Case(Training(learner, depth, trees, dataset, seed, scope.paper), variant, baselines)
+        Case(Training(learner, depth, max(1, trees // scope.shrink), dataset, seed, scope.paper), variant, baselines)
         for learner in learners
         for depth in depths
         for trees in sizes
-        if trees <= scope.most_trees
         for dataset in scope.datasets
         for seed in range(scope.seeds)
         for variant in variants
@@ -94,7 +93,7 @@ def baselines(scope: Scope) -> list[Case]:
 def weights(scope: Scope) -> list[Case]:
     """The figure of weights: FICO, M = 200, one seed."""
     dataset = "FICO" if "FICO" in scope.datasets else scope.datasets[0]
-    return [Case(Training("AdaBoost", 1, min(200, scope.most_trees), dataset, 0, scope.paper), "l1")]
+    return [Case(Training("AdaBoost", 1, max(1, 200 // scope.shrink), dataset, 0, scope.paper), "l1")]
 
 
 def appendix_50(scope: Scope) -> list[Case]:

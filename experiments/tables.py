@@ -180,7 +180,8 @@ def weights(records: list[Record], folder: Path) -> list[str]:
     lines = ["## Weights before and after (AdaBoost, FICO, M = 200)", ""]
     if not found:
         return lines + ["Not run yet.", ""]
-    record = next((one for one in found if one["dataset"] == "FICO"), found[0])
+    # FICO where it was run, and the largest ensemble.
+    record = max(found, key=lambda one: (one["dataset"] == "FICO", one["trees"], one["key"]))
     for side, name in enumerate(("before", "after")):
         values = [(float(index), pair[side]) for index, pair in enumerate(record["weights"])]
         kept = sum(1 for _, value in values if value)
