@@ -9,5 +9,6 @@ mod parquet;
 mod predict;
 mod prune;
 mod refusals;
+mod report;
 mod support;
 mod verify;

@@ -23,7 +23,7 @@ fn stumps(stumps: &[(usize, f64, f64, f64)]) -> String {
 }
 
 /// Six stumps, of which two splits matter: on `a` at 2, and on `b` at 5 where `a` is above it.
-fn compressible() -> String {
+pub(crate) fn compressible() -> String {
     stumps(&[
         (0, 2.0, -1.0, 0.25),
         (0, 2.0, -1.0, 0.25),
