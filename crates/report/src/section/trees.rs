@@ -13,7 +13,7 @@ const ROWS: usize = 300;
 
 /// The fates in the order of the legend: name of the style, name, why.
 const FATES: [(&str, &str, &str); 7] = [
-    ("kept", "Kept", "in the pruned model as it was, up to a factor common to all"),
+    ("kept", "Kept", "in the pruned model, leaf for leaf"),
     ("reweighted", "Reweighted", "in the pruned model with other leaf values"),
     (
         "merged",
