@@ -6,6 +6,7 @@
 
 mod balance;
 pub mod baseline;
+mod certify;
 mod column;
 mod config;
 mod cover;
@@ -30,6 +31,7 @@ mod stumps;
 mod sums;
 mod watch;
 
+pub use certify::{Certificate, CertifyError, certify};
 pub use column::{Column, Intercept};
 pub use config::{Config, Effort, Moves, Objective, Unit};
 pub use cover::{Cover, CoverProof, cheapest_cover, check_cover};

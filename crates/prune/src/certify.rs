@@ -1,0 +1,92 @@
+//! The proof of a pruned model, written down and checked.
+//!
+//! The passes believe the oracle; whoever gets a pruned model need not. Its certificate is made from the two
+//! models as they are, and the independent checker has the last word: what it refuses is not called proved.
+
+use std::io;
+use std::sync::Arc;
+
+use secateur_certificate::ReadError;
+use secateur_checker::{Limits, Proved, Reason, Verdict as Checked};
+use secateur_model::Ensemble;
+use secateur_oracle::{Band, Budget, Cancel, CompareError, Comparison, Options, Progress, Verdict};
+use thiserror::Error;
+
+/// A proof that the checker accepted.
+#[derive(Clone, Debug)]
+pub struct Certificate {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What it proves.
+    pub proved: Proved,
+    /// Boxes that the search visited.
+    pub nodes: u64,
+    /// Seconds that the search took, writing included.
+    pub search_seconds: f64,
+    /// Seconds that the check took.
+    pub check_seconds: f64,
+}
+
+/// Why there is no certificate.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CertifyError {
+    /// The models cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+    /// The proof could not be written.
+    #[error("the certificate cannot be written: {0}")]
+    Write(#[from] io::Error),
+    /// The search did not end with a proof.
+    #[error("the written model is not proved to decide as the original")]
+    NotProved,
+    /// The user ended it.
+    #[error("the proof was interrupted")]
+    Interrupted,
+    /// The checker refuses the certificate.
+    #[error("the checker refuses the certificate: {} at step {step:?}; this is a bug, please report it", reason.code())]
+    Refused {
+        /// Its reason.
+        reason: Reason,
+        /// The step.
+        step: Option<u64>,
+    },
+    /// The checker cannot read the certificate.
+    #[error("the checker cannot read the certificate: {0}; this is a bug, please report it")]
+    Unreadable(#[from] ReadError),
+}
+
+/// Proves that `pruned` decides as `original`, writes the proof down, and has it checked.
+pub fn certify(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    band: Band,
+    threads: usize,
+    cancel: &Cancel,
+    progress: &Arc<Progress>,
+) -> Result<Certificate, CertifyError> {
+    let started = std::time::Instant::now();
+    let comparison = Comparison::new(original, pruned, band)?;
+    let options = Options {
+        budget: Budget { cancel: cancel.clone(), ..Budget::unlimited() },
+        threads,
+        progress: progress.clone(),
+        ..Options::unlimited()
+    };
+    let (compared, writer) = comparison.certify(&options, Vec::new())?;
+    let Some(writer) = writer.filter(|_| compared.verdict == Verdict::Identical) else {
+        return Err(if cancel.is_cancelled() { CertifyError::Interrupted } else { CertifyError::NotProved });
+    };
+    let bytes = writer.finish(true)?;
+    let search_seconds = started.elapsed().as_secs_f64();
+    let started = std::time::Instant::now();
+    match secateur_checker::check(original, pruned, &bytes[..], &Limits::default())? {
+        Checked::Valid(proved) => {
+            let check_seconds = started.elapsed().as_secs_f64();
+            Ok(Certificate { bytes, proved, nodes: compared.nodes, search_seconds, check_seconds })
+        }
+        Checked::Invalid { reason, step } | Checked::Incomplete { reason, step } => {
+            Err(CertifyError::Refused { reason, step })
+        }
+    }
+}
