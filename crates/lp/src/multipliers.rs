@@ -23,7 +23,7 @@ pub const SMALLEST_MARGIN: f64 = 1e-9;
 pub struct Separation {
     /// Entries divided by the scales.
     game: Game,
-    /// What the entries of each column are divided by: the largest magnitude so far, or one.
+    /// What the entries of each column are divided by: the largest magnitude at first, or one.
     scales: Vec<f64>,
     /// Whether a column has an entry that is not zero.
     present: Vec<bool>,
@@ -87,7 +87,11 @@ impl Separation {
     pub fn add_point(&mut self, entries: &[f64], equality: &[i64]) -> Result<(), Error> {
         check(self.points(), entries, self.scales.len(), equality, self.equations)?;
         for (present, &entry) in self.present.iter_mut().zip(entries) {
-            *present |= entry != 0.0;
+            if entry != 0.0 && !*present {
+                *present = true;
+                // The base knows no bound for this column.
+                self.base = None;
+            }
         }
         self.push(entries, equality);
         self.stale = true;

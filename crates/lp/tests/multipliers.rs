@@ -145,6 +145,10 @@ fn a_column_of_zeros_does_not_matter_and_a_mirror_image_does() {
     assert!(matches!(zeros.find(&[0, 1], 1e-4, &Limits::none()), Separated::Found(_)));
     assert!(matches!(zeros.find(&[1], 1e-4, &Limits::none()), Separated::Found(_)));
     assert!(matches!(zeros.find(&[], 1e-4, &Limits::none()), Separated::Found(_)));
+    zeros.add_point(&[-1.0, 5.0], &[1]).unwrap();
+    assert!(matches!(zeros.find(&[1], 1e-4, &Limits::none()), Separated::NotFound));
+    zeros.add_point(&[-1.0, -6.0], &[-1]).unwrap();
+    assert!(matches!(zeros.find(&[0, 1], 1e-4, &Limits::none()), Separated::Found(_)));
     let mut mirror = Separation::new(&[vec![-1.0, 1.0], vec![-2.0, 2.0]], &equalities).unwrap();
     assert_eq!(mirror.find(&[0, 1], 1e-4, &Limits::none()), Separated::NotFound);
 }
