@@ -6,7 +6,7 @@
 //! Why not a back end: there are few rows (columns and equations) and many unknowns (points), all dense, and the
 //! same problem comes again with one column left out. Here a basis is a dense inverse, all points are priced in
 //! one pass over the entries, and leaving out a column keeps the basis feasible: its slack just becomes free. So
-//! the optimum with all columns is the start for every question. Measured, this is 20 to 100 times faster than
+//! the optimum with all columns is the start for every question. Measured, this is 10 to 100 times faster than
 //! either way through a back end.
 //!
 //! Invariants: the basis stays feasible up to [`SLIP`]; so weights are there whenever the search ends. The
