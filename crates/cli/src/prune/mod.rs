@@ -4,6 +4,7 @@
 //! The model that is written is the one that was proved: pruning works on files, so nothing is left to
 //! rounding on the way out. Rows that the user gives are looked at once more at the end with both files.
 
+mod certificate;
 mod page;
 mod report;
 mod unproved;
@@ -35,6 +36,8 @@ const WATCH: Duration = Duration::from_millis(100);
 const RECORD: Duration = Duration::from_millis(2);
 /// Rows of the table that are used.
 const MOST_ROWS: usize = 100_000;
+/// How much of the time is for pruning where a certificate is wanted too.
+const SEARCH_SHARE: f64 = 0.6;
 
 /// Where the time went, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,12 +58,17 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let rows = read_rows(command, original.file.ensemble(), talk)?;
     // A place that cannot be written to is told before the work, not after it.
     let output = Output::open(Some(&command.output))?;
+    let mut certificate = match &command.certificate {
+        Some(path) => Some((path, Output::open(Some(path))?)),
+        None => None,
+    };
     let page = PageFile::open(command.report.as_deref(), &[&command.model, &command.output])?;
     hint_at_extension(&command.output, &original.file, talk);
     if let Some(method) = command.method {
         return unproved::run(command, method, &original, rows, output, started);
     }
     let mut seconds = Seconds { read: started.elapsed().as_secs_f64(), ..Seconds::default() };
+    let limit = command.time_limit.and_then(|limit| started.checked_add(limit.0));
     let config = config(command, started);
     let watch = Watch::default();
     let mut history = page.as_ref().map(|_| History::start(original.file.ensemble().trees().len()));
@@ -71,12 +79,22 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     });
     let pruned = pruned.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
     let checked = check(&original.file, &pruned, &rows, command.band.0)?;
-    let bytes = bytes(&original, &pruned)?;
-    let writing = Instant::now();
-    let certificate = write_certificate(command)?;
-    seconds.certificate = writing.elapsed().as_secs_f64();
+    let (bytes, written) = read_back(&original, &pruned)?;
+    let certifying = Instant::now();
+    if let Some((_, output)) = &mut certificate {
+        match certificate::make(&original.file, &written, &config, limit, &watch)? {
+            Some(bytes) => output.write(&bytes)?,
+            None => certificate = None,
+        }
+    }
+    seconds.certificate = certifying.elapsed().as_secs_f64();
     let writing = Instant::now();
     write(output, &bytes)?;
+    // The proof is nothing without the file that it is about, so it comes last.
+    let certificate = match certificate {
+        Some((path, output)) => output.finish().map(|()| Some(path.display().to_string()))?,
+        None => None,
+    };
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = started.elapsed().as_secs_f64();
     let interrupted = config.cancel.is_cancelled();
@@ -100,6 +118,10 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         page.write(&report.page(&pair, history))?;
     }
     output::print(&if command.json { report.json()? } else { report.words(talk) })?;
+    if command.certificate.is_some() && report.certificate.is_none() {
+        talk.note("note: the time was too short to write the certificate; the model is proved without it");
+        return Ok(if interrupted { Ending::Interrupted } else { Ending::Undecided });
+    }
     Ok(match pruned.outcome {
         _ if interrupted => Ending::Interrupted,
         Outcome::Proved | Outcome::AlreadyMinimal => Ending::Done,
@@ -130,7 +152,11 @@ fn config(command: &Prune, started: Instant) -> Config {
             arguments::Unit::Tree => secateur_prune::Unit::Tree,
         }),
         band: command.band.0,
-        deadline: command.time_limit.and_then(|limit| started.checked_add(limit.0)),
+        // The certificate needs time of its own.
+        deadline: command.time_limit.and_then(|limit| {
+            let share = if command.certificate.is_some() { limit.0.mul_f64(SEARCH_SHARE) } else { limit.0 };
+            started.checked_add(share)
+        }),
         threads: command.threads.unwrap_or_else(all_cores).max(1),
         seed: command.seed,
         ..Config::default()
@@ -336,24 +362,21 @@ fn check(original: &ModelFile, pruned: &Pruned, rows: &Rows, band: Band) -> Resu
     Ok(Some(Checked { rows: before.len(), changed_in_band }))
 }
 
-/// What will be written: the original's own bytes where nothing changed.
-fn bytes(original: &Model, pruned: &Pruned) -> Result<Vec<u8>> {
+/// What will be written, and the model that a library will find there.
+fn read_back(original: &Model, pruned: &Pruned) -> Result<(Vec<u8>, ModelFile)> {
     let mut bytes = Vec::with_capacity(original.bytes as usize);
     pruned.file.write(&mut bytes)?;
-    Ok(bytes)
+    let written = ModelFile::parse(&bytes).ok().filter(|file| file.ensemble() == pruned.file.ensemble());
+    match written {
+        Some(written) => Ok((bytes, written)),
+        None => bail!(
+            "secateur itself failed: the pruned model does not read back as what was proved. No file was written. \
+             This is a bug: please report it with the model"
+        ),
+    }
 }
 
 fn write(mut output: Output, bytes: &[u8]) -> Result<()> {
     output.write(bytes)?;
     output.finish()
-}
-
-/// Writes the proof where one is asked for, and gives its path.
-fn write_certificate(command: &Prune) -> Result<Option<String>> {
-    match &command.certificate {
-        None => Ok(None),
-        Some(path) => {
-            bail!("{}: this version writes no certificates yet; leave --certificate out", path.display())
-        }
-    }
 }

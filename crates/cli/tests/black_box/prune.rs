@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use secateur_checker::{Limits, Verdict, check};
+use secateur_formats::ModelFile;
 use serde_json::Value;
 
 use crate::support::{FLOWERS, Folder, LABELS, Run, THREE_CLASSES, UNNAMED};
@@ -192,6 +194,26 @@ fn every_choice_of_options_gives_a_model_that_verify_accepts() {
             assert!(verified.ok().starts_with("identical"), "{model} {flags}: {}", verified.stdout);
         }
     }
+}
+
+#[test]
+fn a_certificate_is_written_beside_the_model() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    let run = folder.run("prune model.txt -o out.txt --certificate out.certificate --json");
+    assert_eq!(json(&run)["certificate"], "out.certificate");
+    assert_eq!(folder.names(), ["model.txt", "out.certificate", "out.txt"]);
+    let model = |name: &str| ModelFile::read(&folder.path().join(name)).unwrap();
+    let certificate = fs::read(folder.path().join("out.certificate")).unwrap();
+    let (original, pruned) = (model("model.txt"), model("out.txt"));
+    let verdict =
+        check(original.ensemble(), pruned.ensemble(), &certificate[..], &Limits::default()).unwrap();
+    assert!(matches!(verdict, Verdict::Valid(_)), "{verdict:?}");
+    let words = folder.run("prune model.txt -o out.txt --certificate out.certificate");
+    assert!(words.ok().contains("secateur-check model.txt out.txt out.certificate"), "{}", words.stdout);
+    // What cannot be written is told, and then there is no model either.
+    says(&folder.run("prune model.txt -o new.txt --certificate no/out.certificate"), &["no/out.certificate"]);
+    assert!(!folder.names().contains(&"new.txt".to_owned()));
 }
 
 #[test]
