@@ -381,13 +381,13 @@ impl<'a, M: Editable> Engine<'a, M> {
         }
     }
 
-    /// What is compared first, second and third between two models.
-    fn rank(&self, candidate: &Candidate<M>) -> (u64, u64, u64) {
+    /// What is compared first and second between two models.
+    fn rank(&self, candidate: &Candidate<M>) -> (u64, u64) {
         let (trees, leaves) = (candidate.size.trees as u64, candidate.size.leaves as u64);
         match self.config.objective {
-            Objective::Trees => (trees, leaves, candidate.bytes),
-            Objective::Leaves => (leaves, trees, candidate.bytes),
-            Objective::Bytes => (candidate.bytes, trees, leaves),
+            Objective::Trees => (trees, leaves),
+            Objective::Leaves => (leaves, trees),
+            Objective::Bytes => (candidate.bytes, trees),
         }
     }
 

@@ -491,3 +491,72 @@ pub(crate) fn vote_weight(leaves: &[Vec<Exact>]) -> Option<Exact> {
     let same = leaves.iter().all(|leaf| vote(leaf).is_some_and(|other| other == first));
     (same && first[0].signum() >= 0).then(|| first[0].clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+    use secateur_model::Grid;
+    use secateur_testkit::{Shape, ensemble, every_row, mutate};
+
+    fn folded_sums(model: &Ensemble, folded: &Folded, row: &[f64]) -> Vec<Exact> {
+        let mut sums: Vec<Exact> =
+            model.intercepts().iter().map(|&value| Exact::from_f64(value).unwrap()).collect();
+        sums.iter_mut().zip(&folded.constants).for_each(|(sum, constant)| *sum += constant);
+        for term in &folded.terms {
+            let leaf = term.tree.walk(|split| model.goes_left(split, row[split.feature.index()]));
+            let width = term.values.len() / term.tree.leaf_count();
+            let values = &term.values[leaf.index() * width..][..width];
+            add_constant(&mut sums, term.tree.output(), values);
+        }
+        sums
+    }
+
+    #[test]
+    fn every_score_stays_on_every_cell_of_random_models() {
+        let (mut merged, mut constant, mut shrunk) = (0, 0, 0);
+        for seed in 0..400 {
+            let mut rng = Rng::with_seed(seed);
+            let mut shape = Shape::random(&mut rng);
+            shape.trees += 4;
+            let mut model = ensemble(&mut rng, &shape);
+            // Doubles and drops trees: what folding is for.
+            for _ in 0..rng.u32(0..4) {
+                model = mutate(&mut rng, &model);
+            }
+            let grid = Grid::new(&[&model]).unwrap();
+            if grid.log10_cells() > 3.0 {
+                continue;
+            }
+            let frozen = (0..model.trees().len()).filter(|_| rng.u32(0..8) == 0).map(TreeId::new).collect();
+            let limits = Limits { votes: rng.u32(0..4) == 0, frozen };
+            let folded = fold(&model, &limits);
+            for row in every_row(&grid) {
+                let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+                let expected = model.exact_sums(model.leaves(&read));
+                assert_eq!(folded_sums(&model, &folded, &read), expected, "seed {seed}, {row:?}");
+            }
+            let mut sources: Vec<TreeId> =
+                folded.terms.iter().flat_map(|term| term.sources.iter().copied()).collect();
+            sources.extend(&folded.constant_trees);
+            sources.sort();
+            let all: Vec<TreeId> = (0..model.trees().len()).map(TreeId::new).collect();
+            assert_eq!(sources, all, "seed {seed}: every tree is somewhere, once");
+            for term in &folded.terms {
+                let host = model.tree(term.host);
+                assert!(term.tree.leaf_count() <= host.leaf_count(), "seed {seed}");
+                assert!(term.plain || !limits.frozen.contains(&term.host), "seed {seed}");
+                assert!(!term.plain || term.sources == [term.host], "seed {seed}");
+                merged += usize::from(term.sources.len() > 1);
+                shrunk += usize::from(term.tree.leaf_count() < host.leaf_count());
+            }
+            constant += folded.constant_trees.len();
+            let same = unfolded(&model);
+            let row = every_row(&grid).next().unwrap();
+            let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+            assert_eq!(folded_sums(&model, &same, &read), model.exact_sums(model.leaves(&read)));
+            assert_eq!(same.terms.len(), model.trees().len());
+        }
+        assert!(merged > 50 && constant > 50 && shrunk > 50, "{merged} {constant} {shrunk}");
+    }
+}
