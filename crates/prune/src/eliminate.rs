@@ -40,7 +40,7 @@ pub(crate) fn eliminate<M: Editable>(engine: &mut Engine<'_, M>) -> bool {
                 drop_unused(&weights, &mut kept, &mut master);
                 continue;
             }
-            Settled::Infeasible(_) => {}
+            Settled::Infeasible => {}
             Settled::Open(Why::Hard) => open = true,
             Settled::Open(Why::Budget) => return false,
         }

@@ -15,6 +15,7 @@ use crate::column::{Column, Intercept};
 use crate::config::{Config, Moves, Objective};
 use crate::fold::Folded;
 use crate::master::{Master, Rows, Solved, Terms, Weights};
+use crate::minimum;
 use crate::outcome::{PruneError, Seconds, Size};
 use crate::plan::{Constants, Editable, Plan, Writer, Written, exact};
 use crate::point::Points;
@@ -48,9 +49,8 @@ pub(crate) struct Candidate<M> {
 pub(crate) enum Settled {
     /// A model with these weights is proved (it is the best one if it is the smallest so far).
     Proved(Weights),
-    /// No weights meet all demands, by a float's word: these demands, times these positive numbers,
-    /// contradict each other.
-    Infeasible(Vec<(usize, f64)>),
+    /// No weights meet all demands, by a float's word.
+    Infeasible,
     /// Neither.
     Open(Why),
 }
@@ -177,7 +177,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             self.seconds.lp += started.elapsed().as_secs_f64();
             let weights = match solved {
                 Solved::Weights(weights) => weights,
-                Solved::Infeasible(rows) => return Settled::Infeasible(rows),
+                Solved::Infeasible => return Settled::Infeasible,
                 Solved::Open if self.spent() => return Settled::Open(Why::Budget),
                 Solved::Open => return Settled::Open(Why::Hard),
             };
@@ -204,18 +204,49 @@ impl<'a, M: Editable> Engine<'a, M> {
         Settled::Open(Why::Hard)
     }
 
-    fn raise(&self, master: &mut Master, rows: &[Vec<f64>], weights: &Weights) -> bool {
+    fn raise(&mut self, master: &mut Master, rows: &[Vec<f64>], weights: &Weights) -> bool {
         let mut any = false;
-        for point in rows.iter().filter_map(|row| self.points.position(row)) {
-            let demands = self.points.demands().iter().enumerate();
-            let of_point = demands.filter(|(_, demand)| demand.point == point);
+        for row in rows {
+            let Some(point) = self.points.place(row) else { continue };
             // The demand that is nearest to failing.
-            let nearest = of_point.min_by(|(_, a), (_, b)| weights.lead(a).total_cmp(&weights.lead(b)));
-            if let Some((demand, _)) = nearest {
+            let lead = |demand: &usize| weights.lead(&self.points.demands()[*demand]);
+            let nearest =
+                self.points.demands_of(point).min_by(|a, b| lead(a).total_cmp(&lead(b)).then(a.cmp(b)));
+            if let Some(demand) = nearest {
                 any |= master.raise(self.points.demands(), demand);
             }
         }
         any
+    }
+
+    /// The budget of the run, for whoever looks at it by themselves.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget {
+            deadline: self.config.deadline,
+            nodes: None,
+            memory: Some(MOST_MEMORY),
+            cancel: self.config.cancel.clone(),
+        }
+    }
+
+    /// Has a plan that was made otherwise proved; true if it was.
+    pub(crate) fn prove(&mut self, plan: &Plan) -> bool {
+        let weights = Weights { columns: plan.weights.clone(), groups: Vec::new(), scale: None };
+        let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
+        let Ok(written) = writer.write(plan) else { return false };
+        match self.ask(&written.file, Vec::new(), MOST_NODES) {
+            Judged::Proved => {
+                self.keep(written, plan, Some(&weights));
+                true
+            }
+            Judged::Refuted(rows) => {
+                rows.iter().for_each(|row| {
+                    self.points.add(row);
+                });
+                false
+            }
+            Judged::Refused | Judged::Stopped(_) => false,
+        }
     }
 
     /// Weights as a plan, on the original's scale, and those weights.
@@ -272,7 +303,7 @@ impl<'a, M: Editable> Engine<'a, M> {
     }
 
     /// The constant of each group's sum in the original, without its threshold.
-    fn original_constants(&self) -> Vec<Exact> {
+    pub(crate) fn original_constants(&self) -> Vec<Exact> {
         let own = self.model.intercepts().iter().map(|&value| exact(value));
         let mut constants: Vec<Exact> =
             own.zip(&self.folded.constants).map(|(own, constant)| &own + constant).collect();
@@ -394,6 +425,22 @@ impl<'a, M: Editable> Engine<'a, M> {
     /// Says which pass has begun.
     pub(crate) fn begin(&self, pass: Pass) {
         self.watch.update(|status| status.pass = pass);
+    }
+}
+
+impl<'a, M: Editable> minimum::Settle<'a> for Engine<'a, M> {
+    fn settle(&mut self, kept: &[bool]) -> minimum::Settled {
+        let costs = self.costs();
+        let mut master = self.master(&costs, kept, Rows::Lead);
+        match self.settle(&mut master) {
+            Settled::Proved(_) => minimum::Settled::Proved,
+            Settled::Infeasible => minimum::Settled::Infeasible,
+            Settled::Open(_) => minimum::Settled::Open,
+        }
+    }
+
+    fn points(&self) -> &Points<'a> {
+        &self.points
     }
 }
 

@@ -54,9 +54,8 @@ impl Weights {
 pub(crate) enum Solved {
     /// Weights that meet all demands, as far as floats tell.
     Weights(Weights),
-    /// There are none, by a float's word: these demands, times these positive numbers, contradict each
-    /// other.
-    Infeasible(Vec<(usize, f64)>),
+    /// There are none, by a float's word.
+    Infeasible,
     /// No answer.
     Open,
 }
@@ -170,7 +169,7 @@ impl Master {
         }
         match ended {
             Ended::Optimal(values) => Solved::Weights(self.weights(&values)),
-            Ended::Infeasible(rows) => Solved::Infeasible(rows),
+            Ended::Infeasible(_) => Solved::Infeasible,
             Ended::Unknown => Solved::Open,
         }
     }

@@ -5,6 +5,8 @@ use secateur_model::TreeId;
 use secateur_oracle::CompareError;
 use thiserror::Error;
 
+use crate::relevant::Relevant;
+
 /// What is known of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -107,6 +109,8 @@ pub struct Pruned<M = ModelFile> {
     pub seconds: Seconds,
     /// What became of each tree of the original.
     pub fates: Vec<Fate>,
+    /// Which thresholds matter, where that was looked at.
+    pub relevant: Option<Relevant>,
 }
 
 /// Time spent, by what it was spent on.

@@ -91,7 +91,9 @@ impl<'a> Points<'a> {
     /// The point that reaches the leaves of this input, added if there is none; `None` for one that does not
     /// count.
     pub fn place(&mut self, row: &[f64]) -> Option<usize> {
-        let leaves = self.leaves(row)?;
+        let read: Vec<f64> =
+            row.iter().map(|&value| self.model.domain().read(value)).collect::<Option<_>>()?;
+        let leaves: Vec<LeafId> = self.model.leaves(&read).collect();
         if let Some(&point) = self.seen.get(&leaves) {
             return Some(point);
         }
@@ -117,17 +119,6 @@ impl<'a> Points<'a> {
         self.rows.push(row.to_vec());
         self.seen.insert(leaves, point);
         Some(point)
-    }
-
-    /// The position of the point that reaches the same leaves as an input.
-    pub fn position(&self, row: &[f64]) -> Option<usize> {
-        self.seen.get(&self.leaves(row)?).copied()
-    }
-
-    /// `None` where the input is outside the domain.
-    fn leaves(&self, row: &[f64]) -> Option<Vec<LeafId>> {
-        let read: Option<Vec<f64>> = row.iter().map(|&value| self.model.domain().read(value)).collect();
-        Some(self.model.leaves(&read?).collect())
     }
 }
 

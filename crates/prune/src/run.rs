@@ -4,22 +4,37 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use secateur_formats::{EditError, TreeEdit};
-use secateur_model::{CellId, Ensemble, Output, TreeId};
+use secateur_model::{CellId, Ensemble, Exact, Output, TreeId};
+use secateur_oracle::Budget;
 
 use crate::column::{Column, Intercept};
 use crate::config::{Config, Effort, Moves, Objective, Unit};
+use crate::cut::{Cut, Cutter};
 use crate::eliminate::eliminate;
 use crate::engine::{Engine, size_of};
 use crate::fold::{Folded, Limits, fold, unfolded};
+use crate::indispensable::indispensable;
+use crate::minimum::{cover_of, minimum};
+use crate::near::near_boundary;
 use crate::outcome::{Fate, Outcome, PruneError, Pruned};
-use crate::plan::{Editable, refused_tree};
+use crate::plan::{Constants, Editable, Plan, refused_tree};
+use crate::relevant::{Relevant, relevant_boundaries};
 use crate::reweight::reweight;
+use crate::stumps::{Closed, closed_form};
 use crate::watch::{Pass, Watch};
 
 /// Spaces of up to this many cells are looked at cell by cell.
 const ALL_CELLS: usize = 20_000;
 /// Random cells that start the search elsewhere.
-const RANDOM_CELLS: usize = 300;
+const RANDOM_CELLS: usize = 100;
+/// Inputs near the decision boundary, for each column, and their least and largest number.
+const NEAR_PER_COLUMN: usize = 8;
+const LEAST_NEAR: usize = 300;
+const MOST_NEAR: usize = 3_000;
+/// Points that searches for pairs begin at.
+const STARTS: usize = 200;
+/// From this decimal logarithm of the number of cells on a space is large.
+const LARGE: f64 = 7.0;
 /// Rows of data that are used at most.
 const DATA_ROWS: usize = 2_000;
 /// Numbers that start points may take: points times columns times classes.
@@ -58,30 +73,164 @@ pub(crate) fn run<M: Editable>(
     }
 }
 
-fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
-    add_points(&mut engine, data);
-    reweight(&mut engine);
-    let irreducible = match engine.config.effort {
-        Effort::Fast => false,
-        Effort::Thorough | Effort::Minimum => eliminate(&mut engine),
-    };
-    finish(engine, irreducible)
+/// What is known beside the best model.
+#[derive(Default)]
+struct Known {
+    irreducible: bool,
+    cuts: Vec<Cut>,
+    relevant: Option<Relevant>,
 }
 
-fn finish<M: Editable>(engine: Engine<'_, M>, irreducible: bool) -> Pruned<M> {
-    let outcome = if engine.spent() { Outcome::BudgetReached } else { Outcome::Proved };
+fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
+    let mut known = Known::default();
+    let mut cutter = Cutter::new(engine.model, engine.intercept);
+    let mut rng = fastrand::Rng::with_seed(engine.config.seed);
+    add_points(&mut engine, data, &mut rng);
+    if in_closed_form(&mut engine, &mut cutter, &mut known, &mut rng) {
+        return finish(engine, known);
+    }
+    let thorough = engine.config.effort != Effort::Fast;
+    // In a large space little goes and proofs are dear: first the test that needs none.
+    let large = engine.log10_cells() > LARGE;
+    if thorough && large {
+        bound(&mut engine, &mut cutter, &mut known, &mut rng);
+        if lower_bound(&engine, &known) >= engine.best.size.trees {
+            return finish(engine, known);
+        }
+    }
+    reweight(&mut engine);
+    if thorough {
+        known.irreducible = eliminate(&mut engine);
+    }
+    let most = engine.points.columns().len() * 4 / 5;
+    if thorough && !large && engine.best_weights.as_ref().is_none_or(|weights| weights.support() >= most) {
+        bound(&mut engine, &mut cutter, &mut known, &mut rng);
+    }
+    if engine.config.effort == Effort::Minimum {
+        smallest(&mut engine, &mut cutter, &mut known);
+    }
+    finish(engine, known)
+}
+
+/// Models of one feature per tree; true where nothing is left to do.
+fn in_closed_form<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    cutter: &mut Cutter,
+    known: &mut Known,
+    rng: &mut fastrand::Rng,
+) -> bool {
+    engine.begin(Pass::RelevantSplits);
+    let budget = engine.budget();
+    let columns = engine.points.columns().to_vec();
+    let band = engine.points.band();
+    let grid = engine.atlas.grid().clone();
+    let starts: Vec<&[f64]> = engine.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
+    let closed = closed_form(engine.model, &grid, band, &columns, engine.intercept, &starts, rng, &budget);
+    let Some(Closed { relevant, plan }) = closed else { return false };
+    for (_, pair) in relevant.pairs() {
+        known.cuts.extend(cutter.pair(&mut engine.points, pair));
+    }
+    known.relevant = Some(relevant);
+    let Some(plan) = plan else { return false };
+    let constants = match (engine.intercept, plan.keeps_constant) {
+        (Intercept::Free, false) => {
+            let mut constants = vec![Exact::zero(); engine.model.group_count()];
+            *constants.last_mut().expect("a model has a sum") = plan.constant;
+            Constants::Own(constants)
+        }
+        (Intercept::Free, true) if !engine.file.votes_only() => Constants::Own(engine.original_constants()),
+        _ => Constants::File,
+    };
+    let plan = Plan { weights: plan.weights, constants };
+    let proved = engine.prove(&plan);
+    known.irreducible = proved && lower_bound(engine, known) >= engine.best.size.trees;
+    known.irreducible || engine.spent()
+}
+
+/// Looks for columns that nothing can stand in for.
+fn bound<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    cutter: &mut Cutter,
+    known: &mut Known,
+    rng: &mut fastrand::Rng,
+) {
+    engine.begin(Pass::Indispensable);
+    let budget = engine.budget();
+    let grid = engine.atlas.grid().clone();
+    let band = engine.points.band();
+    let relevant = known.relevant.take().unwrap_or_else(|| {
+        let starts: Vec<&[f64]> = engine.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
+        relevant_boundaries(engine.model, &grid, band, &starts, rng, &budget)
+    });
+    let found = indispensable(&mut engine.points, &grid, cutter, Some(&relevant), rng, &budget);
+    known.cuts.extend(found.cuts().cloned());
+    known.irreducible |= found.count() == engine.points.columns().len();
+    known.relevant = Some(relevant);
+    let bound = lower_bound(engine, known);
+    engine.watch.update(|status| status.lower_bound = bound);
+}
+
+/// The smallest set of columns, from the best so far.
+fn smallest<M: Editable>(engine: &mut Engine<'_, M>, cutter: &mut Cutter, known: &mut Known) {
+    engine.begin(Pass::Minimum);
+    let start = match &engine.best_weights {
+        Some(weights) => weights.columns.iter().map(|&weight| weight > 0.0).collect(),
+        None => vec![true; engine.points.columns().len()],
+    };
+    let costs: Vec<u64> = engine
+        .points
+        .columns()
+        .iter()
+        .map(|column| whole_cost(engine.folded, &column.terms, engine.config.objective))
+        .collect();
+    let budget = engine.budget();
+    let cuts = std::mem::take(&mut known.cuts);
+    let found = minimum(engine, cutter, &costs, start, cuts, &budget);
+    known.irreducible |= found.is_proved();
+    known.cuts = found.cuts;
+}
+
+/// No fewer trees can do: the cheapest cover of all cuts.
+fn lower_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> usize {
+    let costs: Vec<u64> = engine.points.columns().iter().map(|column| column.terms.len() as u64).collect();
+    let budget = Budget { deadline: None, ..engine.budget() };
+    cover_of(&known.cuts, &costs, &budget).map_or(0, |cover| cover.bound as usize)
+}
+
+fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
+    let lower_bound = lower_bound(&engine, &known);
+    let trees = engine.best.size.trees;
+    let outcome = if engine.best.made.is_none() && lower_bound >= trees {
+        Outcome::AlreadyMinimal
+    } else if lower_bound < trees && engine.spent() {
+        Outcome::BudgetReached
+    } else {
+        Outcome::Proved
+    };
     let fates = fates(&engine);
     Pruned {
         outcome,
         size: [size_of(engine.model), engine.best.size],
-        lower_bound: 0,
-        irreducible,
+        lower_bound,
+        irreducible: known.irreducible || lower_bound >= trees,
         band: engine.band,
         oracle_calls: engine.oracle_calls,
         points: engine.points.rows().len(),
         seconds: engine.seconds,
         fates,
+        relevant: known.relevant,
         file: engine.best.file,
+    }
+}
+
+/// What columns cost, as a whole number.
+fn whole_cost(folded: &Folded, terms: &[usize], objective: Objective) -> u64 {
+    let trees = terms.iter().map(|&term| &folded.terms[term].tree);
+    match objective {
+        Objective::Trees => terms.len() as u64,
+        Objective::Leaves => trees.map(|tree| tree.leaf_count() as u64).sum(),
+        // Every tree has a frame beside its nodes.
+        Objective::Bytes => trees.map(|tree| tree.node_count() as u64 + 4).sum(),
     }
 }
 
@@ -116,15 +265,7 @@ fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec<Column> {
         };
         parts.entry(key).or_default().push(index);
     }
-    let cost = |terms: &[usize]| -> f64 {
-        let trees = terms.iter().map(|&term| &folded.terms[term].tree);
-        match config.objective {
-            Objective::Trees => terms.len() as f64,
-            Objective::Leaves => trees.map(|tree| tree.leaf_count() as f64).sum(),
-            // Every tree has a frame beside its nodes.
-            Objective::Bytes => trees.map(|tree| tree.node_count() as f64 + 4.0).sum(),
-        }
-    };
+    let cost = |terms: &[usize]| whole_cost(folded, terms, config.objective) as f64;
     let parts: Vec<Vec<usize>> = parts.into_values().collect();
     let total: f64 = parts.iter().map(|terms| cost(terms)).sum();
     let mean = if parts.is_empty() { 1.0 } else { total / parts.len() as f64 };
@@ -150,8 +291,7 @@ fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
 }
 
 /// Start points: every cell of a small space, else rows of data and random cells.
-fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64]) {
-    let mut rng = fastrand::Rng::with_seed(engine.config.seed);
+fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], rng: &mut fastrand::Rng) {
     let numbers = engine.points.columns().len().max(1) * (engine.model.classes().len() - 1).max(1);
     let room = MOST_NUMBERS / numbers;
     let sizes: Vec<usize> = engine.atlas.axis_sizes().iter().map(|&size| size as usize).collect();
@@ -172,8 +312,14 @@ fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64]) {
         rng.shuffle(&mut rows);
         rows.truncate(DATA_ROWS.min(room));
     }
-    for row in rows {
+    for row in &rows {
         engine.points.add(row);
+    }
+    let budget = engine.budget();
+    let wanted = (NEAR_PER_COLUMN * engine.points.columns().len()).clamp(LEAST_NEAR, MOST_NEAR).min(room);
+    let grid = engine.atlas.grid().clone();
+    for row in near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget) {
+        engine.points.add(&row);
     }
     for _ in 0..RANDOM_CELLS.min(room) {
         let cells: Vec<CellId> = sizes.iter().map(|&size| CellId::new(rng.usize(0..size))).collect();
