@@ -5,33 +5,47 @@
 //! columns go and points come, so one pass over the columns is enough: afterwards every column that is left
 //! was refused, unless an attempt stayed open.
 
+use fastrand::Rng;
+
 use crate::engine::{Engine, Settled, Why};
 use crate::master::{Master, Rows, Weights};
 use crate::plan::Editable;
 use crate::reweight::divided;
 use crate::watch::Pass;
 
-/// Drops what can go from the best support; true where every column left was refused.
-pub(crate) fn eliminate<M: Editable>(engine: &mut Engine<'_, M>) -> bool {
+/// How elimination ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Eliminated {
+    /// Columns that are left.
+    pub(crate) support: usize,
+    /// Each of them was refused.
+    pub(crate) irreducible: bool,
+}
+
+/// Drops what can go from the support of proved weights. Columns that are known to be indispensable are not
+/// tried. With chance, the order is a little out of order.
+pub(crate) fn eliminate<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    mut weights: Weights,
+    indispensable: &[bool],
+    mut chance: Option<&mut Rng>,
+) -> Eliminated {
     engine.begin(Pass::Eliminate);
     let costs = engine.costs();
-    let mut weights = match &engine.best_weights {
-        Some(weights) => weights.clone(),
-        None => return false,
-    };
     let mut kept: Vec<bool> = weights.columns.iter().map(|&weight| weight > 0.0).collect();
     let mut master = engine.master(&divided(&costs, &weights), &kept, Rows::Lead);
-    let mut refused = vec![false; costs.len()];
-    let mut open = false;
+    let mut refused = indispensable.to_vec();
+    let mut irreducible = true;
+    let luck: Vec<f64> = match &mut chance {
+        Some(rng) => costs.iter().map(|_| 0.2 + rng.f64()).collect(),
+        None => vec![1.0; costs.len()],
+    };
     loop {
-        if engine.spent() {
-            return false;
-        }
         let influences = influences(engine, &weights);
         let next = (0..costs.len())
             .filter(|&column| kept[column] && !refused[column])
-            .min_by(|&a, &b| influences[a].total_cmp(&influences[b]).then(a.cmp(&b)));
-        let Some(column) = next else { return !open };
+            .min_by(|&a, &b| (influences[a] * luck[a]).total_cmp(&(influences[b] * luck[b])).then(a.cmp(&b)));
+        let Some(column) = next else { break };
         let saved = master.save();
         master.drop_column(column);
         match engine.settle(&mut master) {
@@ -41,12 +55,16 @@ pub(crate) fn eliminate<M: Editable>(engine: &mut Engine<'_, M>) -> bool {
                 continue;
             }
             Settled::Infeasible => {}
-            Settled::Open(Why::Hard) => open = true,
-            Settled::Open(Why::Budget) => return false,
+            Settled::Open(Why::Hard) => irreducible = false,
+            Settled::Open(Why::Budget) => {
+                irreducible = false;
+                break;
+            }
         }
         master.restore(saved);
         refused[column] = true;
     }
+    Eliminated { support: kept.iter().filter(|kept| **kept).count(), irreducible }
 }
 
 fn drop_unused(weights: &Weights, kept: &mut [bool], master: &mut Master) {

@@ -84,6 +84,8 @@ pub(crate) struct Engine<'a, M> {
     pub(crate) band: f64,
     /// Bounds of demands are at least this.
     floor: f64,
+    /// Every cell is among the points.
+    pub(crate) all_cells: bool,
     recent: Vec<Vec<f64>>,
 }
 
@@ -132,6 +134,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             oracle_calls: 0,
             band: band.unwrap_or(0.0),
             floor: 2.0 * band.unwrap_or(0.0) * divisor,
+            all_cells: false,
             recent: Vec::new(),
         })
     }
@@ -405,10 +408,10 @@ impl<'a, M: Editable> Engine<'a, M> {
             self.best = candidate;
             self.watch.update(|status| status.best = Some(size.trees));
         }
-        if let Some(weights) = weights {
-            if self.best_weights.as_ref().is_none_or(|best| weights.support() <= best.support()) {
-                self.best_weights = Some(weights.clone());
-            }
+        if let Some(weights) = weights
+            && self.best_weights.as_ref().is_none_or(|best| weights.support() <= best.support())
+        {
+            self.best_weights = Some(weights.clone());
         }
     }
 

@@ -5,6 +5,8 @@
 //! the weights found, so that what is small becomes dear and leaves; a few rounds of that. Each round ends
 //! with a proved model or not at all.
 
+use fastrand::Rng;
+
 use crate::engine::{Engine, Settled};
 use crate::master::{Rows, Weights};
 use crate::plan::Editable;
@@ -47,6 +49,26 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
             return;
         }
     }
+}
+
+/// Weights with few columns by costs that chance has changed: another start for elimination.
+pub(crate) fn reweight_again<M: Editable>(engine: &mut Engine<'_, M>, rng: &mut Rng) -> Option<Weights> {
+    engine.begin(Pass::Reweight);
+    let costs = engine.costs();
+    let all = vec![true; costs.len()];
+    let mut weights = None;
+    for round in 0..2 {
+        let costs: Vec<f64> = match &weights {
+            None => costs.iter().map(|cost| cost * (0.25 + 1.5 * rng.f64())).collect(),
+            Some(weights) => divided(&costs, weights),
+        };
+        let rows = if round == 0 { Rows::One } else { Rows::Lead };
+        match engine.settle(&mut engine.master(&costs, &all, rows)) {
+            Settled::Proved(found) => weights = Some(found),
+            _ => break,
+        }
+    }
+    weights
 }
 
 /// Costs divided by weights: what is small is dear.

@@ -19,7 +19,7 @@ use crate::near::near_boundary;
 use crate::outcome::{Fate, Outcome, PruneError, Pruned};
 use crate::plan::{Constants, Editable, Plan, refused_tree};
 use crate::relevant::{Relevant, relevant_boundaries};
-use crate::reweight::reweight;
+use crate::reweight::{reweight, reweight_again};
 use crate::stumps::{Closed, closed_form};
 use crate::watch::{Pass, Watch};
 
@@ -31,10 +31,12 @@ const RANDOM_CELLS: usize = 100;
 const NEAR_PER_COLUMN: usize = 8;
 const LEAST_NEAR: usize = 300;
 const MOST_NEAR: usize = 3_000;
+/// Further eliminations where they cost little.
+const AGAIN: usize = 3;
 /// Points that searches for pairs begin at.
 const STARTS: usize = 200;
 /// From this decimal logarithm of the number of cells on a space is large.
-const LARGE: f64 = 7.0;
+const LARGE: f64 = 4.5;
 /// Rows of data that are used at most.
 const DATA_ROWS: usize = 2_000;
 /// Numbers that start points may take: points times columns times classes.
@@ -100,7 +102,7 @@ fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
     }
     reweight(&mut engine);
     if thorough {
-        known.irreducible = eliminate(&mut engine);
+        eliminate_again(&mut engine, &mut known, &mut rng);
     }
     let most = engine.points.columns().len() * 4 / 5;
     if thorough && !large && engine.best_weights.as_ref().is_none_or(|weights| weights.support() >= most) {
@@ -110,6 +112,35 @@ fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
         smallest(&mut engine, &mut cutter, &mut known);
     }
     finish(engine, known)
+}
+
+/// Eliminates, and where every cell is a point, so that proofs cost little, a few times more from other
+/// starts and in other orders.
+fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, rng: &mut fastrand::Rng) {
+    let mut indispensable = vec![false; engine.points.columns().len()];
+    for cut in &known.cuts {
+        if let [column] = cut.columns[..] {
+            indispensable[column] = true;
+        }
+    }
+    let Some(weights) = engine.best_weights.clone() else { return };
+    let mut best = eliminate(engine, weights, &indispensable, None);
+    let starts = match engine.config.effort {
+        _ if !engine.all_cells => 0,
+        Effort::Minimum => 3 * AGAIN,
+        _ => AGAIN,
+    };
+    for _ in 0..starts {
+        if engine.spent() || lower_bound(engine, known) >= engine.best.size.trees {
+            break;
+        }
+        let Some(weights) = reweight_again(engine, rng) else { continue };
+        let next = eliminate(engine, weights, &indispensable, Some(rng));
+        if next.support < best.support {
+            best = next;
+        }
+    }
+    known.irreducible = best.irreducible;
 }
 
 /// Models of one feature per tree; true where nothing is left to do.
@@ -304,6 +335,7 @@ fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], rng: &mut f
                 return;
             }
         }
+        engine.all_cells = true;
         return;
     }
     let width = engine.model.features().len();

@@ -87,7 +87,7 @@ pub(crate) struct State {
 impl Simplex {
     /// A program without rows.
     pub(crate) fn new(costs: &[f64], signs: &[Sign]) -> Self {
-        let mut rng = fastrand::Rng::with_seed(0x5eca_7eu64);
+        let mut rng = fastrand::Rng::with_seed(0x5eca);
         let mut perturbed = |(cost, sign): (&f64, &Sign)| match sign {
             Sign::Free => 0.0,
             _ => cost * (1.0 + PERTURBATION * rng.f64()) + PERTURBATION * 1e-2 * rng.f64(),
