@@ -38,7 +38,8 @@ fn main() {
         assert!(needed.cuts().all(|cut| cut.holds(&points, Intercept::Free)));
         let closed = closed.map(|closed| {
             let kept = closed.plan.as_ref().map(|plan| plan.weights.iter().filter(|w| **w > 0.0).count());
-            (closed.relevant.count(), closed.open().count(), kept)
+            let keeps = closed.plan.as_ref().map(|plan| plan.keeps_constant);
+            (closed.relevant.count(), closed.open().count(), kept, keeps)
         });
         println!(
             "{path}: near {} in {near_seconds:.2} s; relevant {} of {} in {relevant_seconds:.2} s; closed {closed:?} \

@@ -93,6 +93,9 @@ struct Steps {
     constant: i128,
     /// The original's own intercept, without constant columns.
     own_constant: i128,
+    /// Every step goes from minus a number to that number: votes. Then values at the two ends decide what is
+    /// left for a constant, which votes can only hold by one more of them.
+    votes: bool,
     /// Class 1 is decided from here on, class 0 up to minus that.
     positive: i128,
     negative: i128,
@@ -109,7 +112,18 @@ impl Steps {
             exact.push(column_values(model, grid, column, &lead)?);
         }
         let own = intercept_of(model, &lead);
-        let numbers = || exact.iter().flat_map(|(_, values)| values).chain([&own]);
+        // Trees in no column are constants.
+        let mut apart = Exact::zero();
+        let mut held = vec![false; model.trees().len()];
+        columns.iter().flat_map(|column| &column.trees).for_each(|tree| held[tree.index()] = true);
+        for tree in (0..held.len()).filter(|&tree| !held[tree]).map(TreeId::new) {
+            let column = Column { terms: Vec::new(), trees: vec![tree], cost: 0.0 };
+            match column_values(model, grid, &column, &lead)? {
+                (None, values) => apart += &values[0],
+                (Some(_), _) => return None,
+            }
+        }
+        let numbers = || exact.iter().flat_map(|(_, values)| values).chain([&own, &apart]);
         let band = match band {
             Some(band) => Some(&Exact::from_f64(band)? * &lead.divisor),
             None => None,
@@ -130,7 +144,7 @@ impl Steps {
             })
             .collect::<Option<_>>()?;
         let own_constant = scaled(&own)?;
-        let mut constant = own_constant;
+        let mut constant = own_constant.checked_add(scaled(&apart)?)?;
         let mut tables: Vec<Vec<i128>> = grid.axes().iter().map(|axis| vec![0; axis.len()]).collect();
         for step in &steps {
             match step.axis {
@@ -148,12 +162,17 @@ impl Steps {
         };
         let numeric = grid.axes().iter().map(|axis| axis.bounds().map_or(0, |bounds| bounds.len() + 1));
         let numeric = numeric.collect();
+        let votes = steps.iter().all(|step| {
+            let first = step.values[0];
+            step.axis.is_none() || step.values.iter().all(|&value| value == first || value == -first)
+        });
         Some(Self {
             exponent,
             slack,
             columns: steps,
             tables,
             numeric,
+            votes,
             constant,
             own_constant,
             positive,
@@ -211,7 +230,7 @@ impl Steps {
         let most = below.map(|context| -self.negative - context.sum - self.constant);
         let middle = match (least, most) {
             (Some(least), Some(most)) if least > most => return None,
-            (Some(least), Some(most)) => least + (most - least) / 2,
+            (Some(least), Some(most)) => middle_of(least, most),
             (Some(least), None) => least.max(high),
             (None, Some(most)) => most.min(low),
             (None, None) => low,
@@ -251,13 +270,8 @@ impl Steps {
                 let last = runs.last().expect("a run begins with the first cell");
                 let (low, high) = (last.low.min(table[cell]), last.high.max(table[cell]));
                 let room = self.room(contexts.as_ref()?, low, high)?;
-                Some(Run {
-                    end: cell + 1,
-                    low,
-                    high,
-                    candidates: candidates(&room, &table[last.start..=cell]),
-                    ..*last
-                })
+                let candidates = candidates(&room, &table[last.start..=cell]);
+                Some(Run { end: cell + 1, low, high, candidates, ..*last })
             });
             match grown {
                 Some(run) => *runs.last_mut().expect("there is one to grow") = run,
@@ -271,6 +285,17 @@ impl Steps {
                         candidates: vec![value],
                     });
                 }
+            }
+        }
+        if self.votes {
+            let (first, last) = (table[0], table[count - 1]);
+            match &mut runs[..] {
+                [run] => run.prefer(middle_of(first, last)),
+                [begin, .., end] => {
+                    begin.prefer(first);
+                    end.prefer(last);
+                }
+                [] => {}
             }
         }
         let values = choose(&runs, |boundary, rises| {
@@ -406,10 +431,24 @@ struct Room {
     middle: i128,
 }
 
+impl Run {
+    /// Puts a value first, if it is one that they may share.
+    fn prefer(&mut self, value: i128) {
+        if self.candidates.contains(&value) {
+            self.candidates.insert(0, value);
+        }
+    }
+}
+
 fn candidates(room: &Room, values: &[i128]) -> Vec<i128> {
-    let mut candidates = vec![room.middle];
-    candidates.extend(values.iter().copied().filter(|&value| room.least <= value && value <= room.most));
-    candidates
+    let ends = values.first().zip(values.last()).map(|(&first, &last)| middle_of(first, last));
+    let values = values.iter().copied().chain(ends);
+    let fitting = values.filter(|&value| room.least <= value && value <= room.most);
+    std::iter::once(room.middle).chain(fitting).collect()
+}
+
+fn middle_of(a: i128, b: i128) -> i128 {
+    a + (b - a) / 2
 }
 
 /// One candidate for each run such that every step has a column of its sign; the earliest candidates, from
