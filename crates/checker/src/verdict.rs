@@ -171,6 +171,8 @@ reasons! {
     PointValues = "point.values",
     /// Columns are given twice, or a tree does not exist.
     ColumnsTree = "columns.tree",
+    /// A cut without terms says nothing.
+    CutEmpty = "cut.empty",
     /// No such point.
     CutPoint = "cut.point",
     /// No such pair of classes.

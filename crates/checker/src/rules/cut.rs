@@ -1,6 +1,6 @@
 //! Rule `cut`: of some columns one has positive weight.
 //!
-//! Premise: terms i with a point, its winner y_i (the original leads there by more than the band, exactly),
+//! Premise: at least one term; terms i with a point, its winner y_i (the original leads there by more than the band, exactly),
 //! another class c_i, and a multiplier m_i > 0. With `lead_i` the lead of y_i over c_i as a function of sums, let
 //! `t_j = sum of m_i * lead_i(C_j at point i)` for each column j, without the constant of the lead. What is not
 //! a column cannot be positive: the sum of `m_i` times the constants of the leads is at most 0, and
@@ -8,10 +8,10 @@
 //! - intercept free: the multipliers of every sum add up to 0.
 //!
 //! Conclusion: in every model of the family some column of `S = {j : t_j > 0}` has positive weight.
-//! Why: the model's lead is positive in every term, so the sum of m_i times its leads is positive; it equals
+//! Why: the model's lead is positive in every term, and there is one, so the sum of m_i times its leads is positive; it equals
 //! `sum of w_j * t_j` plus what is at most 0. With all weights in S zero every term of that sum would be at
 //! most 0.
-//! Refuses: `cut.point`, `cut.classes`, `cut.lead`, `cut.multiplier`, `cut.intercept`; `limit.cuts`.
+//! Refuses: `cut.empty`, `cut.point`, `cut.classes`, `cut.lead`, `cut.multiplier`, `cut.intercept`; `limit.cuts`.
 //! Specification: section 7.3.
 
 use num_bigint::{BigInt, BigUint, Sign};
@@ -24,6 +24,9 @@ use crate::pair::{Lead, leaves};
 use crate::verdict::Reason;
 
 pub(crate) fn cut(bounds: &mut Bounds<'_>, terms: &[CutTerm]) -> Result<(), Reason> {
+    if terms.is_empty() {
+        return Err(Reason::CutEmpty);
+    }
     for term in terms {
         let (winner, other) = (ClassId(term.winner), ClassId(term.other));
         bounds.point(term.point).ok_or(Reason::CutPoint)?;

@@ -14,13 +14,13 @@ use secateur_testkit::{Shape, ensemble, mutate};
 
 /// A certificate taken apart.
 #[derive(Clone, Debug)]
-pub struct Opened {
-    pub claim: Claim,
-    pub steps: Vec<Step>,
+pub(crate) struct Opened {
+    pub(crate) claim: Claim,
+    pub(crate) steps: Vec<Step>,
 }
 
 impl Opened {
-    pub fn read(bytes: &[u8]) -> Result<Self, ReadError> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, ReadError> {
         let mut reader = Reader::new(bytes)?;
         let claim = *reader.claim();
         let mut steps = Vec::new();
@@ -32,18 +32,18 @@ impl Opened {
         Ok(Self { claim, steps })
     }
 
-    pub fn write(&self) -> Vec<u8> {
+    pub(crate) fn write(&self) -> Vec<u8> {
         let mut writer = Writer::new(Vec::new(), &self.claim).unwrap();
         self.steps.iter().for_each(|step| writer.step(step).unwrap());
         writer.finish(true).unwrap()
     }
 
-    pub fn verdict(&self, original: &Ensemble, pruned: &Ensemble) -> Verdict {
+    pub(crate) fn verdict(&self, original: &Ensemble, pruned: &Ensemble) -> Verdict {
         check(original, pruned, &self.write()[..], &Limits::default()).unwrap()
     }
 
     /// The reason and the step of a refusal; `None` where the certificate is accepted.
-    pub fn refusal(&self, original: &Ensemble, pruned: &Ensemble) -> Option<(Reason, Option<u64>)> {
+    pub(crate) fn refusal(&self, original: &Ensemble, pruned: &Ensemble) -> Option<(Reason, Option<u64>)> {
         match self.verdict(original, pruned) {
             Verdict::Valid(_) => None,
             Verdict::Invalid { reason, step } | Verdict::Incomplete { reason, step } => Some((reason, step)),
@@ -51,7 +51,7 @@ impl Opened {
     }
 
     /// The same proof, said to be about other models.
-    pub fn about(mut self, original: &Ensemble, pruned: &Ensemble) -> Self {
+    pub(crate) fn about(mut self, original: &Ensemble, pruned: &Ensemble) -> Self {
         self.claim.original = Digest::of(original);
         self.claim.pruned = Digest::of(pruned);
         self
@@ -59,14 +59,14 @@ impl Opened {
 }
 
 /// The certificate of a comparison, where the claim holds.
-pub fn certified(original: &Ensemble, pruned: &Ensemble, band: Band) -> Option<Vec<u8>> {
+pub(crate) fn certified(original: &Ensemble, pruned: &Ensemble, band: Band) -> Option<Vec<u8>> {
     let comparison = Comparison::new(original, pruned, band).ok()?;
     let (_, certificate) = comparison.certify(&Options::unlimited(), Vec::new()).unwrap();
     Some(certificate?.finish(true).unwrap())
 }
 
 /// Pairs that need a search over boxes, with few cells.
-pub fn searched_pair(seed: u64) -> (Ensemble, Ensemble) {
+pub(crate) fn searched_pair(seed: u64) -> (Ensemble, Ensemble) {
     let mut rng = Rng::with_seed(seed);
     let mut shape = Shape::random(&mut rng);
     shape.features = rng.u32(3..=4);
@@ -80,7 +80,7 @@ pub fn searched_pair(seed: u64) -> (Ensemble, Ensemble) {
 }
 
 /// Stumps, and a copy that differs a little.
-pub fn stump_pair(seed: u64) -> (Ensemble, Ensemble) {
+pub(crate) fn stump_pair(seed: u64) -> (Ensemble, Ensemble) {
     let mut rng = Rng::with_seed(seed);
     let mut shape = Shape::random(&mut rng);
     shape.decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
@@ -93,7 +93,7 @@ pub fn stump_pair(seed: u64) -> (Ensemble, Ensemble) {
 }
 
 /// By how much the model's exact lead of this class is above the band at least, from the definition.
-pub fn leads_by_more_than(model: &Ensemble, row: &[f64], winner: ClassId, band: f64) -> bool {
+pub(crate) fn leads_by_more_than(model: &Ensemble, row: &[f64], winner: ClassId, band: f64) -> bool {
     let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
     let sums = model.exact_sums(model.leaves(&read));
     let exact = |value: f64| Exact::from_f64(value).unwrap();
@@ -110,7 +110,7 @@ pub fn leads_by_more_than(model: &Ensemble, row: &[f64], winner: ClassId, band: 
 }
 
 /// A binary model in f64 over two columns, one stump for each (feature, threshold, left, right).
-pub fn stumps(intercept: f64, stumps: &[(u32, f64, f64, f64)]) -> Ensemble {
+pub(crate) fn stumps(intercept: f64, stumps: &[(u32, f64, f64, f64)]) -> Ensemble {
     let domain =
         InputDomain { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
     let accumulation = Accumulation {
@@ -126,7 +126,7 @@ pub fn stumps(intercept: f64, stumps: &[(u32, f64, f64, f64)]) -> Ensemble {
         EnsembleBuilder::new(features, domain, classes, vec![intercept], accumulation, decision).unwrap();
     for &(feature, threshold, left, right) in stumps {
         let mut tree = TreeBuilder::new();
-        let test = Test::LessOrEqual { threshold };
+        let test = Test::Less { threshold };
         let split = Split { feature: FeatureId(feature), test, missing_left: false };
         tree.split(split, NodeId(1), NodeId(2)).leaf(&[left]).leaf(&[right]);
         builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();

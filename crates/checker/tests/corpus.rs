@@ -1,0 +1,504 @@
+//! The corpus in `testdata/certificates`: what must be accepted, what must be refused and why, and what is no
+//! certificate. `SECATEUR_WRITE_CORPUS=1 cargo test -p secateur-checker --test corpus` writes it anew; without
+//! that, the committed files are compared with what would be written.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Opened, certified, stumps};
+use num_bigint::BigUint;
+use secateur_certificate::{
+    BandClaim, CoverTerm, CutTerm, Digest, Intercept, MAGIC, Slack, Step, Writer, encode,
+};
+use secateur_checker::{Limits, Reason, Verdict, check};
+use secateur_formats::{Edit, ModelFile, TreeEdit};
+use secateur_model::{Ensemble, TreeId};
+use secateur_oracle::Band;
+
+fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
+}
+
+/// One file of the corpus.
+struct Case {
+    /// `accept/name`, `reject/name` or `malformed/name`.
+    name: String,
+    models: [&'static str; 2],
+    bytes: Vec<u8>,
+    /// The reason of a refusal; none where it is accepted.
+    reason: Option<&'static str>,
+}
+
+struct Models {
+    files: Vec<(&'static str, ModelFile)>,
+}
+
+impl Models {
+    fn make() -> Self {
+        let fixture = |name: &str| ModelFile::read(&testdata().join("models/xgboost").join(name)).unwrap();
+        let (binary, three) = (fixture("3.4.1-logistic.json"), fixture("3.4.1-softprob.json"));
+        let scaled = |file: &ModelFile, size: f64| {
+            let count = file.ensemble().trees().len();
+            let scale = |index: usize| TreeEdit::Scale {
+                tree: TreeId::new(index),
+                factor: 1.0 + size * (index as f64 / count as f64 - 0.5),
+            };
+            file.edit(&Edit { trees: (0..count).map(scale).collect(), intercepts: None }).unwrap()
+        };
+        // Two stumps of which the first always decides, and each of them alone.
+        let trees = stumps(0.0, &[(0, 0.5, -2.0, 2.0), (1, 0.5, -1.0, 1.0)]);
+        let replaced = |kept: &[usize]| {
+            let replace = |&index: &usize| TreeEdit::Replace {
+                tree: TreeId::new(index),
+                with: trees.trees()[index].clone(),
+            };
+            let trees = kept.iter().map(replace).collect();
+            binary.edit(&Edit { trees, intercepts: Some(vec![0.0]) }).unwrap()
+        };
+        let files = vec![
+            ("binary_scaled", scaled(&binary, 0.02)),
+            ("binary_far", scaled(&binary, 0.6)),
+            ("three_scaled", scaled(&three, 0.02)),
+            ("stumps", replaced(&[0, 1])),
+            ("first_stump", replaced(&[0])),
+            ("second_stump", replaced(&[1])),
+            ("binary", binary),
+            ("three", three),
+        ];
+        Self { files }
+    }
+
+    fn get(&self, name: &str) -> &Ensemble {
+        self.files.iter().find(|(own, _)| *own == name).unwrap().1.ensemble()
+    }
+
+    fn pair(&self, [first, second]: [&str; 2]) -> [&Ensemble; 2] {
+        [self.get(first), self.get(second)]
+    }
+}
+
+const BINARY: [&str; 2] = ["binary", "binary_scaled"];
+const THREE: [&str; 2] = ["three", "three_scaled"];
+const STUMPS: [&str; 2] = ["stumps", "first_stump"];
+
+fn cut(terms: &[(u32, u32, u32, u32)]) -> Step {
+    let term = |&(point, winner, other, multiplier): &(u32, u32, u32, u32)| CutTerm {
+        point,
+        winner,
+        other,
+        multiplier: BigUint::from(multiplier),
+    };
+    Step::Cut { terms: terms.iter().map(term).collect() }
+}
+
+fn dual(denominator: u64, terms: &[(u32, u64)]) -> Step {
+    let term = |&(cut, numerator): &(u32, u64)| CoverTerm { cut, numerator };
+    Step::Dual { denominator, terms: terms.iter().map(term).collect() }
+}
+
+/// The proof that the first stump cannot go: it is ahead of the second where they disagree.
+fn bound_steps(width: usize) -> Vec<Step> {
+    let point = |first: f64, second: f64| {
+        let mut values = vec![0.0; width];
+        (values[0], values[1]) = (first, second);
+        Step::Point { values }
+    };
+    vec![
+        point(1.0, 0.0),
+        point(0.0, 1.0),
+        Step::Columns { intercept: Intercept::Free, columns: vec![vec![0], vec![1]] },
+        cut(&[(0, 1, 0, 1), (1, 0, 1, 1)]),
+        Step::Cover { costs: None, bound: 1 },
+        Step::Branch { column: 1 },
+        dual(1, &[(0, 1)]),
+        dual(2, &[(0, 2)]),
+        Step::Cover { costs: Some(vec![7, 3]), bound: 7 },
+        dual(1, &[(0, 7)]),
+        Step::Crossing { point: 0, feature: 0, low: 0.0, high: 1.0 },
+    ]
+}
+
+fn cases(models: &Models) -> Vec<Case> {
+    let certificate = |names: [&str; 2], band: Band| {
+        let [first, second] = models.pair(names);
+        Opened::read(&certified(first, second, band).expect("the claim holds")).unwrap()
+    };
+    let binary = certificate(BINARY, Band::Score(0.001));
+    let three = certificate(THREE, Band::Score(0.001));
+    let met = certificate(STUMPS, Band::Auto);
+    let mut bounded = met.clone();
+    let width = models.get("stumps").features().len();
+    bounded.steps.extend(bound_steps(width));
+
+    let mut cases = Vec::new();
+    let mut add = |folder: &str, name: &str, models, bytes: Vec<u8>, reason| {
+        cases.push(Case { name: format!("{folder}/{name}"), models, bytes, reason });
+    };
+    add("accept", "binary", BINARY, binary.write(), None);
+    add("accept", "three_classes", THREE, three.write(), None);
+    add("accept", "meet", STUMPS, met.write(), None);
+    add("accept", "bounds", STUMPS, bounded.write(), None);
+    add(
+        "accept",
+        "itself",
+        ["binary", "binary"],
+        certificate(["binary", "binary"], Band::Exact).write(),
+        None,
+    );
+
+    let find = |opened: &Opened, wanted: fn(&Step) -> bool| opened.steps.iter().position(wanted).unwrap();
+    let mut refuse = |name: &str, models, opened: &Opened, change: &dyn Fn(&mut Opened), reason: Reason| {
+        let mut copy = opened.clone();
+        change(&mut copy);
+        add("reject", name, models, copy.write(), Some(reason.code()));
+    };
+    refuse("another_original", ["stumps", "binary_scaled"], &binary, &|_| {}, Reason::DigestOriginal);
+    refuse("another_pruned", ["binary", "binary"], &binary, &|_| {}, Reason::DigestPruned);
+    refuse("models_swapped", ["binary_scaled", "binary"], &binary, &|_| {}, Reason::DigestOriginal);
+    let relabel = |copy: &mut Opened| copy.claim.pruned = Digest::of(models.get("three"));
+    refuse("other_classes", ["binary", "three"], &binary, &relabel, Reason::ClaimClasses);
+    let band = |score: f64| move |copy: &mut Opened| copy.claim.band = BandClaim::Score(score);
+    refuse("band_below_rounding", BINARY, &binary, &band(1e-12), Reason::ClaimBand);
+    refuse("band_not_a_number", BINARY, &binary, &band(f64::NAN), Reason::ClaimBand);
+    let far = certificate(["binary", "binary_far"], Band::Score(0.21));
+    refuse("band_smaller_than_proved", ["binary", "binary_far"], &far, &band(0.1), Reason::NarrowBound);
+    let exact = |copy: &mut Opened| {
+        (copy.claim.band, copy.claim.local_rounding) = (BandClaim::Exact, true);
+    };
+    refuse("rounding_by_input_without_rounding", BINARY, &binary, &exact, Reason::ClaimLocalRounding);
+
+    let stack = |original: Vec<u32>| {
+        move |copy: &mut Opened| {
+            copy.steps.insert(0, Step::Stack { original: original.clone(), pruned: vec![] })
+        }
+    };
+    refuse("stack_of_nothing", BINARY, &binary, &stack(vec![]), Reason::StackEmpty);
+    refuse("stack_of_no_tree", BINARY, &binary, &stack(vec![99]), Reason::StackTree);
+    refuse("tree_in_two_stacks", BINARY, &binary, &stack(vec![0]), Reason::StackTwice);
+    let after = |copy: &mut Opened| copy.steps.push(Step::Stack { original: vec![], pruned: vec![0] });
+    refuse("stack_behind_systems", BINARY, &binary, &after, Reason::OrderUnexpected);
+
+    let is_system: fn(&Step) -> bool = |step| matches!(step, Step::System { .. });
+    let first_system = find(&binary, is_system);
+    let second_system =
+        first_system + 1 + binary.steps[first_system + 1..].iter().position(is_system).unwrap();
+    let without_first = |copy: &mut Opened| drop(copy.steps.drain(first_system..second_system));
+    refuse("first_system_missing", BINARY, &binary, &without_first, Reason::SystemPair);
+    let without_last = |copy: &mut Opened| copy.steps.truncate(second_system);
+    refuse("last_system_missing", BINARY, &binary, &without_last, Reason::EndMissing);
+    let one_more = |copy: &mut Opened| {
+        copy.steps.push(Step::System { winner: 0, other: 1, slack: Slack::Global });
+    };
+    refuse("system_too_many", BINARY, &binary, &one_more, Reason::SystemPair);
+    let local = |copy: &mut Opened| {
+        copy.claim.local_rounding = false;
+        copy.steps[first_system] = Step::System { winner: 0, other: 1, slack: Slack::Local };
+    };
+    refuse("rounding_by_input_not_announced", BINARY, &binary, &local, Reason::SystemSlack);
+    let cut_off = |copy: &mut Opened| drop(copy.steps.pop());
+    refuse("last_box_missing", BINARY, &binary, &cut_off, Reason::EndMissing);
+
+    let lens = find(&binary, |step| matches!(step, Step::Lens { .. }));
+    let shorter = |copy: &mut Opened| copy.steps[lens] = Step::Lens { multipliers: vec![1] };
+    refuse("lens_of_one_row", BINARY, &binary, &shorter, Reason::LensRows);
+    let late = |copy: &mut Opened| {
+        let at = find(copy, |step| matches!(step, Step::Split { .. })) + 1;
+        copy.steps.insert(at, Step::Lens { multipliers: vec![1, 1] });
+    };
+    refuse("lens_behind_boxes", BINARY, &binary, &late, Reason::OrderUnexpected);
+
+    let replace = |wanted: fn(&Step) -> bool, step: Step| {
+        move |copy: &mut Opened| {
+            let at = find(copy, wanted);
+            copy.steps[at] = step.clone();
+        }
+    };
+    let is_close: fn(&Step) -> bool = |step| matches!(step, Step::Close { .. });
+    let is_split: fn(&Step) -> bool = |step| matches!(step, Step::Split { .. });
+    let unknown = replace(is_close, Step::Close { lens: 999 });
+    refuse("close_by_no_lens", BINARY, &binary, &unknown, Reason::LensUnknown);
+    let at_once = |copy: &mut Opened| {
+        let at = find(copy, is_split);
+        copy.steps.insert(at, Step::Close { lens: 0 });
+    };
+    refuse("close_too_early", BINARY, &binary, &at_once, Reason::CloseBound);
+    let no_axis = replace(is_split, Step::Split { axis: 999, cell: 0, low_first: true });
+    refuse("split_on_no_axis", BINARY, &binary, &no_axis, Reason::BoxAxis);
+    let no_cell = replace(is_split, Step::Split { axis: 0, cell: 999, low_first: true });
+    refuse("split_behind_no_cell", BINARY, &binary, &no_cell, Reason::BoxRange);
+    let narrow = |low: u32, high: u32| {
+        move |copy: &mut Opened| {
+            let at = copy.steps.iter().rposition(|step| matches!(step, Step::Lens { .. })).unwrap();
+            copy.steps.insert(at + 1, Step::Narrow { axis: 0, low, high, lens: 0 });
+        }
+    };
+    refuse("narrow_to_nothing", BINARY, &binary, &narrow(1, 1), Reason::BoxRange);
+    refuse("narrow_to_the_same", BINARY, &binary, &narrow(0, 999), Reason::BoxRange);
+    refuse("narrow_without_bound", BINARY, &binary, &narrow(0, 1), Reason::NarrowBound);
+    let no_meet = |copy: &mut Opened| {
+        copy.steps.truncate(first_system + 1);
+        copy.steps.push(Step::Meet { first: vec![0] });
+    };
+    refuse("meet_of_deep_trees", BINARY, &binary, &no_meet, Reason::MeetShape);
+    let axis = |copy: &mut Opened| {
+        let at = find(copy, is_system);
+        copy.steps.truncate(at + 1);
+        copy.steps.push(Step::Meet { first: vec![0, 9] });
+    };
+    refuse("meet_on_no_axis", STUMPS, &met, &axis, Reason::MeetAxis);
+
+    // A claim that does not hold: the second stump alone.
+    let false_claim = |step: Step| {
+        let [first, second] = models.pair(["stumps", "second_stump"]);
+        let mut opened = met.clone().about(first, second);
+        (opened.claim.band, opened.claim.local_rounding) = (BandClaim::Exact, false);
+        opened.steps = vec![Step::System { winner: 0, other: 1, slack: Slack::Global }, step];
+        opened
+    };
+    let wrong = ["stumps", "second_stump"];
+    refuse("false_claim_by_cells", wrong, &false_claim(Step::Cells), &|_| {}, Reason::CellsSolution);
+    refuse(
+        "false_claim_by_meet",
+        wrong,
+        &false_claim(Step::Meet { first: vec![0] }),
+        &|_| {},
+        Reason::MeetSolution,
+    );
+
+    // Bounds: one step of the accepted one is replaced.
+    let start = met.steps.len();
+    let mut bound = |name: &str, offset: usize, step: Step, reason: Reason| {
+        refuse(
+            name,
+            STUMPS,
+            &bounded,
+            &|copy: &mut Opened| copy.steps[start + offset] = step.clone(),
+            reason,
+        );
+    };
+    bound("point_too_short", 0, Step::Point { values: vec![0.0] }, Reason::PointValues);
+    let columns = |intercept, columns: Vec<Vec<u32>>| Step::Columns { intercept, columns };
+    bound("column_of_no_tree", 2, columns(Intercept::Free, vec![vec![0], vec![7]]), Reason::ColumnsTree);
+    bound("cut_before_columns", 2, cut(&[(0, 1, 0, 1), (1, 0, 1, 1)]), Reason::OrderUnexpected);
+    bound("cut_of_nothing", 3, cut(&[]), Reason::CutEmpty);
+    bound("cut_of_no_point", 3, cut(&[(9, 1, 0, 1), (1, 0, 1, 1)]), Reason::CutPoint);
+    bound("cut_of_one_class", 3, cut(&[(0, 1, 1, 1), (1, 0, 1, 1)]), Reason::CutClasses);
+    bound("cut_of_the_loser", 3, cut(&[(0, 0, 1, 1), (1, 1, 0, 1)]), Reason::CutLead);
+    bound("cut_times_zero", 3, cut(&[(0, 1, 0, 0), (1, 0, 1, 0)]), Reason::CutMultiplier);
+    bound("cut_by_the_intercept", 3, cut(&[(0, 1, 0, 1)]), Reason::CutIntercept);
+    bound("costs_of_one_column", 4, Step::Cover { costs: Some(vec![1]), bound: 1 }, Reason::CoverCosts);
+    bound("bound_too_high", 4, Step::Cover { costs: None, bound: 2 }, Reason::CoverBound);
+    bound("branch_on_no_column", 5, Step::Branch { column: 2 }, Reason::CoverColumn);
+    bound("dual_of_no_cut", 6, dual(1, &[(1, 1)]), Reason::CoverCut);
+    bound("dual_above_the_cost", 6, dual(1, &[(0, 2)]), Reason::CoverDual);
+    bound("dual_by_zero", 6, dual(0, &[(0, 1)]), Reason::CoverDual);
+    bound("dual_below_the_bound", 7, dual(1, &[]), Reason::CoverBound);
+    bound("case_missing", 7, Step::Cover { costs: None, bound: 1 }, Reason::OrderUnexpected);
+    let crossing = |point, feature, low, high| Step::Crossing { point, feature, low, high };
+    bound("crossing_of_no_point", 10, crossing(5, 0, 0.0, 1.0), Reason::CrossingPoint);
+    bound("crossing_backwards", 10, crossing(0, 0, 1.0, 0.0), Reason::CrossingValues);
+    bound("crossing_to_missing", 10, crossing(0, 0, 0.0, f64::NAN), Reason::CrossingValues);
+    bound("crossing_without_change", 10, crossing(0, 1, 0.0, 1.0), Reason::CrossingDecision);
+    let twice = |copy: &mut Opened| copy.steps.push(crossing(1, 0, 0.25, 2.0));
+    refuse("crossings_that_overlap", STUMPS, &bounded, &twice, Reason::CrossingOverlap);
+    let open = |copy: &mut Opened| copy.steps.truncate(start + 6);
+    refuse("cover_that_does_not_end", STUMPS, &bounded, &open, Reason::EndMissing);
+
+    let mut unfinished = Writer::new(Vec::new(), &binary.claim).unwrap();
+    binary.steps[..second_system].iter().for_each(|step| unfinished.step(step).unwrap());
+    add(
+        "reject",
+        "says_that_it_is_incomplete",
+        BINARY,
+        unfinished.finish(false).unwrap(),
+        Some("incomplete.declared"),
+    );
+
+    let whole = met.write();
+    let mut malformed = |name, bytes: Vec<u8>, reason| add("malformed", name, STUMPS, bytes, Some(reason));
+    malformed("empty", Vec::new(), "malformed.truncated");
+    malformed("a_model", b"{\"learner\": {}}\n".to_vec(), "malformed.magic");
+    malformed("another_version", b"secateur certificate 2\n".to_vec(), "malformed.version");
+    malformed("half", whole[..whole.len() / 2].to_vec(), "malformed.truncated");
+    malformed("checksum_missing", whole[..whole.len() - 1].to_vec(), "malformed.truncated");
+    malformed("something_behind", [&whole[..], b"x"].concat(), "malformed.trailing");
+    let mut damaged = whole.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    malformed("checksum_wrong", damaged, "malformed.compression");
+    let body = |bytes: &[u8]| {
+        // The claim is kept; these bytes are the steps.
+        let mut writer = Writer::new(Vec::new(), &met.claim).unwrap();
+        writer.encoded(bytes, 0).unwrap();
+        writer.finish(true).unwrap()
+    };
+    malformed("unknown_step", body(&[0x07]), "malformed.unknown_step");
+    malformed("unknown_extended_step", body(&[30 << 3]), "malformed.unknown_step");
+    malformed("number_not_shortest", body(&[3, 0x80, 0x00]), "malformed.number");
+    malformed(
+        "number_too_large",
+        body(&[3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]),
+        "malformed.number",
+    );
+    malformed("choice_of_no_kind", body(&[8, 0, 1, 2]), "malformed.choice");
+    malformed("list_too_long", body(&[16, 0xff, 0xff, 0xff, 0x7f]), "malformed.too_long");
+    let mut steps = Vec::new();
+    met.steps.iter().for_each(|step| encode(step, &mut steps));
+    malformed("steps_not_counted", body(&steps), "malformed.step_count");
+    cases
+}
+
+/// What the checker says: verdict, reason, step.
+fn answer(models: [&Ensemble; 2], bytes: &[u8]) -> (&'static str, &'static str, String) {
+    let step = |step: Option<u64>| step.map_or("-".to_owned(), |step| step.to_string());
+    match check(models[0], models[1], bytes, &Limits::default()) {
+        Ok(Verdict::Valid(_)) => ("valid", "-", "-".to_owned()),
+        Ok(Verdict::Invalid { reason, step: at }) => ("invalid", reason.code(), step(at)),
+        Ok(Verdict::Incomplete { reason, step: at }) => ("incomplete", reason.code(), step(at)),
+        Err(error) => ("malformed", error.code(), "-".to_owned()),
+    }
+}
+
+/// Reasons that need other models or limits than the corpus has; `rules.rs` has them.
+const ELSEWHERE: &[Reason] = &[
+    Reason::ClaimFeatures,
+    Reason::ClaimNoCertainMargin,
+    Reason::ClaimBandAsked,
+    Reason::CellsOrder,
+    Reason::LimitOverlay,
+    Reason::LimitLenses,
+    Reason::LimitCells,
+    Reason::LimitMeet,
+    Reason::LimitPoints,
+    Reason::LimitCuts,
+];
+
+#[test]
+fn the_corpus_is_judged_as_it_says() {
+    let models = Models::make();
+    let folder = testdata().join("certificates");
+    let write = std::env::var_os("SECATEUR_WRITE_CORPUS").is_some();
+    let mut table = String::from("file\toriginal\tpruned\tverdict\treason\tstep\n");
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    let cases = cases(&models);
+    for case in &cases {
+        let (verdict, reason, step) = answer(models.pair(case.models), &case.bytes);
+        let expected = case.reason.unwrap_or("-");
+        if reason != expected {
+            wrong.push(format!("{}: {expected} expected, {verdict} {reason} at {step}", case.name));
+        }
+        seen.insert(reason);
+        let [first, second] = case.models;
+        table += &format!("{}\t{first}.json\t{second}.json\t{verdict}\t{reason}\t{step}\n", case.name);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for reason in Reason::ALL {
+        let here = seen.contains(reason.code());
+        assert!(here != ELSEWHERE.contains(reason), "{}: in the corpus: {here}", reason.code());
+    }
+    if write {
+        for part in ["models", "accept", "reject", "malformed"] {
+            fs::create_dir_all(folder.join(part)).unwrap();
+        }
+        for (name, file) in &models.files {
+            fs::write(folder.join("models").join(format!("{name}.json")), file.to_bytes()).unwrap();
+        }
+        for case in &cases {
+            fs::write(folder.join(&case.name), &case.bytes).unwrap();
+        }
+        fs::write(folder.join("expected.tsv"), &table).unwrap();
+    }
+    assert_eq!(fs::read_to_string(folder.join("expected.tsv")).unwrap(), table, "written anew? see above");
+    let mut listed = 0;
+    for part in ["accept", "reject", "malformed"] {
+        listed += fs::read_dir(folder.join(part)).unwrap().count();
+    }
+    assert_eq!(listed, cases.len(), "files that no case accounts for");
+    for (name, file) in &models.files {
+        let committed = fs::read(folder.join("models").join(format!("{name}.json"))).unwrap();
+        assert!(committed == file.to_bytes(), "{name}: another model is committed");
+    }
+    for case in &cases {
+        let committed = fs::read(folder.join(&case.name)).unwrap();
+        assert_eq!(
+            answer(models.pair(case.models), &committed),
+            answer(models.pair(case.models), &case.bytes),
+            "{}",
+            case.name
+        );
+        // Compression may change from version to version; what is compressed may not.
+        match (Opened::read(&committed), Opened::read(&case.bytes)) {
+            (Ok(committed), Ok(made)) => {
+                assert_eq!(format!("{committed:?}"), format!("{made:?}"), "{}", case.name);
+            }
+            (Err(committed), Err(made)) => assert_eq!(committed.code(), made.code(), "{}", case.name),
+            _ => panic!("{}: another certificate is committed", case.name),
+        }
+        assert!(committed.starts_with(MAGIC) || case.name.starts_with("malformed/"), "{}", case.name);
+    }
+}
+
+#[test]
+fn the_program_ends_with_the_codes_of_its_contract() {
+    let folder = testdata().join("certificates");
+    let table = fs::read_to_string(folder.join("expected.tsv")).unwrap();
+    let run = |words: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_secateur-check"))
+            .args(words)
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code().unwrap(), text, String::from_utf8(output.stderr).unwrap())
+    };
+    for line in table.lines().skip(1) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [file, first, second, verdict, reason, step] = fields[..] else { panic!("{line}") };
+        let (first, second) = (format!("models/{first}"), format!("models/{second}"));
+        let (code, text, errors) = run(&[&first, &second, file, "--json"]);
+        let expected = match verdict {
+            "valid" => 0,
+            "invalid" => 1,
+            "incomplete" => 3,
+            _ => 2,
+        };
+        assert_eq!(code, expected, "{line}: {text}{errors}");
+        if expected == 2 {
+            assert!(text.is_empty() && errors.contains(reason), "{line}: {errors}");
+            continue;
+        }
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["verdict"], verdict, "{line}");
+        assert_eq!(json["reason"].as_str().unwrap_or("-"), reason, "{line}");
+        assert_eq!(json["step"].as_u64().map_or("-".to_owned(), |step| step.to_string()), step, "{line}");
+        assert_eq!(json["claim"].is_object(), verdict == "valid", "{line}");
+    }
+    let (code, text, _) = run(&["models/stumps.json", "models/first_stump.json", "accept/bounds", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(code, 0);
+    assert_eq!(json["claim"]["columns"]["bound"], 1);
+    assert_eq!(json["claim"]["columns"]["reached"], true);
+    assert_eq!(json["claim"]["cost"]["bound"], 7);
+    assert_eq!(json["claim"]["threshold_splits"], 1);
+    let binary = ["models/binary.json", "models/binary_scaled.json", "accept/binary"];
+    let with = |extra: &'static str| run(&[&binary[..], &[extra]].concat());
+    assert_eq!(with("--band=0.001").0, 0);
+    let (code, text, _) = with("--band=0.0005");
+    assert!(code == 1 && text.contains("claim.band_asked"), "{text}");
+    assert_eq!(with("--band=0").0, 1);
+    assert!(with("--band=0.001").1.starts_with("valid"));
+    assert_eq!(with("--wrong").0, 2);
+    assert_eq!(with("--band=much").0, 2);
+    assert_eq!(run(&["a", "b"]).0, 2);
+    assert_eq!(run(&["a", "b", "c"]).0, 2);
+    assert_eq!(run(&["--help"]).0, 0);
+    let (code, text, _) = run(&["--explain=3", "accept/binary"]);
+    assert_eq!((code, text.lines().count()), (0, 8), "{text}");
+    let (code, text, _) = run(&["--explain", "accept/bounds"]);
+    assert!(code == 0 && text.contains("crossing: point 0") && text.ends_with("complete\n"), "{text}");
+    assert_eq!(run(&["--explain", "malformed/half"]).0, 2);
+}

@@ -1,0 +1,266 @@
+//! Refusals that need other models or limits than the corpus has, and what bounds mean, by brute force.
+
+mod common;
+
+use common::{Opened, certified, searched_pair, stump_pair, stumps};
+use fastrand::Rng;
+use num_bigint::BigUint;
+use secateur_certificate::{BandClaim, Claim, CoverTerm, CutTerm, Digest, Intercept, Scope, Slack, Step};
+use secateur_checker::{Limits, Reason, Verdict, check};
+use secateur_model::{
+    Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
+    InputDomain, InterceptPosition, NumberType, Order, Output, TreeBuilder, TreeId,
+};
+use secateur_oracle::Band;
+use secateur_testkit::{Shape, ensemble, every_row};
+
+fn claim(original: &Ensemble, pruned: &Ensemble, band: BandClaim) -> Claim {
+    Claim {
+        original: Digest::of(original),
+        pruned: Digest::of(pruned),
+        band,
+        scope: Scope::Whole,
+        local_rounding: false,
+    }
+}
+
+fn reason_with(opened: &Opened, models: [&Ensemble; 2], limits: &Limits) -> Option<Reason> {
+    match check(models[0], models[1], &opened.write()[..], limits).unwrap() {
+        Verdict::Valid(_) => None,
+        Verdict::Invalid { reason, .. } => {
+            assert!(!reason.is_incomplete(), "{reason:?}");
+            Some(reason)
+        }
+        Verdict::Incomplete { reason, .. } => {
+            assert!(reason.is_incomplete(), "{reason:?}");
+            Some(reason)
+        }
+    }
+}
+
+/// Constant trees of f64 values with a decision at zero, added in this order.
+fn constants(values: &[f64], order: Order) -> Ensemble {
+    let domain =
+        InputDomain { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
+    let accumulation =
+        Accumulation { number: NumberType::F64, intercept: InterceptPosition::First, order, average: None };
+    let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
+    let (features, classes) = (Features::unnamed(1), ClassLabels::Unnamed(2));
+    let mut builder =
+        EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+    for &value in values {
+        let mut tree = TreeBuilder::new();
+        tree.leaf(&[value]);
+        builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
+    }
+    builder.build()
+}
+
+const FIRST: Step = Step::System { winner: 0, other: 1, slack: Slack::Global };
+const SECOND: Step = Step::System { winner: 1, other: 0, slack: Slack::Global };
+
+#[test]
+fn models_of_different_columns_are_refused() {
+    let (one, two) = (constants(&[1.0], Order::File), stumps(0.0, &[(0, 0.0, 1.0, 1.0)]));
+    let opened = Opened { claim: claim(&one, &two, BandClaim::Exact), steps: vec![] };
+    assert_eq!(reason_with(&opened, [&one, &two], &Limits::default()), Some(Reason::ClaimFeatures));
+}
+
+#[test]
+fn sums_that_may_overflow_have_no_certain_margin() {
+    let huge = constants(&[f64::MAX, f64::MAX], Order::File);
+    let opened = Opened { claim: claim(&huge, &huge, BandClaim::Score(1.0)), steps: vec![] };
+    assert_eq!(reason_with(&opened, [&huge, &huge], &Limits::default()), Some(Reason::ClaimNoCertainMargin));
+    // In exact arithmetic there is nothing to overflow: class 1, always.
+    let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
+    let opened = Opened { claim: claim(&huge, &huge, BandClaim::Exact), steps };
+    assert_eq!(reason_with(&opened, [&huge, &huge], &Limits::default()), None);
+}
+
+#[test]
+fn an_order_of_addition_that_may_decide_is_refused() {
+    // (1e16 + 1) - 1e16 is 0 or 1 in f64, as the order is: class 0 or class 1.
+    let sure = constants(&[1.0], Order::File);
+    for (order, expected) in
+        [(Order::Any, Some(Reason::CellsOrder)), (Order::File, Some(Reason::CellsSolution))]
+    {
+        let shaky = constants(&[1e16, 1.0, -1e16], order);
+        let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
+        let opened = Opened { claim: claim(&sure, &shaky, BandClaim::Score(0.5)), steps };
+        assert_eq!(reason_with(&opened, [&sure, &shaky], &Limits::default()), expected);
+    }
+    // In the order of the file these come out right, and the library's own bits are enough.
+    let lucky = constants(&[1e16, -1e16, 1.0], Order::File);
+    let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
+    let opened = Opened { claim: claim(&sure, &lucky, BandClaim::Score(0.5)), steps };
+    assert_eq!(reason_with(&opened, [&sure, &lucky], &Limits::default()), None);
+}
+
+#[test]
+fn every_limit_gives_incomplete() {
+    let small = |change: &dyn Fn(&mut Limits)| {
+        let mut limits = Limits::default();
+        change(&mut limits);
+        limits
+    };
+    let opened =
+        |a: &Ensemble, b: &Ensemble| certified(a, b, Band::Auto).map(|bytes| Opened::read(&bytes).unwrap());
+    let (first, second, met) = (0..)
+        .map(stump_pair)
+        .find_map(|(a, b)| {
+            let opened = opened(&a, &b)?;
+            let meets = opened.steps.iter().any(|step| matches!(step, Step::Meet { .. }));
+            meets.then_some((a, b, opened))
+        })
+        .unwrap();
+    let pair = [&first, &second];
+    assert_eq!(reason_with(&met, pair, &small(&|l| l.meet_entries = 1)), Some(Reason::LimitMeet));
+    assert_eq!(reason_with(&met, pair, &small(&|l| l.overlay_bytes = 100)), Some(Reason::LimitOverlay));
+    let (first, second, boxes) = (0..)
+        .map(searched_pair)
+        .find_map(|(a, b)| {
+            let opened = opened(&a, &b)?;
+            let stacked = opened.steps.iter().any(|step| matches!(step, Step::Stack { .. }));
+            (stacked && opened.steps.contains(&Step::Cells)).then_some((a, b, opened))
+        })
+        .unwrap();
+    let pair = [&first, &second];
+    assert_eq!(reason_with(&boxes, pair, &Limits::default()), None);
+    assert_eq!(reason_with(&boxes, pair, &small(&|l| l.cells = 0)), Some(Reason::LimitCells));
+    assert_eq!(reason_with(&boxes, pair, &small(&|l| l.lens_bytes = 10)), Some(Reason::LimitLenses));
+    assert_eq!(reason_with(&boxes, pair, &small(&|l| l.overlay_leaves = 1)), Some(Reason::LimitOverlay));
+    let model = stumps(0.0, &[(0, 0.0, -1.0, 1.0)]);
+    let mut bounds = Opened::read(&certified(&model, &model, Band::Auto).unwrap()).unwrap();
+    bounds.steps.push(Step::Point { values: vec![1.0, 1.0] });
+    bounds.steps.push(Step::Columns { intercept: Intercept::None, columns: vec![vec![0]] });
+    let multiplier = BigUint::from(1u8);
+    bounds.steps.push(Step::Cut { terms: vec![CutTerm { point: 0, winner: 1, other: 0, multiplier }] });
+    let pair = [&model, &model];
+    assert_eq!(reason_with(&bounds, pair, &Limits::default()), None);
+    assert_eq!(reason_with(&bounds, pair, &small(&|l| l.point_values = 1)), Some(Reason::LimitPoints));
+    assert_eq!(reason_with(&bounds, pair, &small(&|l| l.cut_bytes = 1)), Some(Reason::LimitCuts));
+}
+
+trait IntoExact {
+    fn into_exact(self) -> Exact;
+}
+
+impl IntoExact for f64 {
+    fn into_exact(self) -> Exact {
+        Exact::from_f64(self).unwrap()
+    }
+}
+
+/// The exact lead of a class over another in the model of these column weights (a tree each), with the
+/// intercept scaled by `scale`.
+fn lead(
+    model: &Ensemble,
+    weights: &[f64],
+    scale: f64,
+    row: &[f64],
+    winner: ClassId,
+    other: ClassId,
+) -> Exact {
+    let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+    let mut sums: Vec<Exact> =
+        model.intercepts().iter().map(|value| &value.into_exact() * &scale.into_exact()).collect();
+    for ((index, leaf), &weight) in model.leaves(&read).enumerate().zip(weights) {
+        let tree = model.tree(TreeId::new(index));
+        let factor = &tree.weight().into_exact() * &weight.into_exact();
+        match tree.output() {
+            Output::Group(group) => {
+                sums[group.index()] = &sums[group.index()] + &(&factor * &tree.leaf(leaf)[0].into_exact());
+            }
+            Output::All => {
+                for (sum, &value) in sums.iter_mut().zip(tree.leaf(leaf)) {
+                    *sum = &*sum + &(&factor * &value.into_exact());
+                }
+            }
+        }
+    }
+    match *model.decision() {
+        Decision::Threshold { group, threshold, .. } => {
+            let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+            let distance = &sums[group.index()] - &(&threshold.into_exact() * &divisor.into_exact());
+            if winner == ClassId(1) { distance } else { -distance }
+        }
+        _ => &sums[winner.index()] - &sums[other.index()],
+    }
+}
+
+#[test]
+fn no_model_of_the_family_escapes_an_accepted_cut() {
+    // Random cuts; for those that are accepted, no random weights outside the cut's columns lead everywhere.
+    let (mut accepted, mut refused, mut faithful) = (0, 0, 0);
+    for seed in 0..1500 {
+        let mut rng = Rng::with_seed(seed);
+        let mut shape = Shape::random(&mut rng);
+        shape.trees = rng.u32(2..=3);
+        let model = ensemble(&mut rng, &shape);
+        let grid = Grid::new(&[&model]).unwrap();
+        if model.features().is_empty() || grid.log10_cells() > 2.0 {
+            continue;
+        }
+        let Some(bytes) = certified(&model, &model, Band::Exact) else { continue };
+        let mut opened = Opened::read(&bytes).unwrap();
+        let rows: Vec<Vec<f64>> = every_row(&grid).collect();
+        let classes = || (0..model.classes().len() as u32).map(ClassId);
+        let winner_of =
+            |row: &[f64]| classes().find(|&class| common::leads_by_more_than(&model, row, class, 0.0));
+        let mut terms = Vec::new();
+        for _ in 0..2 {
+            let row = rng.choice(&rows).unwrap().clone();
+            let Some(winner) = winner_of(&row) else { continue };
+            let others: Vec<ClassId> = classes().filter(|&other| other != winner).collect();
+            let Some(other) = rng.choice(&others).copied() else { continue };
+            opened.steps.push(Step::Point { values: row });
+            let multiplier = BigUint::from(rng.u32(1..3));
+            let term = CutTerm { point: terms.len() as u32, winner: winner.0, other: other.0, multiplier };
+            terms.push(term);
+        }
+        let columns: Vec<Vec<u32>> = (0..model.trees().len() as u32).map(|tree| vec![tree]).collect();
+        let intercept = *rng.choice(&[Intercept::None, Intercept::Scaled, Intercept::Free]).unwrap();
+        opened.steps.push(Step::Columns { intercept, columns });
+        opened.steps.push(Step::Cut { terms });
+        match opened.refusal(&model, &model) {
+            None => accepted += 1,
+            Some((Reason::CutIntercept | Reason::CutEmpty, _)) => {
+                refused += 1;
+                continue;
+            }
+            Some(other) => panic!("seed {seed}: {other:?}"),
+        }
+        let count = model.trees().len();
+        for kept in 0..1u32 << count {
+            let weights: Vec<f64> = (0..count)
+                .map(|tree| if kept >> tree & 1 == 1 { f64::from(rng.u32(1..4)) } else { 0.0 })
+                .collect();
+            let scale = match intercept {
+                Intercept::None => 0.0,
+                Intercept::Scaled => *rng.choice(&[0.0, 1.0, 2.0]).unwrap(),
+                Intercept::Free => 1.0,
+            };
+            let leads_everywhere = rows.iter().all(|row| {
+                winner_of(row).is_none_or(|winner| {
+                    classes()
+                        .filter(|&other| other != winner)
+                        .all(|other| lead(&model, &weights, scale, row, winner, other).signum() > 0)
+                })
+            });
+            if !leads_everywhere {
+                continue;
+            }
+            faithful += 1;
+            // Its columns cost nothing, all others 1: that the cut costs at least 1 would be false.
+            let costs = (0..count).map(|tree| 1 - u64::from(kept >> tree & 1)).collect();
+            let mut covered = opened.clone();
+            covered.steps.push(Step::Cover { costs: Some(costs), bound: 1 });
+            let terms = vec![CoverTerm { cut: 0, numerator: 1 }];
+            covered.steps.push(Step::Dual { denominator: 1, terms });
+            let reason = covered.refusal(&model, &model).map(|(reason, _)| reason);
+            assert_eq!(reason, Some(Reason::CoverDual), "seed {seed}: a faithful model escapes the cut");
+        }
+    }
+    println!("{accepted} cuts accepted, {refused} refused, {faithful} faithful models");
+    assert!(accepted > 200 && refused > 50 && faithful > 150, "{accepted} {refused} {faithful}");
+}
