@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use secateur_model::CellId;
 
+use crate::fault;
 use crate::lens::{Lens, View};
 use crate::record::{ProofStep, Record};
 use crate::stop::{Budget, Progress, StopReason};
@@ -431,6 +432,9 @@ impl<'a> Search<'a> {
 
     /// A lens that shows that the box holds no solution.
     fn closing(&self, region: &Region) -> Option<usize> {
+        if fault::skips_box(&region.path) {
+            return Some(0);
+        }
         self.lenses.iter().zip(&region.views).position(|(lens, view)| !lens.alive(view))
     }
 

@@ -14,6 +14,7 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use secateur_model::CellId;
 
+use crate::fault;
 use crate::system::System;
 
 /// Values are cut to this many bits, so that sums of all pieces stay far from overflow.
@@ -189,7 +190,7 @@ impl Lens {
 
     /// Is a solution still possible in the box of this view?
     pub(crate) fn alive(&self, view: &View) -> bool {
-        view.upper >= self.bound
+        view.upper >= self.bound + fault::looseness(self.range)
     }
 
     /// Narrows the view to cells `low..high` of an axis.

@@ -10,6 +10,7 @@ mod branch;
 mod certify;
 mod climb;
 mod compare;
+mod fault;
 mod lens;
 mod meet;
 mod multipliers;
@@ -22,6 +23,8 @@ pub use atlas::{Atlas, Piece};
 pub use compare::{
     Band, CompareError, Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class,
 };
+#[cfg(feature = "_broken")]
+pub use fault::{Fault, with_fault};
 pub use record::{ProofStep, Record};
 pub use solve::{Answer, Options, Solved, solve};
 pub use stop::{Budget, Cancel, Progress, StopReason};

@@ -1,0 +1,75 @@
+//! An oracle that goes wrong on purpose: what it certifies and is false, the checker refuses.
+
+mod common;
+
+use common::leads_by_more_than;
+use fastrand::Rng;
+use secateur_checker::{Limits, Verdict, check};
+use secateur_model::{Ensemble, Grid, Order, Predictor};
+use secateur_oracle::{Band, Comparison, Fault, Options, exact_class, with_fault};
+use secateur_testkit::{Shape, ensemble, every_row, mutate};
+
+fn pair(seed: u64) -> (Ensemble, Ensemble) {
+    let mut rng = Rng::with_seed(seed);
+    let mut shape = Shape::random(&mut rng);
+    shape.features = 3;
+    shape.categorical = shape.categorical.min(1);
+    shape.trees = rng.u32(5..=9);
+    shape.depth = 2;
+    shape.thresholds = 2;
+    shape.domain.missing = true;
+    shape.accumulation.order = Order::File;
+    let first = ensemble(&mut rng, &shape);
+    let second = mutate(&mut rng, &first);
+    (first, second)
+}
+
+fn claim_is_true(first: &Ensemble, second: &Ensemble, band: Option<f64>) -> bool {
+    let grid = Grid::new(&[first, second]).unwrap();
+    let predictor = Predictor::new(second);
+    every_row(&grid).all(|row| {
+        let winner = exact_class(first, &row);
+        match band {
+            None => exact_class(second, &row) == winner,
+            Some(band) => {
+                !leads_by_more_than(first, &row, winner, band)
+                    || predictor.classes(&row).unwrap()[0] == winner
+            }
+        }
+    })
+}
+
+#[test]
+fn what_a_broken_oracle_certifies_is_refused() {
+    for (fault, few) in
+        [(Fault::SkipBox, 10), (Fault::DropPair, 10), (Fault::LoosenBound, 50), (Fault::IgnoreMissing, 10)]
+    {
+        let (mut false_claims, mut lucky) = (0, 0);
+        for seed in 0..700 {
+            let (first, second) = pair(seed);
+            if Grid::new(&[&first, &second]).unwrap().log10_cells() > 2.8 {
+                continue;
+            }
+            let band = if seed % 2 == 0 { Band::Auto } else { Band::Exact };
+            // The search over boxes alone: the layers before it would find the counterexample.
+            let options = Options { shortcuts: false, ..Options::unlimited() };
+            let certificate = with_fault(fault, || {
+                let comparison = Comparison::new(&first, &second, band).ok()?;
+                let score = (band == Band::Auto).then(|| comparison.band());
+                let (_, certificate) = comparison.certify(&options, Vec::new()).unwrap();
+                Some((score, certificate?.finish(true).unwrap()))
+            });
+            let Some((score, bytes)) = certificate else { continue };
+            let verdict = check(&first, &second, &bytes[..], &Limits::default()).unwrap();
+            let accepted = matches!(verdict, Verdict::Valid(_));
+            if claim_is_true(&first, &second, score) {
+                lucky += u32::from(accepted);
+                continue;
+            }
+            false_claims += 1;
+            assert!(!accepted, "{fault:?}, seed {seed}: a false claim was accepted");
+        }
+        println!("{fault:?}: {false_claims} false certificates refused, {lucky} true ones accepted");
+        assert!(false_claims >= few, "{fault:?}: {false_claims} false certificates are a weak test");
+    }
+}
