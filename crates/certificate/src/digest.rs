@@ -128,6 +128,7 @@ impl Encoding<'_> {
         self.flag(accumulation.average.is_some_and(|average| average.in_raw_scores));
         self.decision(model.decision());
         self.floats(model.intercepts());
+        self.floats(model.intercept_errors());
         self.count(model.trees().len() as u64);
         model.trees().iter().for_each(|tree| self.tree(tree));
     }

@@ -4,9 +4,7 @@
 //! average (so that nothing is divided): the distance to the threshold, or the difference of two sums.
 
 use secateur_certificate::{BandClaim, Claim, Digest};
-use secateur_model::{
-    ClassId, ClassLabels, Decision, Ensemble, Exact, LeafId, LocalRounding, Order, Predictor,
-};
+use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, Exact, LeafId, LocalRounding, Predictor};
 
 use crate::verdict::Reason;
 
@@ -68,18 +66,17 @@ impl<'a> Pair<'a> {
     /// Does the library loading the pruned model decide `winner` (as the original counts classes) on this row?
     pub(crate) fn decides(&self, row: &[f64], winner: ClassId) -> Result<(), Reason> {
         let expected = self.classes[winner.index()];
-        match self.pruned.accumulation().order {
-            Order::File => match self.predictor.classes(row).as_deref() {
-                Ok([class]) if *class == expected => Ok(()),
-                _ => Err(Reason::CellsSolution),
-            },
-            Order::Any if self.certain_in_any_order(row, expected) => Ok(()),
-            Order::Any => Err(Reason::CellsOrder),
+        if self.pruned.scores_vary() {
+            return if self.certain(row, expected) { Ok(()) } else { Err(Reason::CellsOrder) };
+        }
+        match self.predictor.classes(row).as_deref() {
+            Ok([class]) if *class == expected => Ok(()),
+            _ => Err(Reason::CellsSolution),
         }
     }
 
-    /// Every lead of the class exceeds what rounding can do to these very leaves, in whatever order.
-    fn certain_in_any_order(&self, row: &[f64], winner: ClassId) -> bool {
+    /// Every lead of the class exceeds what rounding can do to these very leaves, whatever the file leaves open.
+    fn certain(&self, row: &[f64], winner: ClassId) -> bool {
         let model = self.pruned;
         let Some(leaves) = leaves(model, row) else { return false };
         let margin = model.decision_gap().and_then(|gap| model.certain_margin_at(&leaves, gap));

@@ -159,7 +159,7 @@ reasons! {
     CloseBound = "close.bound_not_met",
     /// A cell satisfies every row, and in exact arithmetic or in the library the decision differs.
     CellsSolution = "cells.solution",
-    /// A cell satisfies every row, and the order of addition may decide.
+    /// A cell satisfies every row, and what the file does not fix (the order of addition) may decide.
     CellsOrder = "cells.order_of_addition",
     /// Meeting in the middle needs two rows and trees of one feature each.
     MeetShape = "meet.shape",

@@ -40,6 +40,11 @@ fn reason_with(opened: &Opened, models: [&Ensemble; 2], limits: &Limits) -> Opti
 
 /// Constant trees of f64 values with a decision at zero, added in this order.
 fn constants(values: &[f64], order: Order) -> Ensemble {
+    constants_with(values, order, 0.0)
+}
+
+/// The same, with an intercept of zero that is known up to an error.
+fn constants_with(values: &[f64], order: Order, error: f64) -> Ensemble {
     let domain =
         InputDomain { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
     let accumulation =
@@ -48,6 +53,7 @@ fn constants(values: &[f64], order: Order) -> Ensemble {
     let (features, classes) = (Features::unnamed(1), ClassLabels::Unnamed(2));
     let mut builder =
         EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+    builder.intercept_errors(vec![error]).unwrap();
     for &value in values {
         let mut tree = TreeBuilder::new();
         tree.leaf(&[value]);
@@ -89,6 +95,13 @@ fn an_order_of_addition_that_may_decide_is_refused() {
         let opened = Opened { claim: claim(&sure, &shaky, BandClaim::Score(0.5)), steps };
         assert_eq!(reason_with(&opened, [&sure, &shaky], &Limits::default()), expected);
     }
+    // So is one whose intercept is known up to an error only, although its stored bits come out right.
+    let blurred = constants_with(&[1e16, -1e16, 1.0], Order::File, 2.0);
+    let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
+    let opened = Opened { claim: claim(&sure, &blurred, BandClaim::Score(0.5)), steps };
+    assert_eq!(reason_with(&opened, [&sure, &blurred], &Limits::default()), Some(Reason::CellsOrder));
+    let sharp = constants(&[1e16, -1e16, 1.0], Order::File);
+    assert_ne!(Digest::of(&blurred), Digest::of(&sharp));
     // In the order of the file these come out right, and the library's own bits are enough.
     let lucky = constants(&[1e16, -1e16, 1.0], Order::File);
     let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];

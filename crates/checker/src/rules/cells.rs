@@ -3,8 +3,9 @@
 //! Premise: every cell of the box
 //! - fails a row, in exact arithmetic; or
 //! - (claims with a band) is decided as the original decides it by the library loading the pruned model: its
-//!   own arithmetic on the cell's witness gives that class, and where its order of addition is free, every
-//!   lead exceeds what any order can do to the very leaves that the cell reaches.
+//!   own arithmetic on the cell's witness gives that class; where the last bits of its scores are not fixed by
+//!   the file (a free order of addition, an intercept that depends on the processor), every lead exceeds what
+//!   they can do to the very leaves that the cell reaches.
 //!
 //! Conclusion: the box holds no input that refutes the claim.
 //! Why: all inputs of a cell reach the same leaves of every tree, hence give the same bits, in the order of
