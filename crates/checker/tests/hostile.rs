@@ -1,0 +1,90 @@
+//! Hostile certificates: whatever the bytes are, the checker answers, and never accepts a false claim.
+//!
+//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-checker --test hostile` runs longer; the libFuzzer target
+//! `certificate` in `fuzz/` feeds the same steps.
+
+mod common;
+
+use std::path::Path;
+
+use common::{Opened, stumps};
+use fastrand::Rng;
+use secateur_certificate::{BandClaim, Digest, Writer, encode};
+use secateur_checker::{Limits, Verdict, check};
+
+/// Every accepted certificate of the corpus.
+fn seeds() -> Vec<Opened> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/certificates/accept");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().map(|path| Opened::read(&std::fs::read(path).unwrap()).unwrap()).collect()
+}
+
+fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
+    for _ in 0..rng.u32(1..6) {
+        let at = rng.usize(0..bytes.len().max(1)).min(bytes.len().saturating_sub(1));
+        match rng.u32(0..7) {
+            0 if !bytes.is_empty() => bytes[at] ^= 1 << rng.u32(0..8),
+            1 if !bytes.is_empty() => bytes[at] = rng.u8(..),
+            2 => bytes.insert(at, rng.u8(..)),
+            3 if !bytes.is_empty() => drop(bytes.remove(at)),
+            4 => {
+                let from = rng.usize(0..other.len());
+                let to = rng.usize(from..other.len().min(from + 40));
+                bytes.splice(at..at, other[from..to].iter().copied());
+            }
+            5 => {
+                bytes.splice(at..at, [0xff, 0xff, 0xff, 0xff, 0x0f]);
+            }
+            6 if !bytes.is_empty() => bytes.truncate(at),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn whatever_the_bytes_are_no_false_claim_is_accepted() {
+    let cases = std::env::var("SECATEUR_FUZZ_CASES").map_or(6000, |count| count.parse().unwrap());
+    // Two stumps of which the first always decides, and the second alone: they differ.
+    let first = stumps(0.0, &[(0, 0.5, -2.0, 2.0), (1, 0.5, -1.0, 1.0)]);
+    let second = stumps(0.0, &[(1, 0.5, -1.0, 1.0)]);
+    let seeds = seeds();
+    let (mut malformed, mut invalid, mut incomplete, mut raw_accepted) = (0, 0, 0, 0);
+    for case in 0..cases {
+        let mut rng = Rng::with_seed(case);
+        let body = |opened: &Opened| {
+            let mut bytes = Vec::new();
+            opened.steps.iter().for_each(|step| encode(step, &mut bytes));
+            bytes
+        };
+        let seed = rng.choice(&seeds).unwrap();
+        let mut steps = body(seed);
+        let other = body(rng.choice(&seeds).unwrap());
+        mutate(&mut rng, &mut steps, &other);
+        let mut claim = seed.claim;
+        (claim.original, claim.pruned) = (Digest::of(&first), Digest::of(&second));
+        claim.band = if rng.bool() { BandClaim::Exact } else { BandClaim::Score(0.5) };
+        claim.local_rounding &= claim.band != BandClaim::Exact;
+        let mut writer = Writer::new(Vec::new(), &claim).unwrap();
+        writer.encoded(&steps, rng.u64(0..300)).unwrap();
+        let mut bytes = writer.finish(rng.u32(0..8) > 0).unwrap();
+        if rng.u32(0..4) == 0 {
+            let at = rng.usize(0..bytes.len());
+            bytes[at] ^= 1 << rng.u32(0..8);
+            raw_accepted += 1;
+        }
+        match check(&first, &second, &bytes[..], &Limits::default()) {
+            Ok(Verdict::Valid(_)) => panic!("case {case}: a false claim was accepted"),
+            Ok(Verdict::Invalid { .. }) => invalid += 1,
+            Ok(Verdict::Incomplete { .. }) => incomplete += 1,
+            Err(error) => {
+                assert!(error.to_string().len() < 300, "case {case}: {error}");
+                malformed += 1;
+            }
+        }
+    }
+    println!(
+        "{malformed} malformed, {invalid} invalid, {incomplete} incomplete, {raw_accepted} with raw damage"
+    );
+    assert!(malformed > cases / 20 && invalid > cases / 20, "{malformed} {invalid}");
+}
