@@ -29,6 +29,10 @@ lint: ## formatting, clippy and documentation, warnings as errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	@echo "what the checker depends on:"
+	cargo tree --package secateur-checker --edges normal --locked
+	@! cargo tree --package secateur-checker --edges normal --prefix none --locked \
+	  | grep -E '^secateur-(oracle|lp|prune|cli)' || { echo "the checker must not depend on what searches"; exit 1; }
 
 FUZZ_SECONDS := 60
 FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt sklearn:sklearn/*.skops onnx:onnx/*.onnx
