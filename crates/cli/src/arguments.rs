@@ -137,6 +137,10 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
 
+    /// Write the proof to this file, for secateur-check; it is checked before it gets its name
+    #[arg(long, value_name = "FILE")]
+    pub(crate) certificate: Option<PathBuf>,
+
     /// Write the answer to this file, as one HTML page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,

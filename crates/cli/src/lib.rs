@@ -22,7 +22,7 @@
 //! # `verify --json`
 //! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` (`score`,
 //! `probability`), `domain` (in words), `counterexample` (null, or `input` by feature with null for missing,
-//! `classes`, `scores`, `in_libraries`, `nearest_row`), `nodes`, `seconds`.
+//! `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path, or null), `nodes`, `seconds`.
 //!
 //! # `inspect --json`
 //! One object; its keys stay:

@@ -111,6 +111,18 @@ impl Output {
         }
     }
 
+    /// What has been written to a file so far, to be read before it gets its name; `None` for what cannot
+    /// be read back.
+    pub(crate) fn read_back(&mut self) -> Result<Option<File>> {
+        match self {
+            Self::Stdout(_) | Self::Stream(..) => Ok(None),
+            Self::File(out, path) => {
+                let opened = out.flush().and_then(|()| File::open(out.get_ref().path()));
+                opened.map(Some).map_err(|error| cannot_write(path, &error))
+            }
+        }
+    }
+
     /// Writes, with the file's name in the error. Errors of stdout are handed on as they are, so that
     /// a closed pipe can be told from a full disk.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -118,6 +130,24 @@ impl Output {
             Self::Stdout(out) => out.write_all(bytes).context(STDOUT),
             Self::Stream(out, path) => out.write_all(bytes).map_err(|error| cannot_write(path, &error)),
             Self::File(out, path) => out.write_all(bytes).map_err(|error| cannot_write(path, &error)),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::Stream(out, _) => out.write(bytes),
+            Self::File(out, _) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::Stream(out, _) => out.flush(),
+            Self::File(out, _) => out.flush(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `secateur verify`: do two models decide alike on every input?
 
+mod certificate;
 mod page;
 
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -28,6 +29,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let started = Instant::now();
     let [first, second] = [model::read(&command.first)?, model::read(&command.second)?];
     let page = PageFile::open(command.report.as_deref(), &[&command.first, &command.second])?;
+    let out = certificate::open(command.certificate.as_deref(), &[&command.first, &command.second])?;
     let bytes = [first.bytes, second.bytes];
     let [first, second] = [first.file, second.file];
     let ours = first.ensemble();
@@ -48,7 +50,16 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         starts,
         ..Options::unlimited()
     };
-    let compared = watched(&options, talk, || comparison.run(&options));
+    let (compared, proof) = watched(&options, talk, || certificate::compare(&comparison, &options, out))
+        .context("the certificate cannot be written")?;
+    let certificate = match (&command.certificate, proof) {
+        (Some(path), Some(proof)) => {
+            certificate::check(proof, [ours, theirs])
+                .with_context(|| format!("{}: not written", path.display()))?;
+            Some(path.display().to_string())
+        }
+        _ => None,
+    };
     let mut nearest = None;
     let verdict = match compared.verdict {
         Verdict::Different(example) => {
@@ -65,6 +76,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         matching,
         band: comparison.band(),
         verdict: &verdict,
+        certificate,
         nearest,
         nodes: compared.nodes,
         seconds: started.elapsed().as_secs_f64(),
@@ -153,6 +165,8 @@ struct Report<'a> {
     matching: &'static str,
     band: f64,
     verdict: &'a Verdict,
+    /// The path of the certificate that was written.
+    certificate: Option<String>,
     /// Row of the table that the counterexample is near to, and in how many columns it differs.
     nearest: Option<(usize, usize)>,
     nodes: u64,
@@ -184,6 +198,7 @@ impl Report<'_> {
             "band": {"score": self.band, "probability": self.probability()},
             "domain": domain_words(self.domain),
             "counterexample": counterexample,
+            "certificate": self.certificate,
             "nodes": self.nodes,
             "seconds": self.seconds,
         })
@@ -232,6 +247,9 @@ impl Report<'_> {
         line("columns", self.matching);
         if let Verdict::Different(example) = self.verdict {
             self.example_words(example, talk, &mut line);
+        }
+        if let Some(certificate) = &self.certificate {
+            line("certificate", certificate);
         }
         line("boxes", &counted(self.nodes, "box", "boxes"));
         line("time", &format!("{:.3} s", self.seconds));

@@ -26,6 +26,31 @@ fn a_model_is_proved_to_decide_as_itself() {
 }
 
 #[test]
+fn a_proof_is_written_down_and_a_refutation_is_not() {
+    let folder = Folder::new();
+    folder.file("a.txt", FLOWERS);
+    folder.file("b.txt", changed());
+    let run = folder.run("verify a.txt a.txt --certificate proof --json");
+    let json: Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(json["certificate"], "proof");
+    let bytes = std::fs::read(folder.path().join("proof")).unwrap();
+    let model = secateur_formats::ModelFile::parse(FLOWERS.as_bytes()).unwrap();
+    let limits = secateur_checker::Limits::default();
+    let verdict = secateur_checker::check(model.ensemble(), model.ensemble(), &bytes[..], &limits).unwrap();
+    assert!(matches!(verdict, secateur_checker::Verdict::Valid(_)), "{verdict:?}");
+    let words = folder.run("verify a.txt a.txt --certificate proof");
+    assert!(words.ok().contains("certificate"), "{}", words.stdout);
+    let run = folder.run("verify a.txt b.txt --certificate other --json");
+    assert_eq!(run.code, Some(1));
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(json["certificate"], Value::Null);
+    assert!(!folder.path().join("other").exists(), "a certificate of what is not so");
+    let run = folder.run("verify a.txt a.txt --certificate a.txt");
+    assert_eq!(run.code, Some(2));
+    assert!(run.stderr.contains("needs a file of its own"), "{}", run.stderr);
+}
+
+#[test]
 fn a_changed_leaf_is_shown_by_an_input_that_predict_confirms() {
     let folder = Folder::new();
     folder.file("a.txt", FLOWERS);
