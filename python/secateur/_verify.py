@@ -18,7 +18,8 @@ class Verification:
 
     `identical` is a proof: on every input that both libraries accept and where the first model's winner
     leads by more than `band`, the second model decides the same. `counterexample` is an input row on which
-    they differ. `undecided` says that neither was found, and `reason` why.
+    they differ. `undecided` says that neither was found, and `reason` why; `proved_above` then is a lead of the
+    first model's winner above which the two are proved to decide alike, where they are similar enough for that.
     """
 
     outcome: str
@@ -27,6 +28,7 @@ class Verification:
     classes: tuple[Any, Any] | None
     scores: tuple[list[float], list[float]] | None
     reason: str | None
+    proved_above: float | None
     nodes: int
     seconds: float
 
@@ -96,6 +98,7 @@ def verify(
         classes=classes,
         scores=None if scores is None else tuple(scores),
         reason=answer.get("reason"),
+        proved_above=answer["proved_above"],
         nodes=answer["nodes"],
         seconds=answer["seconds"],
     )

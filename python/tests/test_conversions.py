@@ -100,6 +100,21 @@ def certain(model: secateur.Model, rows: np.ndarray, band: float) -> np.ndarray:
     return ordered[:, -1] - ordered[:, -2] > 2.0 * band
 
 
+def check_agreement(both: Pair, first: secateur.Model, band: float) -> None:
+    """The libraries decide alike on all of many hostile rows where the first model leads by more than the band."""
+    rows = hostile_rows(both.models[1], both.rows, ROWS)
+    domains = [model.domain for model in both.models]
+    if not all(domain["infinities"] for domain in domains):
+        rows = rows[np.isfinite(rows).all(axis=1) | np.isnan(rows).any(axis=1)]
+        rows = rows[~np.isinf(rows).any(axis=1)]
+    if not all(domain["missing"] for domain in domains):
+        rows = rows[~np.isnan(rows).any(axis=1)]
+    rows = rows[certain(first, rows, band)]
+    assert len(rows) > ROWS / 4
+    wrong = np.flatnonzero(both.predict(0, rows) != both.predict(1, rows))
+    assert wrong.size == 0, f"proved alike above {band}, but not at {rows[wrong[0]]!r}"
+
+
 @pytest.mark.parametrize("reverse", [False, True], ids=["converted", "converted first"])
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -115,16 +130,19 @@ def test_a_conversion_is_proved_or_refuted_as_the_libraries_decide(learner, data
         assert theirs == found.classes
         assert theirs[0] != theirs[1]
     elif found.identical:
-        rows = hostile_rows(both.models[1], both.rows, ROWS)
-        domains = [model.domain for model in both.models]
-        if not all(domain["infinities"] for domain in domains):
-            rows = rows[np.isfinite(rows).all(axis=1) | np.isnan(rows).any(axis=1)]
-            rows = rows[~np.isinf(rows).any(axis=1)]
-        if not all(domain["missing"] for domain in domains):
-            rows = rows[~np.isnan(rows).any(axis=1)]
-        rows = rows[certain(first, rows, found.band)]
-        assert len(rows) > ROWS / 4
-        wrong = np.flatnonzero(both.predict(0, rows) != both.predict(1, rows))
-        assert wrong.size == 0, f"called identical, but not at {rows[wrong[0]]!r}"
+        assert found.proved_above is None
+        check_agreement(both, first, found.band)
     else:
         assert found.reason in REASONS
+        assert found.proved_above > found.band
+        check_agreement(both, first, found.proved_above)
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_a_conversion_without_time_is_proved_above_a_lead(data):
+    both = pair("boosting", data)
+    found = secateur.verify(*both.models, time_limit=0.0)
+    assert found.undecided
+    # The rounding of a hundred additions in single precision, and no more.
+    assert found.band < found.proved_above < 1e-3
+    check_agreement(both, both.models[0], found.proved_above)

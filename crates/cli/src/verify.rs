@@ -69,6 +69,10 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         }
         other => other,
     };
+    let proved_above = match verdict {
+        Verdict::Undecided(_) => comparison.proved_above(),
+        _ => None,
+    };
     let report = Report {
         first: &first,
         models: [ours, theirs],
@@ -77,6 +81,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         band: comparison.band(),
         verdict: &verdict,
         certificate,
+        proved_above,
         nearest,
         nodes: compared.nodes,
         seconds: started.elapsed().as_secs_f64(),
@@ -167,6 +172,8 @@ struct Report<'a> {
     verdict: &'a Verdict,
     /// The path of the certificate that was written.
     certificate: Option<String>,
+    /// For an undecided comparison: the claim is proved for this band.
+    proved_above: Option<f64>,
     /// Row of the table that the counterexample is near to, and in how many columns it differs.
     nearest: Option<(usize, usize)>,
     nodes: u64,
@@ -174,12 +181,12 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The probabilities of the first model inside the band, for logistic models.
-    fn probability(&self) -> Option<[f64; 2]> {
+    /// The probabilities of the first model inside a band, for logistic models.
+    fn probability(&self, band: f64) -> Option<[f64; 2]> {
         let secateur_model::Decision::Threshold { threshold, .. } = *self.models[0].decision() else {
             return None;
         };
-        Some(logistic::interval(logistic::scale(self.first)?, threshold, self.band))
+        Some(logistic::interval(logistic::scale(self.first)?, threshold, band))
     }
 
     fn json(&self) -> Value {
@@ -195,7 +202,8 @@ impl Report<'_> {
         json!({
             "outcome": outcome,
             "reason": reason,
-            "band": {"score": self.band, "probability": self.probability()},
+            "band": {"score": self.band, "probability": self.probability(self.band)},
+            "proved_above": self.proved_above,
             "domain": domain_words(self.domain),
             "counterexample": counterexample,
             "certificate": self.certificate,
@@ -234,15 +242,12 @@ impl Report<'_> {
         let claim = if self.band == 0.0 {
             "in exact arithmetic, ties by each library's rule".to_owned()
         } else {
-            let probability =
-                self.probability().map(|interval| format!(" (probability {})", logistic::words(interval)));
-            format!(
-                "as the libraries decide, wherever the first model's winner leads by more than {:.3e}{}",
-                self.band,
-                probability.unwrap_or_default()
-            )
+            format!("as the libraries decide, wherever {}", self.leads(self.band))
         };
         line("claim", &claim);
+        if let Some(above) = self.proved_above {
+            line("proved", &format!("they decide alike wherever {}", self.leads(above)));
+        }
         line("inputs", &domain_words(self.domain));
         line("columns", self.matching);
         if let Verdict::Different(example) = self.verdict {
@@ -254,6 +259,13 @@ impl Report<'_> {
         line("boxes", &counted(self.nodes, "box", "boxes"));
         line("time", &format!("{:.3} s", self.seconds));
         text
+    }
+
+    fn leads(&self, band: f64) -> String {
+        let probability = self.probability(band);
+        let interval = probability.map(|interval| format!(" (probability {})", logistic::words(interval)));
+        let interval = interval.unwrap_or_default();
+        format!("the first model's winner leads by more than {band:.3e}{interval}")
     }
 
     fn example_words(&self, example: &Counterexample, talk: Talk, line: &mut dyn FnMut(&str, &str)) {

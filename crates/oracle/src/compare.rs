@@ -26,7 +26,8 @@ use thiserror::Error;
 
 use crate::atlas::Atlas;
 use crate::fault;
-use crate::solve::{Answer, Options, gather, proved_at_once, solve};
+use crate::multipliers;
+use crate::solve::{Answer, Options, gather, proved_at_once, proved_by, solve};
 use crate::stop::StopReason;
 use crate::system::{Row, System};
 
@@ -203,14 +204,49 @@ impl<'a> Comparison<'a> {
     }
 
     fn system_with(&self, winner: ClassId, second_fails: Row) -> System<'_> {
+        self.system_above(winner, self.band, second_fails)
+    }
+
+    /// The same for another band.
+    fn system_above(&self, winner: ClassId, band: Option<f64>, second_fails: Row) -> System<'_> {
         let count = self.classes.len() as u32;
         let mut rows: Vec<Row> = (0..count)
             .map(ClassId)
             .filter(|&class| class != winner)
-            .map(|class| self.first_leads(winner, class))
+            .map(|class| self.first_leads(winner, class, band))
             .collect();
         rows.push(second_fails);
         System::new(&self.atlas, &rows)
+    }
+
+    /// A band, as small as a single bound allows, for which the claim is proved without a search: what is
+    /// left to say of two models that are nearly the same when the comparison itself ends undecided. `None`
+    /// where they are not, and for exact arithmetic.
+    pub fn proved_above(&self) -> Option<f64> {
+        let band = self.band?;
+        let divisor = self.first.accumulation().average.map_or(1.0, |average| average.divisor);
+        let unit = f64::powi(2.0, i32::try_from(self.atlas.exponent()).ok()?) / divisor;
+        let classes = || (0..self.classes.len() as u32).map(ClassId);
+        let pairs = || classes().flat_map(|y| classes().filter(move |&c| c != y).map(move |c| (y, c)));
+        let system = |(winner, other): (ClassId, ClassId), band: f64| {
+            let fails = self.second_fails(self.class_in_second(winner), self.class_in_second(other));
+            self.system_above(winner, Some(band), fails)
+        };
+        let mut above = band;
+        let mut multipliers = Vec::new();
+        for pair in pairs() {
+            let system = system(pair, band);
+            let lambda = multipliers::nearly_proportional(&system)?;
+            let leads = lambda.iter().copied().find(|&factor| factor > 0)?;
+            above = above.max(band + multipliers::excess(&system, &lambda) * (unit / leads as f64));
+            multipliers.push(lambda);
+        }
+        // What was computed in floating point is only a hint: the bound itself is exact.
+        let above = rounded_up(above).filter(|above| above.is_finite())?;
+        pairs()
+            .zip(&multipliers)
+            .all(|(pair, lambda)| proved_by(&system(pair, above), lambda))
+            .then_some(above)
     }
 
     /// Proves or refutes the claim.
@@ -346,9 +382,9 @@ impl<'a> Comparison<'a> {
     }
 
     /// A's lead exceeds the band (in exact arithmetic: the winner wins).
-    fn first_leads(&self, winner: ClassId, other: ClassId) -> Row {
+    fn first_leads(&self, winner: ClassId, other: ClassId, band: Option<f64>) -> Row {
         let lead = Lead::of(self.first, winner, other);
-        let (bound, strict) = match self.band {
+        let (bound, strict) = match band {
             Some(band) => (&exact(band) * &lead.divisor, true),
             None => (Exact::zero(), !lead.wins_ties),
         };
@@ -551,6 +587,12 @@ fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, Co
                 .ok_or_else(|| CompareError::ClassLabels { first: label.into_owned() })
         })
         .collect()
+}
+
+/// The next number with three digits, by more than the rounding of what led here.
+fn rounded_up(value: f64) -> Option<f64> {
+    let step = f64::powf(10.0, value.log10().floor() - 2.0);
+    (step > 0.0).then(|| ((value / step).ceil() + 1.0) * step)
 }
 
 /// Equal as inputs: both missing, or equal numbers.

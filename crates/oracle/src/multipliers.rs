@@ -85,6 +85,14 @@ pub(crate) fn nearly_proportional(system: &System<'_>) -> Option<Vec<u64>> {
     top.map(|(_, lambda)| lambda)
 }
 
+/// By how much the bound over the whole space fails to prove the system empty, rounded.
+pub(crate) fn excess(system: &System<'_>, lambda: &[u64]) -> f64 {
+    let (pieces, bounds) = in_f64(system);
+    let dot = |values: &[f64]| values.iter().zip(lambda).map(|(&v, &l)| v * l as f64).sum::<f64>();
+    let top = |piece: &Vec<f64>| piece.chunks(lambda.len()).map(dot).fold(f64::NEG_INFINITY, f64::max);
+    pieces.iter().map(top).sum::<f64>() - dot(&bounds)
+}
+
 /// The most promising multipliers, `None` where single rows are all there is.
 pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
     let count = system.row_count();

@@ -82,6 +82,11 @@ pub(crate) fn proved_at_once(system: &System<'_>) -> bool {
     (0..rows).any(single) || multipliers::proportional(system).is_some()
 }
 
+/// Is the system empty by the bound of these multipliers over the whole space?
+pub(crate) fn proved_by(system: &System<'_>, multipliers: &[u64]) -> bool {
+    proves(&Lens::new(system, multipliers))
+}
+
 /// Is there a cell that satisfies all rows, and that `accept` accepts?
 ///
 /// `accept` sees only cells that satisfy the rows; one that it refuses counts as no solution.

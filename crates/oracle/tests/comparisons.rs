@@ -266,3 +266,28 @@ fn rounding_that_decides_is_found_in_every_order_of_addition() {
     }
     assert!(same > 100 && different > 100 && open > 100, "{same} {different} {open}: a one-sided test");
 }
+
+#[test]
+fn what_is_proved_above_a_lead_holds_there_in_every_order_of_addition() {
+    let (mut proved, mut none, mut met) = (0, 0, 0);
+    for seed in 0..ROUNDING_CASES {
+        let mut rng = Rng::with_seed(seed);
+        let (first, second) = converted(&mut rng);
+        let second = if seed % 4 == 0 { mutate(&mut rng, &second) } else { second };
+        let Ok(comparison) = Comparison::new(&first, &second, Band::Auto) else { continue };
+        let Some(above) = comparison.proved_above() else {
+            none += 1;
+            continue;
+        };
+        assert!(above >= comparison.band());
+        proved += 1;
+        let ours = Predictor::new(&first);
+        for row in every_row(comparison.atlas().grid()) {
+            let class = ours.classes(&row).unwrap()[0];
+            let differs = (0..5).any(|_| class != class_in_some_order(&mut rng, &second, &row));
+            assert!(!differs || !leads(&first, &row, above), "seed {seed}: {row:?} differs above {above}");
+            met += u32::from(differs && leads(&first, &row, above / 16.0));
+        }
+    }
+    assert!(proved > 100 && none > 10 && met > 10, "{proved} {none} {met}: a test without meaning");
+}

@@ -37,10 +37,15 @@ pub(crate) fn compare<'py>(
     let cancel = Cancel::default();
     let budget = Budget { deadline, cancel: cancel.clone(), ..Budget::unlimited() };
     let settings = Options { budget, threads: options::threads(threads), seed, ..Options::unlimited() };
-    let compared = interrupt::interruptible(py, &cancel, |_| Ok(()), || comparison.run(&settings))?;
+    let (compared, proved_above) = interrupt::interruptible(py, &cancel, |_| Ok(()), || {
+        let compared = comparison.run(&settings);
+        let undecided = matches!(compared.verdict, Verdict::Undecided(_)) && !cancel.is_cancelled();
+        (compared, if undecided { comparison.proved_above() } else { None })
+    })?;
 
     let answer = PyDict::new(py);
     answer.set_item("band", comparison.band())?;
+    answer.set_item("proved_above", proved_above)?;
     answer.set_item("nodes", compared.nodes)?;
     answer.set_item("seconds", started.elapsed().as_secs_f64())?;
     match compared.verdict {

@@ -129,3 +129,24 @@ fn models_that_cannot_be_compared_are_refused() {
     refused("verify flowers.txt flowers.txt --time-limit soon", "30s");
     refused("verify flowers.txt flowers.txt --target x", "--data");
 }
+
+#[test]
+fn what_is_undecided_is_proved_above_a_lead() {
+    let folder = Folder::new();
+    let near = FLOWERS.replace("leaf_value=-0.5 0.25 0.7", "leaf_value=-0.5 0.25 0.700001");
+    assert_ne!(near, FLOWERS);
+    folder.file("a.txt", FLOWERS);
+    folder.file("b.txt", near);
+    let run = folder.run("verify a.txt b.txt --json --time-limit 0s");
+    assert_eq!(run.code, Some(3), "{}", run.stdout);
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(json["outcome"], "undecided");
+    let above = json["proved_above"].as_f64().unwrap();
+    assert!((5e-7..1.1e-6).contains(&above), "{above}");
+    let words = folder.run("verify a.txt b.txt --time-limit 0s");
+    assert!(words.stdout.contains("proved        they decide alike wherever"), "{}", words.stdout);
+    // For that band the claim is proved at once.
+    let json: Value =
+        serde_json::from_str(folder.run(&format!("verify a.txt b.txt --json --band {above}")).ok()).unwrap();
+    assert_eq!((&json["outcome"], &json["proved_above"]), (&Value::from("identical"), &Value::Null));
+}
