@@ -33,6 +33,8 @@ pub(crate) enum Searched {
 
 /// Boxes that one thread visits alone before others may help.
 const ALONE: u64 = 2_000;
+/// Boxes that a thread keeps for their memory.
+const SPARE: usize = 256;
 /// Boxes between two looks at the clock and at other threads.
 const BATCH: u64 = 256;
 /// Cells of the smaller of two open axes up to which they are looked at one by one.
@@ -295,7 +297,7 @@ impl<'a> Search<'a> {
                     return Ok(());
                 }
                 if skip(&region.path) {
-                    scratch.spare.push(region);
+                    scratch.put_back(region);
                     continue;
                 }
             }
@@ -304,7 +306,7 @@ impl<'a> Search<'a> {
             match self.visit(&mut region, scratch) {
                 Step::Closed => {
                     closed += Progress::of_depth(region.path.len());
-                    scratch.spare.push(region);
+                    scratch.put_back(region);
                 }
                 Step::Split { axis, cell } => {
                     let mut second = scratch.copy_of(&region);
@@ -490,7 +492,7 @@ impl<'a> Search<'a> {
                     if self.closing(&slice).is_none() {
                         self.look_along(&slice, Some(inner), scratch);
                     }
-                    scratch.spare.push(slice);
+                    scratch.put_back(slice);
                     if scratch.found.len() >= self.wanted {
                         return;
                     }
@@ -542,6 +544,14 @@ impl Region {
 }
 
 impl Scratch {
+    /// Keeps a box that is done for its memory. With several threads, one may split more boxes than it closes
+    /// and another the reverse; without a limit, what the second keeps would grow for ever.
+    fn put_back(&mut self, region: Region) {
+        if self.spare.len() < SPARE {
+            self.spare.push(region);
+        }
+    }
+
     fn copy_of(&mut self, region: &Region) -> Region {
         match self.spare.pop() {
             Some(mut copy) => {
