@@ -1,5 +1,8 @@
 //! The question to the oracle, layer by layer: root bound, known points, meet in the middle, a few boxes,
 //! combined rows, local search, all boxes.
+//!
+//! Looking at each cell is not a layer of its own: even over 4,096 cells it takes two to six times as long as
+//! boxes, which look at cells one by one where at most two axes are open.
 
 use std::sync::Arc;
 
