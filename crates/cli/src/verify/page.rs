@@ -20,7 +20,7 @@ impl Report<'_> {
             models: pair.models(),
             claim: page::Claim {
                 band: self.band,
-                probability: self.probability(),
+                probability: self.probability(self.band),
                 inputs: domain_words(self.domain),
                 matching: Some(self.matching.to_owned()),
                 classes: classes(self.models[0]),
