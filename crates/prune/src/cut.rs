@@ -6,7 +6,8 @@
 //! `sum_i y_i a_ij > 0` must have a positive weight. These columns are the cut.
 //!
 //! The intercept's part: if it is free, each group's signed multipliers add up to zero; if it is the
-//! original's times a weight that is not negative, or the original's alone, its combination is at most zero.
+//! original's times a weight that is not negative, its combination is at most zero, and so is that of the
+//! decision's threshold, which stands alone where there is no intercept.
 //! A demand whose winner wins ties holds also for a lead of zero, so one demand at least must be of the
 //! other kind.
 //!
@@ -146,9 +147,7 @@ impl Cutter {
         }
         let Some((separation, _)) = &mut self.separations[usize::from(shifted)] else { return Ok(None) };
         let mut columns: Vec<usize> = (0..kept.len()).filter(|&column| kept[column]).collect();
-        if self.intercept != Intercept::Free {
-            columns.push(kept.len());
-        }
+        columns.extend(kept.len()..kept.len() + constants(points, 0, self.intercept).len());
         let enough = if shifted { SHIFT * (1.0 - ZERO) } else { ENOUGH };
         match separation.find(&columns, enough, limits) {
             Separated::Found(found) if !shifted || found.margin > SHIFT * (1.0 - 100.0 * ZERO) => {
@@ -192,10 +191,13 @@ impl Cutter {
             for group in 0..points.model().group_count() {
                 equations.push(signs.iter().map(|signs| BigInt::from(signs[group])).collect());
             }
-        } else if nearly_zero(&|point| points.demands()[point].intercept) {
-            let parts = || demands.iter().map(|demand| &demand.intercept);
-            let exponent = parts().filter(|part| !part.is_zero()).map(Exact::exponent).min().unwrap_or(0);
-            equations.push(parts().map(|part| part.scaled(exponent)).collect::<Option<_>>()?);
+        }
+        for constant in 0..constants(points, 0, self.intercept).len() {
+            if nearly_zero(&|point| constants(points, point, self.intercept)[constant]) {
+                let parts = || demands.iter().map(|demand| &demand.constants[constant]);
+                let exponent = parts().filter(|part| !part.is_zero()).map(Exact::exponent).min().unwrap_or(0);
+                equations.push(parts().map(|part| part.scaled(exponent)).collect::<Option<_>>()?);
+            }
         }
         let integers = balanced(&found.weights, equations)?;
         let demands = found.points.iter().copied().zip(integers);
@@ -205,11 +207,10 @@ impl Cutter {
     /// Tells a solver of new demands; false where it refuses one.
     fn update(&mut self, points: &Points<'_>, shifted: bool) -> bool {
         let count = points.demands().len();
-        let free = self.intercept == Intercept::Free;
-        let entries = |demand: usize| {
-            let demand = &points.demands()[demand];
-            let own = (!free).then_some(demand.intercept);
-            demand.columns.iter().copied().chain(own).collect::<Vec<f64>>()
+        let intercept = self.intercept;
+        let entries = |index: usize| {
+            let constants = constants(points, index, intercept);
+            points.demands()[index].columns.iter().copied().chain(constants).collect::<Vec<f64>>()
         };
         if shifted && self.shifts.is_empty() {
             let mut ranges: Vec<(f64, f64)> = Vec::new();
@@ -260,6 +261,17 @@ fn shift_of((least, most): (f64, f64)) -> f64 {
     if below - least >= most - below { below } else { SHIFT * most / (1.0 + SHIFT) }
 }
 
+/// What is no column and cannot be free, for the solver: threshold and own intercept, as the mode has them.
+fn constants(points: &Points<'_>, demand: usize, intercept: Intercept) -> Vec<f64> {
+    let demand = &points.demands()[demand];
+    let threshold = || Lead::of(points.model(), demand.winner, demand.other).constant.to_f64();
+    match intercept {
+        Intercept::Free => Vec::new(),
+        Intercept::None => vec![threshold()],
+        Intercept::Scaled => vec![threshold(), demand.intercept - threshold()],
+    }
+}
+
 /// How often each group's intercept counts in a demand, where it is free.
 fn equality(points: &Points<'_>, demand: usize, intercept: Intercept) -> Vec<i64> {
     if intercept != Intercept::Free {
@@ -282,7 +294,8 @@ struct ExactDemands {
 #[derive(Debug)]
 struct ExactDemand {
     columns: Vec<BigInt>,
-    intercept: Exact,
+    /// The threshold's part and that of the original's own intercept.
+    constants: [Exact; 2],
     groups: Vec<(usize, i64)>,
     /// A lead of zero is not enough.
     strict: bool,
@@ -311,7 +324,7 @@ impl ExactDemands {
         intercept: Intercept,
     ) -> Option<Vec<usize>> {
         let mut sums = vec![BigInt::zero(); points.columns().len()];
-        let mut constant = Exact::zero();
+        let mut constants = [Exact::zero(), Exact::zero()];
         let mut groups = vec![BigInt::zero(); points.model().group_count()];
         let mut strict = false;
         for (index, multiplier) in demands.iter().filter(|(_, multiplier)| !multiplier.is_zero()) {
@@ -325,12 +338,16 @@ impl ExactDemands {
             for &(group, sign) in &demand.groups {
                 groups[group] += &multiplier * sign;
             }
-            constant += &(&demand.intercept * &Exact::new(multiplier, 0));
+            let multiplier = Exact::new(multiplier, 0);
+            for (sum, constant) in constants.iter_mut().zip(&demand.constants) {
+                *sum += &(constant * &multiplier);
+            }
             strict |= demand.strict;
         }
         let held = match intercept {
             Intercept::Free => groups.iter().all(BigInt::is_zero),
-            Intercept::None | Intercept::Scaled => constant.signum() <= 0,
+            Intercept::None => constants[0].signum() <= 0,
+            Intercept::Scaled => constants.iter().all(|constant| constant.signum() <= 0),
         };
         (strict && held).then(|| (0..sums.len()).filter(|&column| sums[column].is_positive()).collect())
     }
@@ -359,6 +376,11 @@ fn exact_demand(points: &Points<'_>, index: usize, exponent: i64) -> Option<Exac
         .iter()
         .map(|column| column_lead(model, &leaves, column, &lead).scaled(exponent))
         .collect::<Option<_>>()?;
-    let intercept = intercept_of(model, &lead);
-    Some(ExactDemand { columns, intercept, strict: !lead.wins_ties, groups: lead.terms })
+    let own = &intercept_of(model, &lead) - &lead.constant;
+    Some(ExactDemand {
+        columns,
+        constants: [lead.constant, own],
+        strict: !lead.wins_ties,
+        groups: lead.terms,
+    })
 }

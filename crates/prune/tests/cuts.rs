@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use secateur_lp::{BackEnd, Limits, Problem, Row, Status};
 use secateur_model::{Ensemble, Grid, TreeId};
-use secateur_oracle::Budget;
+use secateur_oracle::{Budget, Lead};
 use secateur_prune::{
     Column, Cut, Cutter, Intercept, Points, Separating, Settle, Settled, check_cover, indispensable, minimum,
     relevant_boundaries,
@@ -43,18 +43,16 @@ fn margin(points: &Points<'_>, kept: &[bool], intercept: Intercept) -> f64 {
     for _ in 0..groups {
         problem.column(Column::real(0.0, -free, free));
     }
-    let own = match intercept {
-        Intercept::Free => (0.0, 0.0),
-        Intercept::Scaled => (0.0, 1.0),
-        // Weights can be scaled up together instead of the intercept down.
-        Intercept::None => (0.0, 1.0),
-    };
-    let own = problem.column(Column::real(0.0, own.0, own.1));
+    // A threshold stays as it is, but weights may be as large as they like: it may be as small.
+    let threshold = problem.column(Column::real(0.0, 0.0, 1.0));
+    let scaled = f64::from(u8::from(intercept == Intercept::Scaled));
+    let own = problem.column(Column::real(0.0, 0.0, scaled));
     let least = problem.column(Column::real(-1.0, -100.0, 1.0));
     for demand in points.demands() {
         let mut terms: Vec<(usize, f64)> = demand.columns.iter().copied().enumerate().collect();
         terms.extend(demand.groups.iter().map(|&(group, sign)| (kept.len() + group, sign as f64)));
-        terms.extend([(own, demand.intercept), (least, -1.0)]);
+        let constant = Lead::of(points.model(), demand.winner, demand.other).constant.to_f64();
+        terms.extend([(threshold, constant), (own, demand.intercept - constant), (least, -1.0)]);
         problem.row(Row::at_least(terms, 0.0));
     }
     match BackEnd::Microlp.start(problem).solve(&Limits::none()) {

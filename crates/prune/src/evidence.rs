@@ -1,0 +1,216 @@
+//! What cannot go, as plain data, and as the bound steps of a certificate.
+//!
+//! Evidence holds no more than the bounds need: the inputs, the columns, the cuts that the cover's proof
+//! uses, that proof, and a crossing for each relevant boundary. The checker computes everything else again
+//! from the original, so nothing here is trusted.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use num_bigint::BigUint;
+use secateur_certificate::{CoverTerm, CutTerm, Step, Writer};
+use secateur_model::{ClassId, FeatureId, Grid, TreeId};
+
+use crate::column::Intercept;
+use crate::cover::CoverProof;
+use crate::cut::Cut;
+use crate::point::Points;
+use crate::relevant::Relevant;
+
+/// Why nothing smaller can do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// The inputs that all else speaks of.
+    pub points: Vec<Vec<f64>>,
+    /// The original's trees in each column.
+    pub columns: Vec<Vec<TreeId>>,
+    /// What may become of the intercept.
+    pub intercept: Intercept,
+    /// Cuts: of some columns one must stay.
+    pub cuts: Vec<Vec<Term>>,
+    /// Why the columns that stay cost so much; `None` where nothing is said of them.
+    pub bound: Option<Bound>,
+    /// Thresholds that any ensemble of threshold splits needs.
+    pub crossings: Vec<Crossing>,
+}
+
+/// A term of a cut: the lead of a class over another at a point, so many times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Term {
+    /// The position of the point.
+    pub point: usize,
+    /// The class that the original decides for.
+    pub winner: ClassId,
+    /// The class that it leads over.
+    pub other: ClassId,
+    /// How many times.
+    pub multiplier: BigUint,
+}
+
+/// A bound on what stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// What each column costs.
+    pub costs: Vec<u64>,
+    /// The columns that stay cost at least this.
+    pub least: u64,
+    /// Why, by the positions of the cuts.
+    pub proof: CoverProof,
+}
+
+/// Two inputs that differ in one feature and are decided differently.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossing {
+    /// The position of a point that has all other values.
+    pub point: usize,
+    /// The feature.
+    pub feature: FeatureId,
+    /// Its lower value.
+    pub low: f64,
+    /// Its higher value.
+    pub high: f64,
+}
+
+impl Evidence {
+    /// The evidence of nothing yet, about the columns of these points.
+    pub fn new(points: &Points<'_>, intercept: Intercept) -> Self {
+        Self {
+            points: Vec::new(),
+            columns: points.columns().iter().map(|column| column.trees.clone()).collect(),
+            intercept,
+            cuts: Vec::new(),
+            bound: None,
+            crossings: Vec::new(),
+        }
+    }
+
+    /// Adds a bound that rests on some of these cuts.
+    pub fn with_bound(mut self, points: &Points<'_>, cuts: &[Cut], bound: Bound) -> Self {
+        let mut used: Vec<usize> = Vec::new();
+        for_each_packing(&bound.proof, &mut |multipliers| {
+            used.extend(multipliers.iter().map(|(cut, _)| *cut))
+        });
+        used.sort_unstable();
+        used.dedup();
+        let mut place = Places::new(&mut self.points);
+        for &cut in &used {
+            let terms = cuts[cut].demands.iter().map(|(index, multiplier)| {
+                let demand = &points.demands()[*index];
+                let point = place.of(&points.rows()[demand.point]);
+                Term { point, winner: demand.winner, other: demand.other, multiplier: multiplier.clone() }
+            });
+            self.cuts.push(terms.collect());
+        }
+        let proof =
+            renumbered(&bound.proof, &|cut| used.binary_search(&cut).expect("every used cut is listed"));
+        self.bound = Some(Bound { proof, ..bound });
+        self
+    }
+
+    /// Adds the boundaries that are relevant.
+    pub fn with_relevant(mut self, grid: &Grid, relevant: &Relevant) -> Self {
+        let mut place = Places::new(&mut self.points);
+        for (boundary, pair) in relevant.pairs() {
+            let feature = grid.axes()[boundary.axis].feature();
+            let [low, high] = pair.rows.each_ref().map(|row| row[feature.index()]);
+            self.crossings.push(Crossing { point: place.of(&pair.rows[0]), feature, low, high });
+        }
+        self
+    }
+}
+
+/// Appends the bounds to a certificate whose systems are written.
+pub fn write_bounds<W: Write>(evidence: &Evidence, writer: &mut Writer<W>) -> io::Result<()> {
+    for values in &evidence.points {
+        writer.step(&Step::Point { values: values.clone() })?;
+    }
+    if let Some(bound) = &evidence.bound {
+        let intercept = match evidence.intercept {
+            Intercept::None => secateur_certificate::Intercept::None,
+            Intercept::Scaled => secateur_certificate::Intercept::Scaled,
+            Intercept::Free => secateur_certificate::Intercept::Free,
+        };
+        let columns = evidence.columns.iter().map(|trees| trees.iter().map(|tree| tree.0).collect());
+        writer.step(&Step::Columns { intercept, columns: columns.collect() })?;
+        for cut in &evidence.cuts {
+            let terms = cut.iter().map(|term| CutTerm {
+                point: term.point as u32,
+                winner: term.winner.0,
+                other: term.other.0,
+                multiplier: term.multiplier.clone(),
+            });
+            writer.step(&Step::Cut { terms: terms.collect() })?;
+        }
+        let costs = bound.costs.iter().any(|&cost| cost != 1).then(|| bound.costs.clone());
+        writer.step(&Step::Cover { costs, bound: bound.least })?;
+        write_proof(&bound.proof, writer)?;
+    }
+    for crossing in &evidence.crossings {
+        let Crossing { point, feature, low, high } = *crossing;
+        writer.step(&Step::Crossing { point: point as u32, feature: feature.0, low, high })?;
+    }
+    Ok(())
+}
+
+/// The case in which a column stays comes first.
+fn write_proof<W: Write>(proof: &CoverProof, writer: &mut Writer<W>) -> io::Result<()> {
+    match proof {
+        CoverProof::Packing { multipliers, denominator } => {
+            let terms = multipliers.iter().map(|&(cut, numerator)| CoverTerm { cut: cut as u32, numerator });
+            writer.step(&Step::Dual { denominator: *denominator, terms: terms.collect() })
+        }
+        CoverProof::Branch { column, without, with } => {
+            writer.step(&Step::Branch { column: *column as u32 })?;
+            write_proof(with, writer)?;
+            write_proof(without, writer)
+        }
+    }
+}
+
+fn for_each_packing(proof: &CoverProof, visit: &mut dyn FnMut(&[(usize, u64)])) {
+    match proof {
+        CoverProof::Packing { multipliers, .. } => visit(multipliers),
+        CoverProof::Branch { without, with, .. } => {
+            for_each_packing(without, visit);
+            for_each_packing(with, visit);
+        }
+    }
+}
+
+fn renumbered(proof: &CoverProof, number: &dyn Fn(usize) -> usize) -> CoverProof {
+    match proof {
+        CoverProof::Packing { multipliers, denominator } => CoverProof::Packing {
+            multipliers: multipliers.iter().map(|&(cut, numerator)| (number(cut), numerator)).collect(),
+            denominator: *denominator,
+        },
+        CoverProof::Branch { column, without, with } => CoverProof::Branch {
+            column: *column,
+            without: Box::new(renumbered(without, number)),
+            with: Box::new(renumbered(with, number)),
+        },
+    }
+}
+
+/// Inputs, each once.
+struct Places<'a> {
+    points: &'a mut Vec<Vec<f64>>,
+    known: HashMap<Vec<u64>, usize>,
+}
+
+impl<'a> Places<'a> {
+    fn new(points: &'a mut Vec<Vec<f64>>) -> Self {
+        let known = points.iter().enumerate().map(|(index, row)| (bits(row), index)).collect();
+        Self { points, known }
+    }
+
+    fn of(&mut self, row: &[f64]) -> usize {
+        *self.known.entry(bits(row)).or_insert_with(|| {
+            self.points.push(row.to_vec());
+            self.points.len() - 1
+        })
+    }
+}
+
+fn bits(row: &[f64]) -> Vec<u64> {
+    row.iter().map(|value| value.to_bits()).collect()
+}
