@@ -81,10 +81,20 @@ impl Cut {
 pub struct Cutter {
     intercept: Intercept,
     exact: ExactDemands,
-    /// With a margin, and with all sums shifted; each with the number of demands that it knows.
-    separations: [Option<(Separation, usize)>; 2],
+    /// With a margin, and with all sums shifted.
+    separations: [Option<Known>; 2],
     /// What each column is shifted by.
     shifts: Vec<f64>,
+}
+
+/// A solver and what it has been told.
+#[derive(Debug)]
+struct Known {
+    separation: Separation,
+    /// How many demands have been looked at.
+    seen: usize,
+    /// Those that it knows, by its own numbers.
+    demands: Vec<usize>,
 }
 
 impl Cutter {
@@ -145,12 +155,13 @@ impl Cutter {
         if !self.update(points, shifted) {
             return Ok(None);
         }
-        let Some((separation, _)) = &mut self.separations[usize::from(shifted)] else { return Ok(None) };
+        let Some(known) = &mut self.separations[usize::from(shifted)] else { return Ok(None) };
         let mut columns: Vec<usize> = (0..kept.len()).filter(|&column| kept[column]).collect();
         columns.extend(kept.len()..kept.len() + constants(points, 0, self.intercept).len());
         let enough = if shifted { SHIFT * (1.0 - ZERO) } else { ENOUGH };
-        match separation.find(&columns, enough, limits) {
-            Separated::Found(found) if !shifted || found.margin > SHIFT * (1.0 - 100.0 * ZERO) => {
+        match known.separation.find(&columns, enough, limits) {
+            Separated::Found(mut found) if !shifted || found.margin > SHIFT * (1.0 - 100.0 * ZERO) => {
+                found.points.iter_mut().for_each(|point| *point = known.demands[*point]);
                 Ok(Some(found))
             }
             Separated::TimeLimit | Separated::Interrupted => Err(Stopped),
@@ -231,25 +242,35 @@ impl Cutter {
             entries
         };
         let slot = &mut self.separations[usize::from(shifted)];
+        let from = slot.as_ref().map_or(0, |known| known.seen);
+        let fresh: Vec<usize> = (from..count).filter(|&demand| is_untied(points, demand)).collect();
         match slot {
             None => {
-                let rows: Vec<Vec<f64>> = (0..count).map(entries).collect();
+                let rows: Vec<Vec<f64>> = fresh.iter().map(|&demand| entries(demand)).collect();
                 let equalities: Vec<Vec<i64>> =
-                    (0..count).map(|demand| equality(points, demand, self.intercept)).collect();
-                *slot = Separation::new(&rows, &equalities).ok().map(|separation| (separation, count));
+                    fresh.iter().map(|&demand| equality(points, demand, intercept)).collect();
+                let separation = Separation::new(&rows, &equalities).ok();
+                *slot = separation.map(|separation| Known { separation, seen: count, demands: fresh });
             }
-            Some((separation, known)) => {
-                for demand in *known..count {
-                    let equality = equality(points, demand, self.intercept);
-                    if separation.add_point(&entries(demand), &equality).is_err() {
+            Some(known) => {
+                for demand in fresh {
+                    let equality = equality(points, demand, intercept);
+                    if known.separation.add_point(&entries(demand), &equality).is_err() {
                         return false;
                     }
+                    known.demands.push(demand);
                 }
-                *known = count;
+                known.seen = count;
             }
         }
         slot.is_some()
     }
+}
+
+/// Is the point of this demand decided without a tie?
+fn is_untied(points: &Points<'_>, demand: usize) -> bool {
+    let point = points.demands()[demand].point;
+    points.demands_of(point).all(|demand| points.demands()[demand].lead > 0.0)
 }
 
 /// A limit was reached.
@@ -366,7 +387,8 @@ fn exact_demand(points: &Points<'_>, index: usize, exponent: i64) -> Option<Exac
     let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value)).collect::<Option<_>>()?;
     let leaves: Vec<LeafId> = model.leaves(&read).collect();
     let sums = model.exact_sums(leaves.iter().copied());
-    let winner = certain_winner(model, &sums, points.band())?;
+    // What is decided by a tie is not used: a lead counts from above zero on.
+    let winner = certain_winner(model, &sums, Some(points.band().unwrap_or(0.0)))?;
     if winner != demand.winner || winner == demand.other {
         return None;
     }

@@ -14,7 +14,7 @@ use secateur_model::{ClassId, FeatureId, Grid, TreeId};
 use crate::column::Intercept;
 use crate::cover::CoverProof;
 use crate::cut::Cut;
-use crate::point::Points;
+use crate::point::{Points, certain_winner};
 use crate::relevant::Relevant;
 
 /// Why nothing smaller can do.
@@ -107,10 +107,18 @@ impl Evidence {
         self
     }
 
-    /// Adds the boundaries that are relevant.
-    pub fn with_relevant(mut self, grid: &Grid, relevant: &Relevant) -> Self {
+    /// Adds the boundaries that are relevant without a tie.
+    pub fn with_relevant(mut self, points: &Points<'_>, grid: &Grid, relevant: &Relevant) -> Self {
+        let model = points.model();
+        let untied = |row: &Vec<f64>| {
+            let read: Option<Vec<f64>> = row.iter().map(|&value| model.domain().read(value)).collect();
+            let band = points.band().unwrap_or(0.0);
+            read.is_some_and(|read| {
+                certain_winner(model, &model.exact_sums(model.leaves(&read)), Some(band)).is_some()
+            })
+        };
         let mut place = Places::new(&mut self.points);
-        for (boundary, pair) in relevant.pairs() {
+        for (boundary, pair) in relevant.pairs().filter(|(_, pair)| pair.rows.iter().all(untied)) {
             let feature = grid.axes()[boundary.axis].feature();
             let [low, high] = pair.rows.each_ref().map(|row| row[feature.index()]);
             self.crossings.push(Crossing { point: place.of(&pair.rows[0]), feature, low, high });
