@@ -87,9 +87,7 @@ impl Evidence {
     /// Adds a bound that rests on some of these cuts.
     pub fn with_bound(mut self, points: &Points<'_>, cuts: &[Cut], bound: Bound) -> Self {
         let mut used: Vec<usize> = Vec::new();
-        for_each_packing(&bound.proof, &mut |multipliers| {
-            used.extend(multipliers.iter().map(|(cut, _)| *cut))
-        });
+        collect_cuts(&bound.proof, &mut used);
         used.sort_unstable();
         used.dedup();
         let mut place = Places::new(&mut self.points);
@@ -175,12 +173,13 @@ fn write_proof<W: Write>(proof: &CoverProof, writer: &mut Writer<W>) -> io::Resu
     }
 }
 
-fn for_each_packing(proof: &CoverProof, visit: &mut dyn FnMut(&[(usize, u64)])) {
+/// The cuts that a proof uses.
+fn collect_cuts(proof: &CoverProof, used: &mut Vec<usize>) {
     match proof {
-        CoverProof::Packing { multipliers, .. } => visit(multipliers),
+        CoverProof::Packing { multipliers, .. } => used.extend(multipliers.iter().map(|(cut, _)| *cut)),
         CoverProof::Branch { without, with, .. } => {
-            for_each_packing(without, visit);
-            for_each_packing(with, visit);
+            collect_cuts(without, used);
+            collect_cuts(with, used);
         }
     }
 }

@@ -56,6 +56,7 @@ pub struct StumpPlan {
 
 /// Solves a two-class model whose columns look at one feature each; `None` for any other. `starts` are rows
 /// to begin the search for pairs at.
+#[expect(clippy::too_many_arguments, reason = "a question with many parts, asked in one place")]
 pub fn closed_form(
     model: &Ensemble,
     grid: &Grid,
