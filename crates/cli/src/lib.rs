@@ -16,7 +16,8 @@
 //! (`score`, `probability`), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`,
 //! `write`, `total`), `output`, `certificate` (a path, or null), `data` (null, or `rows` and
 //! `changed_in_band`), `fates` (for each tree of the original `fate`: `kept`, `scaled`, `rewritten`, `merged`,
-//! `constant`, `dropped`; `weight` and `into` where they apply). With `--method`: `method`, `members`
+//! `constant`, `dropped`; `weight` and `into` where they apply), `relevant_thresholds` (null where not looked
+//! at, or `count` and `total`). With `--method`: `method`, `members`
 //! (`before`, `after`, `chosen`), `fidelity` (the share of rows decided as before), `accuracy`, `rows`.
 //!
 //! # `verify --json`

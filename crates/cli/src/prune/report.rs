@@ -1,17 +1,20 @@
 //! What a run of `prune` says: one JSON object, or words for people.
 
 use anyhow::{Context, Result};
-use secateur_model::Decision;
+use secateur_model::{Decision, FeatureId};
 use secateur_oracle::Band;
-use secateur_prune::{Fate, Outcome};
+use secateur_prune::{Fate, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
 
 use super::{Checked, Seconds};
 use crate::arguments::{Effort, Moves, Prune, Talk};
 use crate::logistic;
 use crate::model::Model;
-use crate::text::{counted, entry, grouped, rounded_up};
+use crate::text::{counted, entry, grouped, number, printable, rounded_up};
 use crate::verify::domain_words;
+
+/// Pairs of inputs that are shown as examples.
+const PAIRS: usize = 2;
 
 pub(super) struct Report<'a> {
     pub(super) command: &'a Prune,
@@ -60,6 +63,9 @@ impl Report<'_> {
             "output": self.command.output.display().to_string(),
             "certificate": self.certificate,
             "data": data,
+            "relevant_thresholds": self.pruned.relevant.as_ref().map(|relevant| {
+                json!({"count": relevant.count(), "total": relevant.total()})
+            }),
             "fates": self.pruned.fates.iter().map(fate_json).collect::<Vec<_>>(),
         });
         json_text(&object)
@@ -112,6 +118,15 @@ impl Report<'_> {
             line("removed", &removed);
         }
         line("smallest", &self.bound_words());
+        if let Some(relevant) = self.pruned.relevant.as_ref().filter(|relevant| relevant.count() > 0) {
+            line("thresholds", &relevant_words(relevant));
+            if talk == Talk::Verbose {
+                relevant
+                    .pairs()
+                    .take(PAIRS)
+                    .for_each(|(_, pair)| line("for example", &self.pair_words(pair)));
+            }
+        }
         line("claim", &self.claim_words());
         line("inputs", &domain_words(self.original.file.ensemble().domain()));
         if let Some(checked) = self.checked {
@@ -181,6 +196,29 @@ impl Report<'_> {
         format!("between {least} and {trees} trees {moves}; {more}")
     }
 
+    /// Two inputs that a threshold tells apart.
+    fn pair_words(&self, pair: &Pair) -> String {
+        let model = self.original.file.ensemble();
+        let (features, classes) = (model.features(), model.classes());
+        let shown = |value: f64| match value.is_nan() {
+            true => "missing".to_owned(),
+            false => number(value, model.domain().number),
+        };
+        let mut changed = String::new();
+        let mut rest = Vec::new();
+        for (index, (&below, &above)) in pair.rows[0].iter().zip(&pair.rows[1]).enumerate() {
+            let name = features.name(FeatureId::new(index));
+            if below.to_bits() != above.to_bits() {
+                changed = format!("{} from {} to {}", printable(&name), shown(below), shown(above));
+            } else {
+                rest.push(format!("{} {}", printable(&name), shown(below)));
+            }
+        }
+        let [below, above] = pair.classes.map(|class| printable(&classes.text(class)).into_owned());
+        let at = if rest.is_empty() { String::new() } else { format!(", at {}", rest.join(", ")) };
+        format!("{changed} turns class {below} into {above}{at}")
+    }
+
     fn claim_words(&self) -> String {
         claim_words(self.original, self.command.band.0, self.pruned.band, self.probability())
     }
@@ -212,6 +250,17 @@ fn claim_words(original: &Model, asked: Band, band: f64, probability: Option<[f6
              {band}"
         ),
     }
+}
+
+fn relevant_words(relevant: &Relevant) -> String {
+    let (count, total) = (relevant.count(), relevant.total());
+    format!(
+        "{} of {} decide: for each of them there are two inputs that differ in nothing else and get different \
+         classes, so any ensemble of trees that decides the same has at least {} inner nodes",
+        grouped(count as u64),
+        counted(total as u64, "threshold", "thresholds"),
+        grouped(count as u64)
+    )
 }
 
 fn fate_words(fate: &Fate) -> String {
