@@ -18,7 +18,7 @@ CHUNK = 20_000
 def classes(kind: str, path: Path, rows: np.ndarray) -> np.ndarray:
     """The classes that the model's own library predicts from the file."""
     predict = _loaded(kind, path)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         return np.concatenate([predict(rows[at : at + CHUNK]) for at in range(0, len(rows), CHUNK)])
 
 
