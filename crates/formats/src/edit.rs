@@ -1,6 +1,6 @@
 //! What pruning changes in a model file: trees go, leaves change, intercepts move.
 
-use secateur_model::{Ensemble, NumberType, Tree, TreeId};
+use secateur_model::{Ensemble, Node, NodeId, NumberType, Tree, TreeId};
 
 use crate::error::EditError;
 
@@ -123,4 +123,27 @@ impl Edit {
         }
         Ok(())
     }
+}
+
+/// The number of leaves below each node, by node. A tree that is written anew has no statistics of training;
+/// these stand in its files for the rows that reached a node, because tools that explain a model divide them.
+pub(crate) fn leaves_below(tree: &Tree) -> Vec<u32> {
+    let mut counts = vec![0; tree.node_count()];
+    let mut order = vec![NodeId(0)];
+    let mut next = 0;
+    while let Some(&node) = order.get(next) {
+        match tree.node(node) {
+            Node::Split { left, right, .. } => order.extend([left, right]),
+            Node::Leaf(_) => counts[node.index()] = 1,
+            Node::Unused => {}
+        }
+        next += 1;
+    }
+    // Children stand behind their parents.
+    for node in order.into_iter().rev() {
+        if let Node::Split { left, right, .. } = tree.node(node) {
+            counts[node.index()] = counts[left.index()] + counts[right.index()];
+        }
+    }
+    counts
 }

@@ -9,7 +9,7 @@ use secateur_model::{Ensemble, LeafId, Node, NodeId, Split, Test, Tree, TreeId};
 
 use super::layout::Layout;
 use super::tree::{CATEGORICAL, DEFAULT_LEFT, MISSING_NAN, MISSING_ZERO};
-use crate::edit::{Edit, TreeEdit};
+use crate::edit::{Edit, TreeEdit, leaves_below};
 use crate::error::EditError;
 
 /// Category codes from here on are not written: LightGBM would need a bit for every code below them.
@@ -141,6 +141,7 @@ fn whole_tree(
     linear_flag: bool,
 ) -> Result<(), EditError> {
     let mut columns = Columns::default();
+    let below = leaves_below(tree);
     // A node, and where its number goes: left or right child of a split.
     let mut open: Vec<(NodeId, Option<(usize, bool)>)> = vec![(NodeId(0), None)];
     while let Some((node, parent)) = open.pop() {
@@ -153,6 +154,7 @@ fn whole_tree(
                 let number = columns.kinds.len();
                 let swapped =
                     columns.push(split).map_err(|what| EditError::TreeContent { tree: id, what })?;
+                columns.below.push(below[node.index()]);
                 let (left, right) = if swapped { (right, left) } else { (left, right) };
                 open.extend([(right, Some((number, false))), (left, Some((number, true)))]);
                 to_i32(id, number)?
@@ -182,6 +184,8 @@ struct Columns {
     lefts: Vec<i32>,
     rights: Vec<i32>,
     leaves: Vec<f64>,
+    /// How many leaves are below each split.
+    below: Vec<u32>,
     /// Where each category set ends in `words`.
     set_ends: Vec<usize>,
     words: Vec<u32>,
@@ -249,10 +253,12 @@ impl Columns {
         list(out, "left_child", &self.lefts);
         list(out, "right_child", &self.rights);
         list(out, "leaf_value", self.leaves.iter().map(|&value| Number(value)));
-        list(out, "leaf_weight", zeros(self.leaves.len()));
-        list(out, "leaf_count", zeros(self.leaves.len()));
-        for key in ["internal_value", "internal_weight", "internal_count"] {
-            list(out, key, zeros(splits));
+        for key in ["leaf_weight", "leaf_count"] {
+            list(out, key, std::iter::repeat_n(1, self.leaves.len()));
+        }
+        list(out, "internal_value", zeros(splits));
+        for key in ["internal_weight", "internal_count"] {
+            list(out, key, &self.below);
         }
         if !self.set_ends.is_empty() {
             list(out, "cat_boundaries", std::iter::once(&0).chain(&self.set_ends));

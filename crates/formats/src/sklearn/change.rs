@@ -16,7 +16,7 @@ use secateur_model::{Ensemble, FeatureId, Node, NodeId, Split, Test, Tree, TreeI
 
 use super::build::{has, other_vote};
 use super::parts::{CategoryList, Estimator, HistogramNode, Parts, PlainNode, TreeArrays, TreePart};
-use crate::edit::{Edit, TreeEdit};
+use crate::edit::{Edit, TreeEdit, leaves_below};
 use crate::error::EditError;
 
 /// The parts after an edit that changes something. `ensemble` is the model of `parts`.
@@ -230,8 +230,14 @@ impl Change<'_> {
         };
         let mut nodes = Vec::with_capacity(with.node_count());
         let mut values = Vec::with_capacity(with.node_count() * width);
+        let below = leaves_below(with);
         for (id, node) in with.nodes() {
-            let mut new = PlainNode { ..LEAF };
+            let count = below[id.index()];
+            let mut new = PlainNode {
+                n_node_samples: i64::from(count),
+                weighted_n_node_samples: f64::from(count),
+                ..LEAF
+            };
             match node {
                 Node::Split { split, left, right } => {
                     new.left_child = i64::from(left.0);
@@ -244,15 +250,18 @@ impl Change<'_> {
                 Node::Leaf(leaf) => values.extend_from_slice(&leaves[leaf.index() * width..][..width]),
                 Node::Unused => return Err(EditError::TreeContent { tree, what: "unused nodes" }),
             }
-            // Statistics of training stay where the node does.
-            if let Some(old) =
-                old.get(id.index()).filter(|old| old.feature == new.feature && old.threshold == new.threshold)
-            {
+            nodes.push(new);
+        }
+        // Statistics of training stay where every node does.
+        let same = |(new, old): (&PlainNode, &PlainNode)| {
+            (new.feature, new.left_child, new.right_child) == (old.feature, old.left_child, old.right_child)
+        };
+        if nodes.len() == old.len() && nodes.iter().zip(old).all(same) {
+            for (new, old) in nodes.iter_mut().zip(old) {
                 new.impurity = old.impurity;
                 new.n_node_samples = old.n_node_samples;
                 new.weighted_n_node_samples = old.weighted_n_node_samples;
             }
-            nodes.push(new);
         }
         let origin = self.part(tree).origin;
         Ok(TreePart { origin, edited: true, arrays: TreeArrays::Plain { nodes, values } })
@@ -343,10 +352,11 @@ fn replaced_histogram(
     columns: &[u32],
     categories: &[CategoryList],
 ) -> Result<TreeArrays, EditError> {
-    let depths = depths(with);
+    let (depths, below) = (depths(with), leaves_below(with));
     let (mut nodes, mut left_sets) = (Vec::with_capacity(with.node_count()), Vec::new());
     for (id, node) in with.nodes() {
-        let mut new = HistogramNode { depth: depths[id.index()], ..HISTOGRAM_LEAF };
+        let (depth, count) = (depths[id.index()], below[id.index()]);
+        let mut new = HistogramNode { depth, count, ..HISTOGRAM_LEAF };
         match node {
             Node::Split { split, left, right } => {
                 let seen = seen_column(tree, split.feature, columns)?;

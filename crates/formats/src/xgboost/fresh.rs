@@ -1,9 +1,11 @@
-//! A tree written from scratch: the arrays of a tree object for a tree of the model, with no statistics.
+//! A tree written from scratch: the arrays of a tree object for a tree of the model, with no statistics
+//! of training.
 
 use secateur_model::{Node, NodeId, Test, Tree};
 
 use super::tree::Field;
 use super::write::{Elements, Encoding};
+use crate::edit::leaves_below;
 
 /// Writes the new value of a field, if the pattern has that field.
 pub(super) type Put<'p> = dyn FnMut(Field, &dyn Fn(Elements, &mut Vec<u8>)) + 'p;
@@ -24,6 +26,8 @@ pub(super) struct FreshTree {
     category_sizes: Vec<i64>,
     base_weights: Vec<f32>,
     leaf_weights: Vec<f32>,
+    /// In the place of the sums of Hessians: how many leaves are below each node.
+    below: Vec<f32>,
 }
 
 /// How the library writes that a node has no parent: in trees with vector leaves, and in others.
@@ -47,10 +51,12 @@ impl FreshTree {
         let width = leaves.len() / tree.leaf_count();
         let nodes = tree.nodes().filter(|(_, node)| *node != Node::Unused).count();
         let mut fresh = Self::empty(nodes, width, vector_leaves);
+        let below = leaves_below(tree);
         // Breadth first: the node of the tree at each place of the new one.
         let mut order = vec![NodeId(0)];
         let mut place = 0;
         while let Some(&node) = order.get(place) {
+            fresh.below[place] = below[node.index()] as f32;
             match tree.node(node) {
                 Node::Leaf(leaf) => {
                     let values = &leaves[leaf.index() * width..][..width];
@@ -115,6 +121,7 @@ impl FreshTree {
             category_sizes: Vec::new(),
             base_weights: vec![0.0; nodes * width],
             leaf_weights: Vec::new(),
+            below: vec![1.0; nodes],
         }
     }
 
@@ -154,7 +161,7 @@ impl FreshTree {
             (Field::BaseWeights, &self.base_weights),
             (Field::LeafWeights, &self.leaf_weights),
             (Field::LossChanges, &nothing),
-            (Field::SumHessian, &nothing),
+            (Field::SumHessian, &self.below),
         ];
         for (field, values) in floats {
             put(field, &|style, out| encoding.floats(values, style, out));
