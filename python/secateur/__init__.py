@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from secateur._check import check
 from secateur._errors import CertificateError, OptionError
 from secateur._inspect import Inspection, inspect
 from secateur._model import load
@@ -47,6 +48,7 @@ __all__ = [
     "SecateurError",
     "Verification",
     "__version__",
+    "check",
     "inspect",
     "load",
     "prune",

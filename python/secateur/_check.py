@@ -33,10 +33,13 @@ def check(original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str
     first, second = recognise(original), recognise(pruned)
     same_inputs(first, second)
     content = certificate if isinstance(certificate, bytes) else None
-    path = None if content is not None else os.fspath(certificate)
+    path = None if isinstance(certificate, bytes) else os.fsdecode(certificate)
     answer = _check(first.model, second.model, path=path, content=content)
     if answer["verdict"] == "valid":
         return answer["claim"]
+    if answer["verdict"] == "malformed":
+        message = f"{answer['words']} ({answer['reason']})"
+        raise CertificateError(message, verdict="malformed", reason=answer["reason"], step=None)
     step = answer["step"]
     place = "the claim" if step is None else f"step {step}"
     raise CertificateError(

@@ -14,6 +14,11 @@ def secateur() -> None:
     _run(_secateur.run_secateur)
 
 
+def secateur_check() -> None:
+    """The command `secateur-check`."""
+    _run(_secateur.run_secateur_check)
+
+
 def _run(command: Callable[[list[str]], int]) -> None:
     # Until the command listens for Ctrl-C itself, it ends the process at once, as it does any binary.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -12,8 +12,9 @@ class OptionError(SecateurError, ValueError):
 class CertificateError(SecateurError):
     """A certificate does not prove what it should.
 
-    `verdict` is "invalid" (a step is wrong, or it speaks of other models) or "incomplete" (no step is wrong, but
-    they do not reach the claim), `reason` says why and `step` is the number of the step, where there is one.
+    `verdict` is "invalid" (a step is wrong, or it speaks of other models), "incomplete" (nothing is wrong as far as is
+    known, and the claim is not reached) or "malformed" (it is no certificate). `reason` is a short name that stays
+    the same from version to version, and `step` the number of the step, where there is one.
     """
 
     def __init__(self, message: str, *, verdict: str, reason: str, step: int | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from secateur._prune import Pruning, prune
 
@@ -64,7 +64,7 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Fits a clone of the estimator, and prunes it. Parameters are those of its own `fit`."""
         if sample_weight is not None:
             fit_params["sample_weight"] = sample_weight
-        fitted = clone(self.estimator).fit(X, y, **fit_params)
+        fitted = clone(self.estimator).fit(X, column_or_1d(y, warn=True), **fit_params)
         self.estimator_ = fitted
         self.pruning_: Pruning | None = None
         if len(fitted.classes_) == 1:

@@ -48,7 +48,8 @@ def time_limit(value: Any) -> float | None:
 
 def count(name: str, value: Any, smallest: int) -> int:
     """A whole number."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or not smallest <= value < 2**63:
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or not smallest <= int(value) < 2**63:
         raise OptionError(f"{name} must be a whole number from {smallest} on, not {value!r}")
     return int(value)
 

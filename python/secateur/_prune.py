@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
+import threading
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -12,6 +14,7 @@ import numpy as np
 from secateur import _options, _picture, _progress
 from secateur._model import recognise
 from secateur._secateur import EditingError, Model
+from secateur._secateur import certify, compare
 from secateur._secateur import prune as _run
 
 _log = logging.getLogger("secateur")
@@ -146,7 +149,7 @@ def prune(
     >>> secateur.verify(fitted, result.model).identical
     True
     """
-    settings = {
+    settings: dict[str, Any] = {
         "effort": _options.choice("effort", effort, _options.EFFORTS),
         "objective": _options.choice("objective", objective, _options.OBJECTIVES),
         "moves": _options.choice("moves", moves, _options.MOVES),
@@ -161,7 +164,8 @@ def prune(
     _log.info("pruning %s: %d trees, %d leaves", before.dialect, before.tree_count, before.leaf_count)
     with _progress.watching(progress, before.tree_count) as news:
         answer = _run(before, rows, progress=news, **settings)
-    after = answer["model"]
+    after, fates = _averaged(before, answer, settings)
+    evidence = _certified(before, after, certificate, settings)
     result = Pruning(
         model=subject.rebuild(after),
         outcome=answer["outcome"],
@@ -171,19 +175,66 @@ def prune(
         leaves_after=answer["leaves"][1],
         bytes_before=_size(before),
         bytes_after=_size(after),
-        weights=np.array([weight for _, weight in answer["fates"]], dtype=np.float64),
-        fates=[fate for fate, _ in answer["fates"]],
+        weights=np.array([weight for _, weight in fates], dtype=np.float64),
+        fates=[fate for fate, _ in fates],
         band=answer["band"],
         probability=None if answer["probability"] is None else tuple(answer["probability"]),
         lower_bound=answer["lower_bound"],
         irreducible=answer["irreducible"],
-        certificate=None,
+        certificate=evidence,
         oracle_calls=answer["oracle_calls"],
         points=answer["points"],
         timings=answer["seconds"],
     )
     _log.info("%s", _picture.summary(result))
     return result
+
+
+# Their probabilities are averages of their trees' leaves, with nothing that would make them add up to one.
+_AVERAGES = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier")
+
+
+def _averaged(
+    before: Model, answer: dict[str, Any], settings: dict[str, Any]
+) -> tuple[Model, list[tuple[str, float]]]:
+    """The pruned model, scaled so that a forest's probabilities add up to one, where that is proved too; and what
+    became of its trees."""
+    after, fates = answer["model"], answer["fates"]
+    if not any(name in before.dialect for name in _AVERAGES) or before.dialect.startswith("ONNX"):
+        return after, fates
+    total = float(after.raw_scores(np.zeros((1, len(after.feature_names)))).sum())
+    if not total > 0.0 or abs(total - 1.0) < 1e-12:
+        return after, fates
+    factor = 1.0 / total
+    scaled = after.edit([(tree, factor) for tree in range(after.tree_count)])
+    chosen = {name: settings[name] for name in ("band", "threads", "seed")}
+    # Rounding is all that can differ, so the proof is as long as the one before.
+    proof = compare(before, scaled, time_limit=max(1.0, 2.0 * answer["seconds"]["total"]), **chosen)
+    if proof["outcome"] != "identical":
+        return after, fates
+    return scaled, [("scaled" if fate == "kept" else fate, weight * factor) for fate, weight in fates]
+
+
+def _certified(
+    before: Model, after: Model, certificate: bool | str | os.PathLike[str] | None, settings: dict[str, Any]
+) -> str | bytes | None:
+    """The certificate, or the path to which it was written, whole or not at all."""
+    if certificate is None or certificate is False:
+        return None
+    content = certify(before, after, band=settings["band"], threads=settings["threads"])
+    if certificate is True:
+        return content
+    path = os.fsdecode(certificate)
+    # A name of its own, so that two runs do not write into each other's file.
+    temporary = f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+    return path
 
 
 def _size(model: Model) -> int | None:

@@ -9,3 +9,9 @@ use pyo3::prelude::*;
 pub(crate) fn run_secateur(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| secateur_cli::run(arguments))
 }
+
+/// Runs `secateur-check` with these arguments, the first of which is its name; the exit code.
+#[pyfunction]
+pub(crate) fn run_secateur_check(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| secateur_checker::command::run(arguments))
+}

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use secateur_formats::{EditError, FormatError, ReadError};
 use secateur_model::PredictError;
 use secateur_oracle::CompareError;
-use secateur_prune::PruneError;
+use secateur_prune::{CertifyError, PruneError};
 
 create_exception!(secateur, SecateurError, PyException, "The base of all errors of this package.");
 create_exception!(
@@ -61,6 +61,14 @@ pub(crate) fn from_prune(error: PruneError) -> PyErr {
     match error {
         PruneError::Compare(error) => from_compare(error),
         PruneError::Edit(error) => from_edit(error),
+        other => SecateurError::new_err(other.to_string()),
+    }
+}
+
+pub(crate) fn from_certify(error: CertifyError) -> PyErr {
+    match error {
+        CertifyError::Compare(error) => from_compare(error),
+        CertifyError::Write(error) => error.into(),
         other => SecateurError::new_err(other.to_string()),
     }
 }

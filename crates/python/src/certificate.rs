@@ -1,0 +1,77 @@
+//! Certificates: written for a pair of models, and checked.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use secateur_certificate::ReadError;
+use secateur_checker::{Limits, Verdict};
+use secateur_formats::ModelFile;
+use secateur_oracle::Cancel;
+
+use crate::model::Model;
+use crate::{error, interrupt, options};
+
+/// Proves that two models decide alike and gives the proof as a certificate that the checker accepts.
+#[pyfunction]
+#[pyo3(signature = (original, pruned, *, band=None, threads=None))]
+pub(crate) fn certify<'py>(
+    py: Python<'py>,
+    original: &Model,
+    pruned: &Model,
+    band: Option<f64>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let (ours, theirs) = (original.file.ensemble(), pruned.file.ensemble());
+    let (band, threads) = (options::band(band), options::threads(threads));
+    let (cancel, progress) = (Cancel::default(), Arc::default());
+    let certificate = interrupt::interruptible(
+        py,
+        &cancel,
+        |_| Ok(()),
+        || secateur_prune::certify(ours, theirs, band, threads, &cancel, &progress),
+    )?;
+    Ok(PyBytes::new(py, &certificate.map_err(error::from_certify)?.bytes))
+}
+
+/// Checks a certificate, from a path or from its content: `verdict`, `reason`, `step`, `claim`.
+#[pyfunction]
+#[pyo3(signature = (original, pruned, *, path=None, content=None))]
+pub(crate) fn check<'py>(
+    py: Python<'py>,
+    original: &Model,
+    pruned: &Model,
+    path: Option<PathBuf>,
+    content: Option<Vec<u8>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let source: Box<dyn Read + Send> = match (path, content) {
+        (Some(path), None) => Box::new(File::open(path)?),
+        (None, Some(content)) => Box::new(Cursor::new(content)),
+        _ => return Err(PyValueError::new_err("give either a path or the content")),
+    };
+    let answer = PyDict::new(py);
+    match py.detach(|| judge(&original.file, &pruned.file, source)) {
+        Ok(verdict) => {
+            let text = secateur_checker::command::to_json(&verdict).to_string();
+            answer.update(py.import("json")?.call_method1("loads", (text,))?.cast()?)?;
+        }
+        Err(ReadError::Io { source, .. }) => return Err(source.into()),
+        Err(error) => {
+            answer.set_item("verdict", "malformed")?;
+            answer.set_item("reason", error.code())?;
+            answer.set_item("words", error.to_string())?;
+        }
+    }
+    Ok(answer)
+}
+
+fn judge(original: &ModelFile, pruned: &ModelFile, source: impl Read) -> Result<Verdict, ReadError> {
+    let (ours, theirs) = (original.ensemble(), pruned.ensemble());
+    let aligned = secateur_checker::aligned(ours, theirs);
+    secateur_checker::check(ours, aligned.as_ref().unwrap_or(theirs), source, &Limits::default())
+}
