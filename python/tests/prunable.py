@@ -134,7 +134,11 @@ CASES: dict[str, Callable[[], Case]] = {
         xgboost.XGBClassifier(n_estimators=10, max_depth=2, enable_categorical=True, random_state=0)
     ),
     "XGBClassifier, stopped early": lambda: stopped_early(),
-    "XGBRFClassifier": lambda: plain(xgboost.XGBRFClassifier(n_estimators=10, max_depth=2, random_state=0)),
+    "XGBClassifier, forest": lambda: plain(
+        xgboost.XGBClassifier(
+            n_estimators=1, num_parallel_tree=10, max_depth=2, subsample=0.8, colsample_bynode=0.5, random_state=0
+        )
+    ),
     "xgboost.Booster": xgboost_booster,
     "LGBMClassifier": lambda: plain(boosted(n_estimators=20, num_leaves=2), labels=["benign", "malign"]),
     "LGBMClassifier, three classes": lambda: framed(boosted(n_estimators=6, num_leaves=3), 3),
@@ -142,7 +146,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "lightgbm.Booster": lightgbm_booster,
     "DecisionTreeClassifier": lambda: plain(DecisionTreeClassifier(random_state=0), labels=[False, True]),
     "RandomForestClassifier": lambda: framed(RandomForestClassifier(15, max_depth=3, random_state=0)),
-    "ExtraTreesClassifier": lambda: plain(ExtraTreesClassifier(12, max_depth=3, random_state=0), labels=[0.5, 1.5]),
+    "ExtraTreesClassifier": lambda: plain(ExtraTreesClassifier(12, max_depth=3, random_state=0), labels=[1.0, 3.0]),
     "AdaBoostClassifier": lambda: plain(AdaBoostClassifier(n_estimators=40, random_state=0), labels=["no", "yes"]),
     "AdaBoostClassifier, three classes": lambda: plain(
         AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=10, random_state=0), 3

@@ -23,7 +23,7 @@ import secateur
 
 # Values that sit on and around splits, both zeros, fractions that no float holds exactly.
 VALUES = [-2.0, -0.0, 0.1, 0.30000000000000004, 1.0, 7.0]
-LABELS = [[0, 1, 2], [-5, 3, 12], ["low", "mid", "top"], [0.5, 1.0, 2.25], [False, True]]
+LABELS = [[0, 1, 2], [-5, 3, 12], ["low", "mid", "top"], [1.0, 2.0, 4.0], [False, True]]
 
 
 @st.composite

@@ -44,7 +44,13 @@ def refused_option():
     secateur.prune(case("XGBClassifier").model, effort="enormous")
 
 
+def refused_certificate():
+    model = case("XGBClassifier").model
+    secateur.check(model, model, b"secateur certificate 9\n")
+
+
 RAISED = {
+    "CertificateError": (refused_certificate, "malformed.version"),
     "ModelError": (refused_model, "builtins.dict is not a model"),
     "InputError": (refused_input, "99"),
     "ComparisonError": (refused_comparison, "class"),
