@@ -14,6 +14,8 @@ use crate::watch::Pass;
 
 /// Up to this decimal logarithm of the number of cells bounds of one are tried.
 const FEW_CELLS: f64 = 7.0;
+/// The share of other columns that joins the best ones for another start.
+const OTHERS: f64 = 0.3;
 /// Rounds with new costs.
 const ROUNDS: usize = 4;
 
@@ -51,24 +53,17 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
     }
 }
 
-/// Weights with few columns by costs that chance has changed: another start for elimination.
+/// Weights near the best support: its columns and some others, by costs that chance has changed. Another
+/// start for elimination.
 pub(crate) fn reweight_again<M: Editable>(engine: &mut Engine<'_, M>, rng: &mut Rng) -> Option<Weights> {
     engine.begin(Pass::Reweight);
-    let costs = engine.costs();
-    let all = vec![true; costs.len()];
-    let mut weights = None;
-    for round in 0..2 {
-        let costs: Vec<f64> = match &weights {
-            None => costs.iter().map(|cost| cost * (0.25 + 1.5 * rng.f64())).collect(),
-            Some(weights) => divided(&costs, weights),
-        };
-        let rows = if round == 0 { Rows::One } else { Rows::Lead };
-        match engine.settle(&mut engine.master(&costs, &all, rows)) {
-            Settled::Proved(found) => weights = Some(found),
-            _ => break,
-        }
+    let best = engine.best_weights.as_ref()?;
+    let kept: Vec<bool> = best.columns.iter().map(|&weight| weight > 0.0 || rng.f64() < OTHERS).collect();
+    let costs: Vec<f64> = engine.costs().iter().map(|cost| cost * (0.25 + 1.5 * rng.f64())).collect();
+    match engine.settle(&mut engine.master(&costs, &kept, Rows::Lead)) {
+        Settled::Proved(found) => Some(found),
+        _ => None,
     }
-    weights
 }
 
 /// Costs divided by weights: what is small is dear.

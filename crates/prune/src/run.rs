@@ -9,11 +9,12 @@ use secateur_oracle::Budget;
 
 use crate::column::{Column, Intercept};
 use crate::config::{Config, Effort, Moves, Objective, Unit};
-use crate::cut::{Cut, Cutter};
+use crate::cut::{Cut, Cutter, Separating};
 use crate::eliminate::eliminate;
 use crate::engine::{Engine, size_of};
 use crate::fold::{Folded, Limits, fold, unfolded};
 use crate::indispensable::indispensable;
+use crate::master::Weights;
 use crate::minimum::{cover_of, minimum};
 use crate::near::near_boundary;
 use crate::outcome::{Fate, Outcome, PruneError, Pruned};
@@ -31,8 +32,8 @@ const RANDOM_CELLS: usize = 100;
 const NEAR_PER_COLUMN: usize = 8;
 const LEAST_NEAR: usize = 300;
 const MOST_NEAR: usize = 3_000;
-/// Further eliminations where they cost little.
-const AGAIN: usize = 3;
+/// Further eliminations where they cost little: this, divided by the number of columns.
+const AGAIN: usize = 400;
 /// Points that searches for pairs begin at.
 const STARTS: usize = 200;
 /// From this decimal logarithm of the number of cells on a space is large.
@@ -104,9 +105,15 @@ fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
     if thorough {
         eliminate_again(&mut engine, &mut known, &mut rng);
     }
-    let most = engine.points.columns().len() * 4 / 5;
-    if thorough && !large && engine.best_weights.as_ref().is_none_or(|weights| weights.support() >= most) {
-        bound(&mut engine, &mut cutter, &mut known, &mut rng);
+    if thorough {
+        // Where most columns are left, perhaps all of them are needed.
+        let most = engine.points.columns().len() * 4 / 5;
+        let left = engine.best_weights.as_ref().map_or(usize::MAX, Weights::support);
+        match known.relevant {
+            None if left >= most => bound(&mut engine, &mut cutter, &mut known, &mut rng),
+            Some(_) if left >= most => bound_again(&engine, &mut cutter, &mut known),
+            _ => {}
+        }
     }
     if engine.config.effort == Effort::Minimum {
         smallest(&mut engine, &mut cutter, &mut known);
@@ -125,11 +132,7 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
     }
     let Some(weights) = engine.best_weights.clone() else { return };
     let mut best = eliminate(engine, weights, &indispensable, None);
-    let starts = match engine.config.effort {
-        _ if !engine.all_cells => 0,
-        Effort::Minimum => 3 * AGAIN,
-        _ => AGAIN,
-    };
+    let starts = if engine.all_cells { AGAIN / indispensable.len().max(1) } else { 0 };
     for _ in 0..starts {
         if engine.spent() || lower_bound(engine, known) >= engine.best.size.trees {
             break;
@@ -199,6 +202,29 @@ fn bound<M: Editable>(
     known.relevant = Some(relevant);
     let bound = lower_bound(engine, known);
     engine.watch.update(|status| status.lower_bound = bound);
+}
+
+/// Asks once more for columns that were not shown to be indispensable, with the points of by now.
+fn bound_again<M: Editable>(engine: &Engine<'_, M>, cutter: &mut Cutter, known: &mut Known) {
+    if lower_bound(engine, known) >= engine.best.size.trees {
+        return;
+    }
+    engine.begin(Pass::Indispensable);
+    let stop = || engine.spent();
+    let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
+    let mut kept = vec![true; engine.points.columns().len()];
+    for column in 0..kept.len() {
+        if known.cuts.iter().any(|cut| cut.columns == [column]) {
+            continue;
+        }
+        kept[column] = false;
+        match cutter.separate(&engine.points, &kept, &limits) {
+            Separating::Cut(cut) => known.cuts.push(cut),
+            Separating::None => {}
+            Separating::Stopped => return,
+        }
+        kept[column] = true;
+    }
 }
 
 /// The smallest set of columns, from the best so far.
