@@ -34,6 +34,8 @@ const LEAST_NEAR: usize = 300;
 const MOST_NEAR: usize = 3_000;
 /// Further eliminations where they cost little: this, divided by the number of columns.
 const AGAIN: usize = 400;
+/// And no more than this.
+const MOST_AGAIN: usize = 6;
 /// Points that searches for pairs begin at.
 const STARTS: usize = 200;
 /// From this decimal logarithm of the number of cells on a space is large.
@@ -132,7 +134,7 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
     }
     let Some(weights) = engine.best_weights.clone() else { return };
     let mut best = eliminate(engine, weights, &indispensable, None);
-    let starts = if engine.all_cells { AGAIN / indispensable.len().max(1) } else { 0 };
+    let starts = if engine.all_cells { (AGAIN / indispensable.len().max(1)).min(MOST_AGAIN) } else { 0 };
     for _ in 0..starts {
         if engine.spent() || lower_bound(engine, known) >= engine.best.size.trees {
             break;
