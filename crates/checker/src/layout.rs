@@ -333,17 +333,25 @@ impl Overlay<'_> {
                         open.push((depth, child, leaf));
                         continue;
                     };
-                    for (child, side) in [(left, true), (right, false)] {
-                        let own = leaf.runs.get(axis);
+                    let own = leaf.runs.get(axis);
+                    let side = |wanted: bool| -> Vec<bool> {
                         let kept = |(run, &start): (usize, &u32)| {
-                            own.is_none_or(|own| own[run]) && cells.contains(CellId(start)) == side
+                            own.is_none_or(|own| own[run]) && cells.contains(CellId(start)) == wanted
                         };
-                        let runs: Vec<bool> = starts.iter().enumerate().map(kept).collect();
-                        if runs.contains(&true) {
-                            let mut part = leaf.clone();
-                            part.runs.insert(*axis, runs);
-                            open.push((depth, child, part));
+                        starts.iter().enumerate().map(kept).collect()
+                    };
+                    let (yes, no) = (side(true), side(false));
+                    match (yes.contains(&true), no.contains(&true)) {
+                        (true, true) => {
+                            let mut other = leaf.clone();
+                            leaf.runs.insert(*axis, yes);
+                            other.runs.insert(*axis, no);
+                            open.push((depth, right, other));
+                            open.push((depth, left, leaf));
                         }
+                        // All that is left of the box goes one way.
+                        (true, false) => open.push((depth, left, leaf)),
+                        (false, _) => open.push((depth, right, leaf)),
                     }
                 }
             }
