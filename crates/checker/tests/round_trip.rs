@@ -5,7 +5,7 @@ mod common;
 use common::leads_by_more_than;
 use fastrand::Rng;
 use secateur_checker::{Limits, Verdict, check};
-use secateur_model::{ClassId, Ensemble, Grid, Order, Predictor};
+use secateur_model::{Decision, Ensemble, Grid, GroupId, Order, Predictor};
 use secateur_oracle::Verdict as Compared;
 use secateur_oracle::{Band, Comparison, Options, exact_class};
 use secateur_testkit::{Shape, ensemble, every_row, mutate};
@@ -97,4 +97,29 @@ fn what_the_oracle_proves_the_checker_accepts() {
         "{valid} valid, {searched} searched, {meets} of stumps, {local} local, {exact_claims} exact, {any_order} any order"
     );
     assert!(valid > 500 && searched > 25 && local > 20 && exact_claims > 50 && any_order > 100);
+}
+
+#[test]
+fn several_threads_write_the_proof_that_one_writes() {
+    let mut rng = Rng::with_seed(7);
+    let mut shape = Shape::random(&mut rng);
+    (shape.features, shape.categorical, shape.classes) = (6, 0, 2);
+    (shape.trees, shape.depth, shape.thresholds) = (30, 2, 6);
+    shape.decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
+    (shape.coarse, shape.weighted) = (false, false);
+    let model = ensemble(&mut rng, &shape);
+    let comparison = Comparison::new(&model, &model, Band::Exact).unwrap();
+    let certificate = |threads: usize| {
+        // The search over boxes alone, which sees two models that have nothing in common.
+        let options = Options { threads, shortcuts: false, ..Options::unlimited() };
+        let (compared, certificate) = comparison.certify(&options, Vec::new()).unwrap();
+        (compared.nodes, certificate.unwrap().finish(true).unwrap())
+    };
+    let (nodes, alone) = certificate(1);
+    assert!(nodes > 8_000, "{nodes} boxes: no thread would have to help");
+    for threads in [2, 5] {
+        assert!(certificate(threads).1 == alone, "{threads} threads write another proof");
+    }
+    let verdict = check(&model, &model, &alone[..], &Limits::default()).unwrap();
+    assert!(matches!(verdict, Verdict::Valid(_)), "{verdict:?}");
 }
