@@ -17,13 +17,13 @@
 //! 1. b is at least A's certain margin (`model::band`), so where A's lead exceeds b, A's library decides y.
 //! 2. B's library decides y if B's lead of y over every c exceeds B's rounding. So if it does not decide y, then
 //!    for some c the *system* of (y, c) is solved: A leads with y over every other class by more than b, and B's
-//!    lead of y over c is within its rounding ([`system`]).
+//!    lead of y over c is within its rounding (`system.rs`).
 //! 3. The checker builds these systems itself from the two models, one for each ordered pair of classes, and the
 //!    certificate has to prove every one of them empty, in order. Nothing in a certificate describes a system.
 //! 4. All trees are constant on the cells of the models' common grid (`model::Grid`), so a system is about
 //!    finitely many cells. The boxes of the proof cover all of them: it starts with the whole space, a split
 //!    replaces a box by its two sides, narrowing cuts off parts that are closed, and the checker itself
-//!    remembers what is still open ([`proof`]).
+//!    remembers what is still open (`proof.rs`).
 //! 5. A box is closed by exact integer arithmetic on upper bounds (rules `close` and `narrow`), cell by cell
 //!    (`cells`), or the whole space at once (`meet`); each rule's file has its argument.
 //!

@@ -121,7 +121,7 @@ fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
                 ("narrow dropped", "narrow doubled")
             }
             Step::Close { lens } => {
-                up_down(*lens).map(|lens| other("lens", Step::Close { lens }));
+                up_down(*lens).into_iter().for_each(|lens| other("lens", Step::Close { lens }));
                 ("box dropped", "box doubled")
             }
             Step::Split { axis, cell, low_first } => {
