@@ -29,8 +29,14 @@ EXPLAINED = [
     "GradientBoostingClassifier",
     "HistGradientBoostingClassifier",
 ]
-# skl2onnx 1.20 cannot convert a HistGradientBoostingClassifier of scikit-learn 1.9, pruned or not.
-EXPORTED = [*EXPLAINED[:-1], "AdaBoostClassifier"]
+# skl2onnx 1.20 cannot convert a HistGradientBoostingClassifier of scikit-learn 1.9, pruned or not. Forests: see below.
+EXPORTED = [
+    "XGBClassifier",
+    "LGBMClassifier",
+    "DecisionTreeClassifier",
+    "GradientBoostingClassifier",
+    "AdaBoostClassifier",
+]
 # AdaBoost becomes a graph of many nodes, which is no single ensemble.
 READABLE = [name for name in EXPORTED if name != "AdaBoostClassifier"]
 
@@ -75,3 +81,27 @@ def test_the_pruned_model_is_exported_to_onnx(name):
     if name in READABLE:
         model = secateur.Model.parse(converted.SerializeToString())
         np.testing.assert_array_equal(model.predict(rows).astype(kind), ours.astype(kind))
+
+
+def test_a_forest_is_converted_first_and_pruned_then(tmp_path):
+    """skl2onnx gives every tree of a forest the same weight, so it cannot convert one whose trees differ in weight."""
+    own, result = case("RandomForestClassifier"), pruning("RandomForestClassifier")
+    width = own.test.shape[1]
+
+    def convert(forest) -> bytes:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            types = [("X", FloatTensorType([None, width]))]
+            return skl2onnx.to_onnx(forest, initial_types=types, options={id(forest): {"zipmap": False}}).SerializeToString()
+
+    assert len({round(weight, 6) for weight in result.weights if weight}) > 1
+    wrong = secateur.verify(result.model, secateur.Model.parse(convert(result.model)), time_limit=20)
+    assert wrong.different
+
+    (tmp_path / "forest.onnx").write_bytes(convert(own.model))
+    pruned = secateur.prune(tmp_path / "forest.onnx", own.train, time_limit=20)
+    assert pruned.trees_after < pruned.trees_before
+    session = onnxruntime.InferenceSession(pruned.model.to_bytes(), providers=["CPUExecutionProvider"])
+    rows = own.test[own.certain(own.test, 1e-4)]
+    theirs = session.run(None, {session.get_inputs()[0].name: rows.astype(np.float32)})[0]
+    np.testing.assert_array_equal(theirs, own.classes(own.model, rows))

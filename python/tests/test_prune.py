@@ -7,6 +7,7 @@ test rows and rows built to hurt it decides as the original; and its certificate
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import logging
 import os
@@ -30,8 +31,17 @@ from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, Ran
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 import secateur
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Histogram-based models start threads for every tree, which takes longer than the rows do."""
+    with threadpool_limits(1):
+        yield
+
 
 HOSTILE = 5_000
 
@@ -252,12 +262,13 @@ def test_the_log_tells_what_happens(caplog):
     assert len(messages) > 2
 
 
+@functools.cache
 def hard_model() -> xgboost.XGBClassifier:
-    """More cells than any search gets through."""
+    """One that keeps the search busy for longer than these tests let it."""
     random = np.random.default_rng(0)
-    rows = random.normal(size=(400, 20))
-    target = (rows[:, :5].sum(axis=1) + rows[:, 5] * rows[:, 6] > 0).astype(int)
-    return xgboost.XGBClassifier(n_estimators=60, max_depth=4, n_jobs=1, random_state=0).fit(rows, target)
+    rows = np.digitize(random.normal(size=(600, 12)), [-1.0, -0.3, 0.3, 1.0]).astype(float)
+    target = (rows[:, :5].sum(axis=1) + rows[:, 5] * rows[:, 6] > 12).astype(int)
+    return xgboost.XGBClassifier(n_estimators=150, max_depth=2, n_jobs=1, random_state=0).fit(rows, target)
 
 
 def test_a_time_limit_gives_the_best_that_was_proved():
@@ -265,7 +276,7 @@ def test_a_time_limit_gives_the_best_that_was_proved():
     started = time.monotonic()
     result = secateur.prune(model, time_limit="1s")
     assert time.monotonic() - started < 5.0
-    assert result.outcome in ("budget_reached", "already_minimal")
+    assert result.outcome == "budget_reached"
     assert secateur.verify(model, result.model, time_limit=10).identical
 
 
@@ -280,7 +291,9 @@ def test_an_interrupt_ends_pruning_within_a_second():
     timer = threading.Timer(0.7, interrupt)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        secateur.prune(model, effort="minimum", time_limit=60)
+        # Again and again, so that the signal comes while it works however fast that is.
+        for _ in range(1000):
+            secateur.prune(model, effort="minimum", time_limit=60)
     assert time.monotonic() - sent[0] < 1.0
     timer.join()
 
