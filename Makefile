@@ -13,7 +13,7 @@ help: ## this list
 demo: ## the main job on an embedded model, start to finish
 	cargo run --release --locked --quiet --bin secateur -- demo --dir target/demo
 
-test: lint test-rust test-python ## all checks and tests, Rust and Python
+test: lint test-rust test-python test-package ## all checks and tests, Rust and Python
 
 test-rust: ## the Rust tests
 	cargo test --workspace --locked
