@@ -115,7 +115,8 @@ NAMES = ["trees", "bound", "minimal", "calls", "Fi", "s", "cert", "open"]
 def table(header: list[str], rows: list[list[str]]) -> list[str]:
     if not rows:
         return ["Not run yet.", ""]
-    sides = ["---"] + ["---:"] * (len(header) - 1)
+    words = ("dataset", "variant", "method", "learner", "models")
+    sides = ["---" if name in words else "---:" for name in header]
     return ["| " + " | ".join(line) + " |" for line in [header, sides, *rows]] + [""]
 
 

@@ -14,6 +14,8 @@ import time
 
 import numpy as np
 
+START = 400
+
 
 def main(model_path: str, rows_path: str, norm: str, limit: str, out: str) -> None:
     import gurobipy as gp
@@ -27,7 +29,7 @@ def main(model_path: str, rows_path: str, norm: str, limit: str, out: str) -> No
     answer: dict = {"outcome": "failed", "error": ""}
     started = time.process_time()
     try:
-        encoder = FeatureEncoder(pd.DataFrame(everything))
+        encoder = FeatureEncoder(pd.DataFrame(everything, columns=[f"f{index}" for index in range(everything.shape[1])]))
         encoded = encoder.X.to_numpy(dtype=float)
         if encoded.shape != everything.shape or not np.array_equal(encoded, everything):
             raise ValueError("its encoder changes the data, so it would prune another model")
@@ -39,7 +41,11 @@ def main(model_path: str, rows_path: str, norm: str, limit: str, out: str) -> No
             eps=1e-6, tol=1e-4, max_oracle_calls=calls,
         )
         pruner.build()
-        pruner.add_samples(training)
+        # Any start points will do (the paper's algorithm asks for none in particular); the free licence of its solver
+        # allows 2000 rows in all, so it gets some of them and room for those that its oracle finds.
+        different = np.unique(training, axis=0)
+        np.random.default_rng(0).shuffle(different)
+        pruner.add_samples(different[:START])
         pruner.prune()
         found = np.array([float(pruner.weights[index]) for index in range(len(weights))])
         answer = {

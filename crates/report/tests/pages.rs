@@ -135,6 +135,11 @@ fn each_outcome_says_what_is_proved_and_no_more() {
         example.in_libraries = false;
     }
     assert!(html(&report).contains("one of exact arithmetic"));
+    let mut report = samples::reduced();
+    report.models[1].trees = report.models[0].trees;
+    assert!(html(&report).contains("with fewer leaves decide as before"));
+    report.models[1].leaves = report.models[0].leaves;
+    assert!(html(&report).contains("No smaller model was found"));
     let page = html(&samples::classes());
     assert!(page.contains("26: A, B") && page.contains("and 14 more"));
     let page = html(&samples::identical());

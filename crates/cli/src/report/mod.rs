@@ -145,6 +145,13 @@ pub(crate) fn pruning(pair: &Pair<'_>, pruned: &Pruned, history: History, report
     report.spreads = spreads(original, smaller, &pruned.fates);
     report.evidence = crossings.evidence(original, &pruned.fates);
     report.run.history = history.finish(pruned);
+    let constants = smaller.trees().iter().filter(|tree| tree.leaf_count() == 1).count();
+    if constants > original.trees().iter().filter(|tree| tree.leaf_count() == 1).count() {
+        report.notes.push(format!(
+            "The pruned file holds {}: a constant for which its format has no other place.",
+            crate::text::counted(constants as u64, "tree of a single leaf", "trees of a single leaf")
+        ));
+    }
 }
 
 fn tree_fate(

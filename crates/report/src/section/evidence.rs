@@ -5,11 +5,11 @@ use crate::number::{self, counted};
 use crate::{escape, section};
 
 /// Arguments that are shown.
-const ARGUMENTS: usize = 12;
+const ARGUMENTS: usize = 6;
 /// Inputs of one argument that are shown.
 const INPUTS: usize = 2;
 /// Columns of one input.
-const COLUMNS: usize = 24;
+const COLUMNS: usize = 12;
 
 pub(crate) fn html(report: &Report) -> String {
     let evidence = &report.evidence;

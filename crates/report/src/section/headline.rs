@@ -48,7 +48,10 @@ fn headline(report: &Report) -> String {
         Outcome::Reduced if smaller => {
             format!("{} {decide} as {} did", counted(after, "tree", "trees"), grouped(before))
         }
-        Outcome::Reduced => format!("{}, made smaller, {decide} as before", counted(after, "tree", "trees")),
+        Outcome::Reduced if report.models[0].leaves != report.models[1].leaves => {
+            format!("{} with fewer leaves {decide} as before", counted(after, "tree", "trees"))
+        }
+        Outcome::Reduced => "No smaller model was found".to_owned(),
         Outcome::AlreadyMinimal => {
             format!("None of the {} can go", counted(before, "tree", "trees"))
         }
@@ -134,6 +137,9 @@ fn facts(report: &Report) -> String {
         let count = number::count("lower_bound", bound as u64);
         let text = match (report.minimal, bound) {
             (true, _) => format!("{count}, reached: no fewer can do"),
+            (false, 0) if report.evidence.indispensable_trees > 0 => {
+                format!("{count} by the run; the examples below show some that must stay")
+            }
             (false, 0) => format!("{count}: nothing is known"),
             (false, _) => format!("{count} (not reached: fewer than now may do)"),
         };
