@@ -28,7 +28,10 @@ const MOST_ROWS: usize = 100_000;
 pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let started = Instant::now();
     let [first, second] = [model::read(&command.first)?, model::read(&command.second)?];
-    let page = PageFile::open(command.report.as_deref(), &[&command.first, &command.second])?;
+    let mut taken = vec![command.first.as_path(), &command.second];
+    taken.extend(command.certificate.as_deref());
+    taken.extend(command.data.as_deref());
+    let page = PageFile::open(command.report.as_deref(), &taken)?;
     let out = certificate::open(command.certificate.as_deref(), &[&command.first, &command.second])?;
     let bytes = [first.bytes, second.bytes];
     let [first, second] = [first.file, second.file];

@@ -62,7 +62,10 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         Some(path) => Some((path, Output::open(Some(path))?)),
         None => None,
     };
-    let page = PageFile::open(command.report.as_deref(), &[&command.model, &command.output])?;
+    let mut taken = vec![command.model.as_path(), &command.output];
+    taken.extend(command.certificate.as_deref());
+    taken.extend(command.data.as_deref());
+    let page = PageFile::open(command.report.as_deref(), &taken)?;
     hint_at_extension(&command.output, &original.file, talk);
     if let Some(method) = command.method {
         return unproved::run(command, method, &original, rows, output, started);

@@ -5,7 +5,7 @@ use secateur_report as page;
 
 use super::report::Report;
 use crate::arguments::{Effort, Moves, Objective};
-use crate::report::{History, Pair, classes, pruning};
+use crate::report::{History, Pair, certificate, classes, pruning};
 use crate::verify::domain_words;
 
 impl Report<'_> {
@@ -40,6 +40,7 @@ impl Report<'_> {
                 points: Some(self.pruned.points as u64),
                 ..page::Run::default()
             },
+            certificate: self.certificate.as_deref().map(certificate),
             undecided: self.open_questions(),
             notes: self.original.file.notes(),
             settings: self.settings(),

@@ -3,14 +3,14 @@
 //!
 //! Every model that decides as the original does must tell the two apart, so one of the splits between them
 //! must stay; where only one tree has such a split, that tree must stay. Each pair is evaluated in exact
-//! arithmetic. Finding is luck (rows near the decision boundary are tried), so a split without a pair may
-//! be needed all the same.
+//! arithmetic. The run's own pairs come first; beyond them finding is luck (rows near the decision boundary are
+//! tried), so a split without a pair may be needed all the same.
 
 use std::collections::BTreeSet;
 
 use secateur_model::{CellId, ClassId, Ensemble, FeatureId, Grid, Predictor, Tree, TreeId};
 use secateur_oracle::Lead;
-use secateur_prune::{Fate, certain_winner};
+use secateur_prune::{Fate, Relevant, certain_winner};
 use secateur_report as page;
 
 use super::splits::Question;
@@ -46,15 +46,26 @@ pub(super) struct Crossings {
 }
 
 impl Crossings {
-    pub(super) fn find(ensemble: &Ensemble, rows: &[f64], band: f64) -> Self {
+    pub(super) fn find(ensemble: &Ensemble, rows: &[f64], band: f64, known: Option<&Relevant>) -> Self {
         let mut crossings = Self::default();
         let Ok(grid) = Grid::new(&[ensemble]) else { return crossings };
         let band = (band != 0.0).then_some(band);
+        let mut done = BTreeSet::new();
+        for (boundary, pair) in known.into_iter().flat_map(Relevant::pairs) {
+            let Some(axis) = grid.axes().get(boundary.axis) else { continue };
+            if let Some(crossed) = judged(ensemble, pair.rows.clone(), axis.feature(), band) {
+                crossings.add(ensemble, crossed);
+                done.insert((boundary.axis, boundary.below.index()));
+            }
+        }
         let near = nearest_rows(ensemble, rows);
         let mut left = EVALUATED;
-        for axis in grid.axes().iter().filter(|axis| axis.is_numeric()) {
+        for (number, axis) in grid.axes().iter().enumerate().filter(|(_, axis)| axis.is_numeric()) {
             let feature = axis.feature();
             for below in 0..axis.bounds().map_or(0, |bounds| bounds.len()) {
+                if done.contains(&(number, below)) {
+                    continue;
+                }
                 let [low, high] =
                     [below, below + 1].map(|cell| axis.witness(CellId::new(cell), grid.domain()));
                 for row in &near {
@@ -189,7 +200,19 @@ fn cross(
     });
     // The library's own arithmetic is fast and nearly always right; what passes is judged exactly.
     let fast = Predictor::new(ensemble).classes(&rows.concat()).ok()?;
-    if fast[0] == fast[1] {
+    if fast[0] == fast[1] { None } else { judged(ensemble, rows, feature, band) }
+}
+
+/// The two rows, if they differ in this column only and are decided differently, each by more than the band.
+fn judged(
+    ensemble: &Ensemble,
+    rows: [Vec<f64>; 2],
+    feature: FeatureId,
+    band: Option<f64>,
+) -> Option<Crossed> {
+    let same =
+        |(index, (a, b)): (usize, (&f64, &f64))| index == feature.index() || a.to_bits() == b.to_bits();
+    if !rows[0].iter().zip(&rows[1]).enumerate().all(same) {
         return None;
     }
     let certain = rows.each_ref().map(|row| {

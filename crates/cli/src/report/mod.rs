@@ -124,6 +124,12 @@ impl Pair<'_> {
     }
 }
 
+/// A certificate that was written and that the checker has accepted.
+pub(crate) fn certificate(path: &str) -> page::Certificate {
+    let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+    page::Certificate { file: path.to_owned(), bytes, checked: true }
+}
+
 /// The classes' names.
 pub(crate) fn classes(ensemble: &Ensemble) -> Vec<String> {
     let classes = ensemble.classes();
@@ -133,7 +139,7 @@ pub(crate) fn classes(ensemble: &Ensemble) -> Vec<String> {
 /// What `prune` adds to the page: fates, weights, splits, evidence, history.
 pub(crate) fn pruning(pair: &Pair<'_>, pruned: &Pruned, history: History, report: &mut page::Report) {
     let [original, smaller] = pair.files.map(ModelFile::ensemble);
-    let crossings = Crossings::find(original, pair.rows, pruned.band);
+    let crossings = Crossings::find(original, pair.rows, pruned.band, pruned.relevant.as_ref());
     let [before, after] = [original, smaller].map(SplitTable::of);
     report.features = before.features_beside(&after, &crossings, original);
     report.trees = pruned

@@ -5,7 +5,7 @@ use secateur_oracle::{Counterexample, Verdict};
 use secateur_report as page;
 
 use super::{Report, domain_words, undecided, used_columns};
-use crate::report::{Pair, classes, value_words};
+use crate::report::{Pair, certificate, classes, value_words};
 
 impl Report<'_> {
     pub(super) fn page(&self, pair: &Pair<'_>) -> page::Report {
@@ -27,6 +27,7 @@ impl Report<'_> {
             },
             counterexample: example.map(|example| self.example_page(example)),
             run: page::Run { seconds: self.seconds, boxes: Some(self.nodes), ..page::Run::default() },
+            certificate: self.certificate.as_deref().map(certificate),
             undecided: open,
             notes: self.first.notes(),
             ..page::Report::default()
