@@ -104,6 +104,20 @@ def contribution(votes, target):
     return total
 
 
+def margin_and_diversity(votes, target, share=0.2):
+    """Guo et al. 2018: correct votes on rows that are close, and that few others get right, count most."""
+    members, rows = votes.shape
+    total = np.zeros(members)
+    for row in range(rows):
+        right = (votes[:, row] == target[row]).sum()
+        others = [(votes[:, row] == label).sum() for label in set(votes[:, row].tolist()) - {int(target[row])}]
+        margin = max(abs(int(right) - int(max(others, default=0))), 1) / members
+        for member in range(members):
+            if votes[member, row] == target[row]:
+                total[member] += -share * np.log(margin) - (1 - share) * np.log(right / members)
+    return total
+
+
 def diversity(votes, target, size):
     """Li et al. 2012 as in PyPruning: the best member, then those that agree least with the chosen ones."""
     members = len(votes)
@@ -137,11 +151,12 @@ def test_baselines_follow_their_formulas(tmp_path, seed):
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["members"]["chosen"]
 
-    scores = contribution(votes, target)
-    for size in (1, 3, 6):
-        own = chosen("ic", size)
-        # Equal scores may stand in any order, but the scores chosen are the largest.
-        assert sorted(scores[own], reverse=True) == sorted(scores, reverse=True)[:size]
+    for method, formula in (("ic", contribution), ("imd", margin_and_diversity)):
+        scores = formula(votes, target)
+        for size in (1, 3, 6):
+            # Equal scores may stand in any order, but the scores chosen are the largest.
+            own = sorted(scores[chosen(method, size)], reverse=True)
+            assert own == pytest.approx(sorted(scores, reverse=True)[:size], rel=1e-12, abs=1e-12), method
     for size in (1, 3):
         own, expected = chosen("drep", size), diversity(votes, target, size)
         errors = [(votes[member] != target).mean() for member in (own[0], expected[0])]
