@@ -14,7 +14,7 @@ import numpy as np
 from secateur import _options, _picture, _progress
 from secateur._model import recognise
 from secateur._secateur import EditingError, Model
-from secateur._secateur import certify, compare
+from secateur._secateur import Evidence, certify, compare
 from secateur._secateur import prune as _run
 
 _log = logging.getLogger("secateur")
@@ -165,7 +165,7 @@ def prune(
     with _progress.watching(progress, before.tree_count) as news:
         answer = _run(before, rows, progress=news, **settings)
     after, fates = _averaged(before, answer, settings)
-    evidence = _certified(before, after, certificate, settings)
+    proof = _certified(before, after, certificate, answer["evidence"], settings)
     result = Pruning(
         model=subject.rebuild(after),
         outcome=answer["outcome"],
@@ -181,7 +181,7 @@ def prune(
         probability=None if answer["probability"] is None else tuple(answer["probability"]),
         lower_bound=answer["lower_bound"],
         irreducible=answer["irreducible"],
-        certificate=evidence,
+        certificate=proof,
         oracle_calls=answer["oracle_calls"],
         points=answer["points"],
         timings=answer["seconds"],
@@ -216,12 +216,16 @@ def _averaged(
 
 
 def _certified(
-    before: Model, after: Model, certificate: bool | str | os.PathLike[str] | None, settings: dict[str, Any]
+    before: Model,
+    after: Model,
+    certificate: bool | str | os.PathLike[str] | None,
+    evidence: Evidence,
+    settings: dict[str, Any],
 ) -> str | bytes | None:
     """The certificate, or the path to which it was written, whole or not at all."""
     if certificate is None or certificate is False:
         return None
-    content = certify(before, after, band=settings["band"], threads=settings["threads"])
+    content = certify(before, after, evidence=evidence, band=settings["band"], threads=settings["threads"])
     if certificate is True:
         return content
     path = os.fsdecode(certificate)

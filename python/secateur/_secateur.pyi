@@ -69,10 +69,15 @@ def prune(
     seed: int = 0,
     progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]: ...
+@final
+class Evidence:
+    """Why nothing smaller can do, as `prune` found it."""
+
 def certify(
     original: Model,
     pruned: Model,
     *,
+    evidence: Evidence | None = None,
     band: float | None = None,
     threads: int | None = None,
 ) -> bytes: ...

@@ -223,6 +223,10 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
 
+    /// Do not have the independent checker go over the proof
+    #[arg(long)]
+    pub(crate) no_self_check: bool,
+
     /// Write what happened to this file, as one HTML page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,

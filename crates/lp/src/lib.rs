@@ -75,9 +75,7 @@ pub enum BackEnd {
 impl BackEnd {
     /// All of them.
     pub fn all() -> &'static [BackEnd] {
-        &[
-            BackEnd::Microlp,
-        ]
+        &[BackEnd::Microlp]
     }
 
     /// Takes over a problem. One that [`Problem::check`] refuses is answered by the first solve.

@@ -12,6 +12,8 @@ use secateur_model::Ensemble;
 use secateur_oracle::{Band, Budget, Cancel, CompareError, Comparison, Options, Progress, Verdict};
 use thiserror::Error;
 
+use crate::evidence::{Evidence, write_bounds};
+
 /// A proof that the checker accepted.
 #[derive(Clone, Debug)]
 pub struct Certificate {
@@ -56,10 +58,12 @@ pub enum CertifyError {
     Unreadable(#[from] ReadError),
 }
 
-/// Proves that `pruned` decides as `original`, writes the proof down, and has it checked.
+/// Proves that `pruned` decides as `original`, writes the proof down with what the lower bounds rest on, and
+/// has it checked.
 pub fn certify(
     original: &Ensemble,
     pruned: &Ensemble,
+    evidence: Option<&Evidence>,
     band: Band,
     threads: usize,
     cancel: &Cancel,
@@ -74,9 +78,12 @@ pub fn certify(
         ..Options::unlimited()
     };
     let (compared, writer) = comparison.certify(&options, Vec::new())?;
-    let Some(writer) = writer.filter(|_| compared.verdict == Verdict::Identical) else {
+    let Some(mut writer) = writer.filter(|_| compared.verdict == Verdict::Identical) else {
         return Err(if cancel.is_cancelled() { CertifyError::Interrupted } else { CertifyError::NotProved });
     };
+    if let Some(evidence) = evidence {
+        write_bounds(evidence, &mut writer)?;
+    }
     let bytes = writer.finish(true)?;
     let search_seconds = started.elapsed().as_secs_f64();
     let started = std::time::Instant::now();

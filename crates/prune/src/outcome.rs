@@ -5,6 +5,7 @@ use secateur_model::TreeId;
 use secateur_oracle::CompareError;
 use thiserror::Error;
 
+use crate::evidence::Evidence;
 use crate::relevant::Relevant;
 
 /// What is known of the result.
@@ -109,6 +110,8 @@ pub struct Pruned<M = ModelFile> {
     pub seconds: Seconds,
     /// What became of each tree of the original.
     pub fates: Vec<Fate>,
+    /// What the lower bound rests on, for a certificate.
+    pub evidence: Evidence,
     /// Which thresholds matter, where that was looked at.
     pub relevant: Option<Relevant>,
 }

@@ -9,9 +9,11 @@ use secateur_oracle::Budget;
 
 use crate::column::{Column, Intercept};
 use crate::config::{Config, Effort, Moves, Objective, Unit};
+use crate::cover::Cover;
 use crate::cut::{Cut, Cutter, Separating};
 use crate::eliminate::eliminate;
 use crate::engine::{Engine, size_of};
+use crate::evidence::{Bound, Evidence};
 use crate::fold::{Folded, Limits, fold, unfolded};
 use crate::indispensable::indispensable;
 use crate::master::Weights;
@@ -84,6 +86,8 @@ struct Known {
     irreducible: bool,
     cuts: Vec<Cut>,
     relevant: Option<Relevant>,
+    /// The columns that must stay cannot do without a constant, which takes a tree of its own.
+    constant_needed: bool,
 }
 
 fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
@@ -179,6 +183,7 @@ fn in_closed_form<M: Editable>(
     };
     let plan = Plan { weights: plan.weights, constants };
     let proved = engine.prove(&plan);
+    known.constant_needed = constant_needed(engine, known);
     known.irreducible = proved && lower_bound(engine, known) >= engine.best.size.trees;
     known.irreducible || engine.spent()
 }
@@ -249,11 +254,55 @@ fn smallest<M: Editable>(engine: &mut Engine<'_, M>, cutter: &mut Cutter, known:
     known.cuts = found.cuts;
 }
 
-/// No fewer trees can do: the cheapest cover of all cuts.
+/// No fewer trees can do: the cheapest cover of all cuts, and a constant where it takes a tree.
 fn lower_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> usize {
-    let costs: Vec<u64> = engine.points.columns().iter().map(|column| column.terms.len() as u64).collect();
+    cover(engine, known).map_or(0, |cover| cover.bound as usize) + usize::from(known.constant_needed)
+}
+
+fn cover<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<Cover> {
     let budget = Budget { deadline: None, ..engine.budget() };
-    cover_of(&known.cuts, &costs, &budget).map_or(0, |cover| cover.bound as usize)
+    cover_of(&known.cuts, &tree_costs(engine), &budget)
+}
+
+/// The trees of each column.
+fn tree_costs<M: Editable>(engine: &Engine<'_, M>) -> Vec<u64> {
+    engine.points.columns().iter().map(|column| column.terms.len() as u64).collect()
+}
+
+/// Is it shown that no model without a constant is as small as the cuts allow? Where trees are votes, a
+/// constant is one more tree. If so many columns must stay as the bound has, they are the only set of that
+/// size, and a cut that they do not meet, with no constant to help, rules it out.
+fn constant_needed<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> bool {
+    if !engine.file.votes_only() || engine.intercept != Intercept::Free {
+        return false;
+    }
+    let mut must = vec![false; engine.points.columns().len()];
+    for cut in &known.cuts {
+        if let [column] = cut.columns[..] {
+            must[column] = true;
+        }
+    }
+    let count = must.iter().filter(|&&must| must).count();
+    if cover(engine, known).is_none_or(|cover| cover.bound as usize != count) {
+        return false;
+    }
+    let stop = || engine.spent();
+    let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
+    let mut cutter = Cutter::new(engine.model, Intercept::None);
+    matches!(cutter.separate(&engine.points, &must, &limits), Separating::Cut(_))
+}
+
+/// What the bounds rest on.
+fn evidence<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Evidence {
+    let mut evidence = Evidence::new(&engine.points, engine.intercept);
+    if let Some(cover) = cover(engine, known).filter(|cover| cover.bound > 0) {
+        let bound = Bound { costs: tree_costs(engine), least: cover.bound, proof: cover.proof };
+        evidence = evidence.with_bound(&engine.points, &known.cuts, bound);
+    }
+    if let Some(relevant) = &known.relevant {
+        evidence = evidence.with_relevant(&engine.points, engine.atlas.grid(), relevant);
+    }
+    evidence
 }
 
 fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
@@ -267,6 +316,7 @@ fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
         Outcome::Proved
     };
     let fates = fates(&engine);
+    let evidence = evidence(&engine, &known);
     Pruned {
         outcome,
         size: [size_of(engine.model), engine.best.size],
@@ -277,6 +327,7 @@ fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
         points: engine.points.rows().len(),
         seconds: engine.seconds,
         fates,
+        evidence,
         relevant: known.relevant,
         file: engine.best.file,
     }

@@ -17,24 +17,30 @@ use secateur_oracle::Cancel;
 use crate::model::Model;
 use crate::{error, interrupt, options};
 
+/// Why nothing smaller can do, as `prune` found it; for `certify`.
+#[pyclass(frozen, module = "secateur._secateur")]
+pub(crate) struct Evidence(pub(crate) secateur_prune::Evidence);
+
 /// Proves that two models decide alike and gives the proof as a certificate that the checker accepts.
 #[pyfunction]
-#[pyo3(signature = (original, pruned, *, band=None, threads=None))]
+#[pyo3(signature = (original, pruned, *, evidence=None, band=None, threads=None))]
 pub(crate) fn certify<'py>(
     py: Python<'py>,
     original: &Model,
     pruned: &Model,
+    evidence: Option<&Evidence>,
     band: Option<f64>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (ours, theirs) = (original.file.ensemble(), pruned.file.ensemble());
     let (band, threads) = (options::band(band), options::threads(threads));
     let (cancel, progress) = (Cancel::default(), Arc::default());
+    let evidence = evidence.map(|evidence| &evidence.0);
     let certificate = interrupt::interruptible(
         py,
         &cancel,
         |_| Ok(()),
-        || secateur_prune::certify(ours, theirs, band, threads, &cancel, &progress),
+        || secateur_prune::certify(ours, theirs, evidence, band, threads, &cancel, &progress),
     )?;
     Ok(PyBytes::new(py, &certificate.map_err(error::from_certify)?.bytes))
 }

@@ -37,11 +37,16 @@ pub(crate) fn compare<'py>(
     let cancel = Cancel::default();
     let budget = Budget { deadline, cancel: cancel.clone(), ..Budget::unlimited() };
     let settings = Options { budget, threads: options::threads(threads), seed, ..Options::unlimited() };
-    let (compared, proved_above) = interrupt::interruptible(py, &cancel, |_| Ok(()), || {
-        let compared = comparison.run(&settings);
-        let undecided = matches!(compared.verdict, Verdict::Undecided(_)) && !cancel.is_cancelled();
-        (compared, if undecided { comparison.proved_above() } else { None })
-    })?;
+    let (compared, proved_above) = interrupt::interruptible(
+        py,
+        &cancel,
+        |_| Ok(()),
+        || {
+            let compared = comparison.run(&settings);
+            let undecided = matches!(compared.verdict, Verdict::Undecided(_)) && !cancel.is_cancelled();
+            (compared, if undecided { comparison.proved_above() } else { None })
+        },
+    )?;
 
     let answer = PyDict::new(py);
     answer.set_item("band", comparison.band())?;

@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 fn _secateur(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Model>()?;
+    module.add_class::<certificate::Evidence>()?;
     module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
     module.add_function(wrap_pyfunction!(certificate::certify, module)?)?;

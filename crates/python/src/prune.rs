@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use secateur_oracle::Cancel;
 use secateur_prune::{Config, Effort, Fate, Moves, Objective, Outcome, Pass, Status, Watch};
 
+use crate::certificate::Evidence;
 use crate::model::{Model, row_major};
 use crate::{error, interrupt, options};
 
@@ -78,6 +79,7 @@ pub(crate) fn prune<'py>(
     answer.set_item("probability", secateur_cli::probabilities(&model.file, pruned.band))?;
     answer.set_item("oracle_calls", pruned.oracle_calls)?;
     answer.set_item("points", pruned.points)?;
+    answer.set_item("evidence", Evidence(pruned.evidence))?;
     answer.set_item("model", Model { file: pruned.file })?;
     let seconds = PyDict::new(py);
     seconds.set_item("fold", pruned.seconds.fold)?;

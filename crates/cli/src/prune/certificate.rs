@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use secateur_formats::ModelFile;
 use secateur_oracle::Cancel;
-use secateur_prune::{CertifyError, Config, Watch, certify};
+use secateur_prune::{Certificate, CertifyError, Config, Evidence, Watch, certify};
 
 /// How long the proof may take after Ctrl-C.
 const GRACE: Duration = Duration::from_secs(10);
@@ -18,10 +18,11 @@ const GRACE: Duration = Duration::from_secs(10);
 pub(super) fn make(
     original: &ModelFile,
     pruned: &ModelFile,
+    evidence: &Evidence,
     config: &Config,
     deadline: Option<Instant>,
     watch: &Watch,
-) -> Result<Option<Vec<u8>>> {
+) -> Result<Option<Certificate>> {
     let deadline = if config.cancel.is_cancelled() { Some(Instant::now() + GRACE) } else { deadline };
     let cancel = Cancel::default();
     let (working, done) = mpsc::channel::<()>();
@@ -38,8 +39,16 @@ pub(super) fn make(
         }
         let _working = working;
         let models = [original.ensemble(), pruned.ensemble()];
-        match certify(models[0], models[1], config.band, config.threads, &cancel, &watch.search) {
-            Ok(certificate) => Ok(Some(certificate.bytes)),
+        match certify(
+            models[0],
+            models[1],
+            Some(evidence),
+            config.band,
+            config.threads,
+            &cancel,
+            &watch.search,
+        ) {
+            Ok(certificate) => Ok(Some(certificate)),
             Err(CertifyError::Interrupted) => Ok(None),
             Err(error) => Err(error).context("no file was written"),
         }

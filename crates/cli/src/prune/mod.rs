@@ -36,7 +36,7 @@ const WATCH: Duration = Duration::from_millis(100);
 const RECORD: Duration = Duration::from_millis(2);
 /// Rows of the table that are used.
 const MOST_ROWS: usize = 100_000;
-/// How much of the time is for pruning where a certificate is wanted too.
+/// How much of the time is for pruning where the proof is checked too.
 const SEARCH_SHARE: f64 = 0.6;
 
 /// Where the time went, in seconds.
@@ -84,11 +84,14 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let checked = check(&original.file, &pruned, &rows, command.band.0)?;
     let (bytes, written) = read_back(&original, &pruned)?;
     let certifying = Instant::now();
-    if let Some((_, output)) = &mut certificate {
-        match certificate::make(&original.file, &written, &config, limit, &watch)? {
-            Some(bytes) => output.write(&bytes)?,
-            None => certificate = None,
-        }
+    let proof = if checks(command) {
+        certificate::make(&original.file, &written, &pruned.evidence, &config, limit, &watch)?
+    } else {
+        None
+    };
+    match (&proof, &mut certificate) {
+        (Some(proof), Some((_, output))) => output.write(&proof.bytes)?,
+        _ => certificate = None,
     }
     seconds.certificate = certifying.elapsed().as_secs_f64();
     let writing = Instant::now();
@@ -109,6 +112,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         interrupted,
         checked,
         certificate,
+        proof,
         seconds,
     };
     if let (Some(page), Some(history)) = (page, history) {
@@ -121,8 +125,10 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         page.write(&report.page(&pair, history))?;
     }
     output::print(&if command.json { report.json()? } else { report.words(talk) })?;
-    if command.certificate.is_some() && report.certificate.is_none() {
-        talk.note("note: the time was too short to write the certificate; the model is proved without it");
+    if checks(command) && report.proof.is_none() {
+        talk.note(
+            "note: the time was too short for a certificate; the model is proved, but the checker has not seen it",
+        );
         return Ok(if interrupted { Ending::Interrupted } else { Ending::Undecided });
     }
     Ok(match pruned.outcome {
@@ -130,6 +136,11 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         Outcome::Proved | Outcome::AlreadyMinimal => Ending::Done,
         Outcome::BudgetReached => Ending::Undecided,
     })
+}
+
+/// Is the proof to be written down and checked?
+fn checks(command: &Prune) -> bool {
+    command.certificate.is_some() || !command.no_self_check
 }
 
 /// The user's choices.
@@ -157,7 +168,7 @@ fn config(command: &Prune, started: Instant) -> Config {
         band: command.band.0,
         // The certificate needs time of its own.
         deadline: command.time_limit.and_then(|limit| {
-            let share = if command.certificate.is_some() { limit.0.mul_f64(SEARCH_SHARE) } else { limit.0 };
+            let share = if checks(command) { limit.0.mul_f64(SEARCH_SHARE) } else { limit.0 };
             started.checked_add(share)
         }),
         threads: command.threads.unwrap_or_else(all_cores).max(1),

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use secateur_model::{Decision, FeatureId};
 use secateur_oracle::Band;
-use secateur_prune::{Fate, Outcome, Pair, Relevant};
+use secateur_prune::{Certificate, Fate, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
 
 use super::{Checked, Seconds};
@@ -24,7 +24,10 @@ pub(super) struct Report<'a> {
     pub(super) bytes: u64,
     pub(super) interrupted: bool,
     pub(super) checked: Option<Checked>,
+    /// The path of the certificate that was written.
     pub(super) certificate: Option<String>,
+    /// The proof that the checker accepted, written or not.
+    pub(super) proof: Option<Certificate>,
     pub(super) seconds: Seconds,
 }
 
@@ -62,6 +65,7 @@ impl Report<'_> {
             "seconds": self.seconds_json(),
             "output": self.command.output.display().to_string(),
             "certificate": self.certificate,
+            "proof": self.proof.as_ref().map(proof_json),
             "data": data,
             "relevant_thresholds": self.pruned.relevant.as_ref().map(|relevant| {
                 json!({"count": relevant.count(), "total": relevant.total()})
@@ -231,6 +235,18 @@ impl Report<'_> {
             None => format!("secateur verify {model} {output}"),
         }
     }
+}
+
+fn proof_json(proof: &Certificate) -> Value {
+    json!({
+        "bytes": proof.bytes.len(),
+        "steps": proof.proved.steps,
+        "boxes": proof.nodes,
+        "columns": proof.proved.columns.map(|columns| columns.bound),
+        "thresholds": proof.proved.thresholds,
+        "search_seconds": proof.search_seconds,
+        "check_seconds": proof.check_seconds,
+    })
 }
 
 fn claim_words(original: &Model, asked: Band, band: f64, probability: Option<[f64; 2]>) -> String {
