@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import pathlib
-import textwrap
 
 import secateur
 
@@ -109,7 +108,7 @@ def one(argument: ast.arg, default: ast.expr | None) -> str:
 def text(docstring: str | None) -> str:
     """A docstring as Markdown: examples become blocks of code."""
     lines, inside = [], False
-    for line in textwrap.dedent(docstring or "").strip().splitlines():
+    for line in inspect.cleandoc(docstring or "").splitlines():
         if line.startswith(">>>") and not inside:
             lines.append("```pycon")
             inside = True
