@@ -46,7 +46,8 @@ def plan(names: list[str], scope: cases.Scope, done: dict[str, Any], again: set[
     left: dict[cases.Training, dict[str, cases.Case]] = {}
     for name in names:
         for case in cases.TABLES[name](scope):
-            record = done.get(case.key)
+            # A run with baselines stands for the same run without.
+            record = done.get(case.key) or done.get(f"{case.key}-baselines")
             if record is None or record["status"] in again:
                 left.setdefault(case.training, {})[case.key] = case
     # Small models first: a look at the tables is worth something early.
