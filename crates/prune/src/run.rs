@@ -12,10 +12,11 @@ use crate::config::{Config, Effort, Moves, Objective, Unit};
 use crate::cover::Cover;
 use crate::cut::{Cut, Cutter, Separating};
 use crate::eliminate::eliminate;
-use crate::engine::{Engine, size_of};
+use crate::engine::{Engine, Settled, size_of};
 use crate::evidence::{Bound, Evidence};
 use crate::fold::{Folded, Limits, fold, unfolded};
 use crate::indispensable::indispensable;
+use crate::master::Rows;
 use crate::master::Weights;
 use crate::minimum::{cover_of, minimum};
 use crate::near::near_boundary;
@@ -183,7 +184,7 @@ fn in_closed_form<M: Editable>(
     };
     let plan = Plan { weights: plan.weights, constants };
     let proved = engine.prove(&plan);
-    known.constant_needed = constant_needed(engine, known);
+    without_constant(engine, known);
     known.irreducible = proved && lower_bound(engine, known) >= engine.best.size.trees;
     known.irreducible || engine.spent()
 }
@@ -269,12 +270,12 @@ fn tree_costs<M: Editable>(engine: &Engine<'_, M>) -> Vec<u64> {
     engine.points.columns().iter().map(|column| column.terms.len() as u64).collect()
 }
 
-/// Is it shown that no model without a constant is as small as the cuts allow? Where trees are votes, a
-/// constant is one more tree. If so many columns must stay as the bound has, they are the only set of that
-/// size, and a cut that they do not meet, with no constant to help, rules it out.
-fn constant_needed<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> bool {
+/// Where trees are votes, a constant is one more tree. If so many columns must stay as the bound has, they
+/// are the only set of that size: either they can do without a constant, or a cut that they do not meet,
+/// with no constant to help, shows that they cannot.
+fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) {
     if !engine.file.votes_only() || engine.intercept != Intercept::Free {
-        return false;
+        return;
     }
     let mut must = vec![false; engine.points.columns().len()];
     for cut in &known.cuts {
@@ -284,12 +285,18 @@ fn constant_needed<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> bool {
     }
     let count = must.iter().filter(|&&must| must).count();
     if cover(engine, known).is_none_or(|cover| cover.bound as usize != count) {
-        return false;
+        return;
     }
-    let stop = || engine.spent();
-    let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
-    let mut cutter = Cutter::new(engine.model, Intercept::None);
-    matches!(cutter.separate(&engine.points, &must, &limits), Separating::Cut(_))
+    engine.intercept = Intercept::None;
+    let mut master = engine.master(&engine.costs(), &must, Rows::Lead);
+    if !matches!(engine.settle(&mut master), Settled::Proved(_)) {
+        let stop = || engine.spent();
+        let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
+        let mut cutter = Cutter::new(engine.model, Intercept::None);
+        let cut = cutter.separate(&engine.points, &must, &limits);
+        known.constant_needed = matches!(cut, Separating::Cut(_));
+    }
+    engine.intercept = Intercept::Free;
 }
 
 /// What the bounds rest on.

@@ -493,7 +493,12 @@ fn column_values(
     lead: &Lead,
 ) -> Option<(Option<usize>, Vec<Exact>)> {
     let mut axis = None;
-    for &tree in &column.trees {
+    // Votes for one class whatever the input are constants, on whatever feature they split.
+    let constant = |tree: TreeId| {
+        let tree = model.tree(tree);
+        (1..tree.leaf_count()).all(|leaf| tree.leaf(LeafId::new(leaf)) == tree.leaf(LeafId(0)))
+    };
+    for &tree in column.trees.iter().filter(|&&tree| !constant(tree)) {
         for split in model.tree(tree).splits() {
             let own = grid.axis_of(split.feature)?;
             if *axis.get_or_insert(own) != own {
@@ -505,7 +510,11 @@ fn column_values(
     let cells = axis.map_or(1, |axis| grid.axes()[axis].len());
     let mut reached: Vec<Vec<LeafId>> = Vec::with_capacity(column.trees.len());
     for &tree in &column.trees {
-        reached.push(leaves_by_cell(model, grid, tree, axis, cells));
+        reached.push(if constant(tree) {
+            vec![LeafId(0); cells]
+        } else {
+            leaves_by_cell(model, grid, tree, axis, cells)
+        });
     }
     let values: Vec<Exact> = (0..cells)
         .map(|cell| {
