@@ -37,14 +37,14 @@ impl<W: Write> Writer<W> {
     pub fn step(&mut self, step: &Step) -> io::Result<()> {
         encode(step, &mut self.block);
         self.steps += 1;
-        self.flush(BLOCK)
+        self.flush()
     }
 
     /// Appends steps that [`encode`](crate::encode()) has made bytes of already.
     pub fn encoded(&mut self, bytes: &[u8], steps: u64) -> io::Result<()> {
         self.block.extend_from_slice(bytes);
         self.steps += steps;
-        self.flush(BLOCK)
+        self.flush()
     }
 
     /// The number of steps so far.
@@ -61,16 +61,19 @@ impl<W: Write> Writer<W> {
     pub fn finish(mut self, complete: bool) -> io::Result<W> {
         let steps = self.steps;
         self.step(&Step::End { steps, complete })?;
-        self.flush(0)?;
+        self.out.write_all(&self.block)?;
         self.out.finish()
     }
 
-    fn flush(&mut self, full: usize) -> io::Result<()> {
-        if self.block.len() >= full {
-            self.out.write_all(&self.block)?;
-            self.bytes += self.block.len() as u64;
-            self.block.clear();
+    /// Compresses all whole blocks. What the compressor makes may depend on how much it is given at a time,
+    /// and equal steps shall give equal files however they come.
+    fn flush(&mut self) -> io::Result<()> {
+        let whole = self.block.len() / BLOCK * BLOCK;
+        for block in self.block[..whole].chunks(BLOCK) {
+            self.out.write_all(block)?;
         }
+        self.block.drain(..whole);
+        self.bytes += whole as u64;
         Ok(())
     }
 }
