@@ -290,16 +290,25 @@ fn watched<T: Send>(
             if let Some(history) = &mut history {
                 history.note(&watch.status());
             }
-            if config.cancel.is_cancelled() && !told {
-                told = true;
-                progress.clear();
-                talk.note("interrupted: the best model so far is being written (Ctrl-C again: nothing is)");
-            }
+            told = told || tell_of_interrupt(config, talk, &mut progress);
             progress.line(|| status_words(&watch.status(), trees, watch.search.share(), config.deadline));
+        }
+        if !told {
+            tell_of_interrupt(config, talk, &mut progress);
         }
         progress.finish();
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+/// Says what Ctrl-C does, if it came.
+fn tell_of_interrupt(config: &Config, talk: Talk, progress: &mut Progress) -> bool {
+    if !config.cancel.is_cancelled() {
+        return false;
+    }
+    progress.clear();
+    talk.note("interrupted: the best model so far is being written (Ctrl-C again: nothing is)");
+    true
 }
 
 /// `eliminate: 41/60 trees (try 40, min 12), round 12, 340 points, 63%, 26 s left`.
