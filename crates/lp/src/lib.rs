@@ -10,6 +10,8 @@
 
 mod error;
 mod game;
+#[cfg(feature = "highs")]
+mod highs;
 mod microlp;
 mod multipliers;
 mod problem;
@@ -53,7 +55,7 @@ pub trait Solver: Send {
     /// Releases a column; its bounds hold again. Nothing changes if it was not fixed.
     fn unfix(&mut self, column: usize);
 
-    /// Other costs, one per column. With microlp, a cold start.
+    /// Other costs, one per column. Cold with microlp, warm with HiGHS.
     fn set_costs(&mut self, costs: &[f64]);
 
     /// The best point of the last solve if it ended at a limit: integer problems only.
@@ -70,18 +72,27 @@ pub enum BackEnd {
     /// Pure Rust; always there.
     #[default]
     Microlp,
+    /// HiGHS, in C++; with the feature `highs`.
+    #[cfg(feature = "highs")]
+    Highs,
 }
 
 impl BackEnd {
     /// All of them.
     pub fn all() -> &'static [BackEnd] {
-        &[BackEnd::Microlp]
+        &[
+            BackEnd::Microlp,
+            #[cfg(feature = "highs")]
+            BackEnd::Highs,
+        ]
     }
 
     /// Takes over a problem. One that [`Problem::check`] refuses is answered by the first solve.
     pub fn start(self, problem: Problem) -> Box<dyn Solver> {
         match self {
             BackEnd::Microlp => Box::new(microlp::Microlp::new(problem)),
+            #[cfg(feature = "highs")]
+            BackEnd::Highs => Box::new(highs::Highs::new(problem)),
         }
     }
 }
