@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune clean bench-peers experiments test-report
+.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -24,6 +24,20 @@ test-python: $(STAMP) ## the Python tests, against the real libraries
 
 test-package: $(STAMP) ## a fresh venv, pip install, and the README's script: from the folder and from an sdist
 	$(VENV)/bin/python python/tests/fresh_install.py
+
+# Its own venv: cmake and libclang come from there, so that nothing else needs them.
+HIGHS := target/highs-venv
+
+test-highs: $(HIGHS)/.installed ## the LP suite on HiGHS too, whose first build takes minutes
+	PATH="$(abspath $(HIGHS))/bin:$$PATH" \
+	LIBCLANG_PATH="$$(dirname $$(find $(abspath $(HIGHS)) -name 'libclang.*' | head -1))" \
+	BINDGEN_EXTRA_CLANG_ARGS="-I$$(cc -print-file-name=include)" \
+	cargo test --locked --target-dir target/highs -p secateur-lp --features highs
+
+$(HIGHS)/.installed:
+	$(PYTHON) -m venv $(HIGHS)
+	$(HIGHS)/bin/pip install --quiet --disable-pip-version-check 'cmake>=3.24,<5' 'libclang>=18,<19'
+	touch $@
 
 lint: ## formatting, clippy and documentation, warnings as errors
 	cargo fmt --all --check
