@@ -1,4 +1,4 @@
-"""The `secateur` command, built once for the tests that run it."""
+"""The commands, built once for the tests that run them."""
 
 import functools
 import pathlib
@@ -8,15 +8,15 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 @functools.cache
-def binary() -> pathlib.Path:
+def binary(program: str = "secateur") -> pathlib.Path:
     """The path of a release build."""
-    build = ["cargo", "build", "--release", "--locked", "--quiet", "--bin", "secateur"]
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "--bin", program]
     subprocess.run(build, cwd=ROOT, check=True)
-    return ROOT / "target" / "release" / "secateur"
+    return ROOT / "target" / "release" / program
 
 
-def run(*words: object, cwd: pathlib.Path) -> str:
+def run(*words: object, cwd: pathlib.Path, program: str = "secateur") -> str:
     """What the command prints; it must end well."""
-    ran = subprocess.run([binary(), *map(str, words)], cwd=cwd, capture_output=True, text=True)
+    ran = subprocess.run([binary(program), *map(str, words)], cwd=cwd, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout

@@ -15,13 +15,15 @@ use crate::text::counted;
 const MODEL: (&str, &[u8]) = ("loans.txt", include_bytes!("../demo/loans.txt"));
 const TABLE: (&str, &[u8]) = ("loans.csv", include_bytes!("../demo/loans.csv"));
 const PRUNED: &str = "loans-pruned.txt";
+const PROOF: &str = "loans.cert";
 const TARGET: &str = "repaid";
 
 pub(crate) fn run(command: &Demo, talk: Talk) -> Result<()> {
     let folder = &command.dir;
     fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
     let place = |name: &str| folder.join(name).display().to_string();
-    let (model, table, pruned) = (place(MODEL.0), place(TABLE.0), place(PRUNED));
+    let (model, table) = (place(MODEL.0), place(TABLE.0));
+    let (pruned, proof) = (place(PRUNED), place(PROOF));
 
     print("A LightGBM model that tells which loans will be repaid, and a table of 200 loans.\n\n")?;
     put(Path::new(&model), MODEL.1)?;
@@ -30,24 +32,41 @@ pub(crate) fn run(command: &Demo, talk: Talk) -> Result<()> {
     print(
         "\nWhich trees does it need? The table is where the search starts; the answer is for every input.\n\n",
     )?;
-    show(&["prune", &model, "-o", &pruned, "--data", &table, "--target", TARGET], talk)?;
+    let prune =
+        ["prune", &model, "-o", &pruned, "--data", &table, "--target", TARGET, "--certificate", &proof];
+    show(&prune, talk)?;
 
-    print("\nIs that so? From the two files alone:\n\n")?;
-    show(&["verify", &model, &pruned], talk)?;
+    print("\nIs that so? A program that shares no code with the search checks the proof:\n\n")?;
+    check(&[&model, &pruned, &proof])?;
 
     print(&format!(
         "\nLightGBM loads the new file as any other: lightgbm.Booster(model_file={pruned:?}). The files:\n\n  \
-         {model}\n  {table}\n  {pruned}\n\nWhat else: secateur inspect {model}, secateur --help.\n"
+         {model}\n  {table}\n  {pruned}\n  {proof}\n\nWhat else: secateur verify {model} {pruned}, secateur inspect {model}, secateur --help.\n"
     ))
 }
 
-/// Prints a command and runs it.
-fn show(words: &[&str], talk: Talk) -> Result<()> {
+/// Prints a command of the checker and runs it.
+fn check(words: &[&str]) -> Result<()> {
+    print(&format!("$ secateur-check {}\n", line(words)))?;
+    let arguments = [&["secateur-check"], words].concat().into_iter().map(Into::into);
+    match secateur_checker::command::run(arguments) {
+        0 => Ok(()),
+        _ => bail!("the checker refuses the proof; this is a bug, please report it"),
+    }
+}
+
+/// Words as a shell would be given them.
+fn line(words: &[&str]) -> String {
     let quoted = |word: &&str| match word.contains(char::is_whitespace) {
         true => format!("'{word}'"),
         false => (*word).to_owned(),
     };
-    print(&format!("$ secateur {}\n", words.iter().map(quoted).collect::<Vec<_>>().join(" ")))?;
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// Prints a command and runs it.
+fn show(words: &[&str], talk: Talk) -> Result<()> {
+    print(&format!("$ secateur {}\n", line(words)))?;
     let quiet: &[&str] = if talk == Talk::Quiet { &["-q"] } else { &[] };
     let arguments = Arguments::try_parse_from([&["secateur"], words, quiet].concat())?;
     crate::run_command(&arguments)?;

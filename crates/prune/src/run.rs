@@ -122,6 +122,9 @@ fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
             _ => {}
         }
     }
+    if thorough && known.relevant.is_none() && !engine.spent() {
+        pair_cuts(&mut engine, &mut cutter, &mut known, &mut rng);
+    }
     if engine.config.effort == Effort::Minimum {
         smallest(&mut engine, &mut cutter, &mut known);
     }
@@ -187,6 +190,24 @@ fn in_closed_form<M: Editable>(
     without_constant(engine, known);
     known.irreducible = proved && lower_bound(engine, known) >= engine.best.size.trees;
     known.irreducible || engine.spent()
+}
+
+/// Which thresholds matter, and the cuts that two inputs beside one give: a bound that costs little.
+fn pair_cuts<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    cutter: &mut Cutter,
+    known: &mut Known,
+    rng: &mut fastrand::Rng,
+) {
+    engine.begin(Pass::RelevantSplits);
+    let grid = engine.atlas.grid().clone();
+    let starts: Vec<&[f64]> = engine.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
+    let band = engine.points.band();
+    let relevant = relevant_boundaries(engine.model, &grid, band, &starts, rng, &engine.budget());
+    for (_, pair) in relevant.pairs() {
+        known.cuts.extend(cutter.pair(&mut engine.points, pair));
+    }
+    known.relevant = Some(relevant);
 }
 
 /// Looks for columns that nothing can stand in for.

@@ -4,19 +4,15 @@ use std::fs;
 
 use crate::support::Folder;
 
-const FILES: [&str; 3] = ["loans-pruned.txt", "loans.csv", "loans.txt"];
+const FILES: [&str; 4] = ["loans-pruned.txt", "loans.cert", "loans.csv", "loans.txt"];
 
 #[test]
 fn the_demo_runs_twice_and_names_every_file_it_wrote() {
     let folder = Folder::new();
     let first = folder.run("demo");
-    for words in [
-        "$ secateur prune",
-        "proved: 60 -> ",
-        "200 rows, every class the same",
-        "$ secateur verify",
-        "identical: proved",
-    ] {
+    for words in
+        ["$ secateur prune", "proved: 60 -> ", "200 rows, every class the same", "$ secateur-check", "valid"]
+    {
         assert!(first.ok().contains(words), "{words}");
     }
     assert!(first.stdout.lines().count() <= 45, "more than a screenful");
