@@ -354,7 +354,7 @@ def test_linear_trees_and_other_objectives_are_refused_with_advice():
     with pytest.raises(secateur.ModelError, match="linear_tree=false"):
         secateur.load(linear)
     regressor = lightgbm.LGBMRegressor(n_estimators=2, verbosity=-1, n_jobs=1).fit(rows, labels)
-    with pytest.raises(secateur.ModelError, match="classifiers only"):
+    with pytest.raises(secateur.ModelError, match="LGBMRegressor is not supported"):
         secateur.load(regressor)
 
 

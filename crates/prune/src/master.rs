@@ -157,6 +157,10 @@ impl Master {
 
     /// Weights that meet all demands, with the costs as small as they can be.
     pub(crate) fn solve(&mut self, demands: &[Demand], stop: &dyn Fn() -> bool) -> Solved {
+        // Nothing to choose is nothing to solve: a model without trees and intercept is no candidate.
+        if self.unknowns == 0 {
+            return Solved::Open;
+        }
         for demand in &demands[self.raised.len()..] {
             let coefficients = self.coefficients(demand);
             self.simplex.add_row(coefficients, self.bound(demand));

@@ -305,7 +305,7 @@ fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) 
         }
     }
     let count = must.iter().filter(|&&must| must).count();
-    if cover(engine, known).is_none_or(|cover| cover.bound as usize != count) {
+    if count == 0 || cover(engine, known).is_none_or(|cover| cover.bound as usize != count) {
         return;
     }
     engine.intercept = Intercept::None;
