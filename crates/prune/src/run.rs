@@ -293,7 +293,9 @@ fn tree_costs<M: Editable>(engine: &Engine<'_, M>) -> Vec<u64> {
 
 /// Where trees are votes, a constant is one more tree. If so many columns must stay as the bound has, they
 /// are the only set of that size: either they can do without a constant, or a cut that they do not meet,
-/// with no constant to help, shows that they cannot.
+/// with no constant to help, shows that they cannot. No such column holds a constant itself: a vote plus a
+/// constant is no vote, so folding keeps them apart. This one tree is not in the certificate, whose bound
+/// allows any constant for free.
 fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) {
     if !engine.file.votes_only() || engine.intercept != Intercept::Free {
         return;

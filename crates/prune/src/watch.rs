@@ -25,6 +25,22 @@ pub enum Pass {
     Certify,
 }
 
+impl Pass {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Fold => "fold",
+            Self::RelevantSplits => "relevant splits",
+            Self::Indispensable => "indispensable trees",
+            Self::Reweight => "reweight",
+            Self::Eliminate => "eliminate",
+            Self::Minimum => "minimum",
+            Self::Certify => "certify",
+        }
+    }
+}
+
 /// What a run knows right now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {

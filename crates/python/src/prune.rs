@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use secateur_oracle::Cancel;
-use secateur_prune::{Config, Effort, Fate, Moves, Objective, Outcome, Pass, Status, Watch};
+use secateur_prune::{Config, Effort, Fate, Moves, Objective, Outcome, Status, Watch};
 
 use crate::certificate::Evidence;
 use crate::model::{Model, row_major};
@@ -109,18 +109,8 @@ const OBJECTIVES: [(&str, Objective); 3] =
 const MOVES: [(&str, Moves); 2] = [("leaves", Moves::Leaves), ("weights", Moves::Weights)];
 
 fn status<'py>(py: Python<'py>, status: &Status, watch: &Watch) -> PyResult<Bound<'py, PyDict>> {
-    let pass = match status.pass {
-        Pass::Start => "start",
-        Pass::Fold => "fold",
-        Pass::RelevantSplits => "relevant splits",
-        Pass::Indispensable => "indispensable trees",
-        Pass::Reweight => "reweight",
-        Pass::Eliminate => "eliminate",
-        Pass::Minimum => "minimum",
-        Pass::Certify => "certify",
-    };
     let dict = PyDict::new(py);
-    dict.set_item("pass", pass)?;
+    dict.set_item("pass", status.pass.name())?;
     dict.set_item("round", status.round)?;
     dict.set_item("points", status.points)?;
     dict.set_item("candidate", status.candidate)?;

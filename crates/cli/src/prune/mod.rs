@@ -17,7 +17,7 @@ use anyhow::{Result, anyhow, bail};
 use secateur_formats::ModelFile;
 use secateur_model::{ClassId, Ensemble, Predictor};
 use secateur_oracle::{Band, exact_class};
-use secateur_prune::{Config, Outcome, Pass, Pruned, Status, Watch, certain_winner, prune};
+use secateur_prune::{Config, Outcome, Pruned, Status, Watch, certain_winner, prune};
 
 use crate::arguments::{self, Prune, Talk};
 use crate::failure::Ending;
@@ -313,7 +313,7 @@ fn tell_of_interrupt(config: &Config, talk: Talk, progress: &mut Progress) -> bo
 
 /// `eliminate: 41/60 trees (try 40, min 12), round 12, 340 points, 63%, 26 s left`.
 fn status_words(status: &Status, trees: usize, share: f64, deadline: Option<Instant>) -> String {
-    let mut text = format!("{}: {}/{trees} trees", pass_words(status.pass), status.best.unwrap_or(trees));
+    let mut text = format!("{}: {}/{trees} trees", status.pass.name(), status.best.unwrap_or(trees));
     let candidate = status.candidate.map(|candidate| format!("try {candidate}"));
     let least = (status.lower_bound > 0).then(|| format!("min {}", status.lower_bound));
     let both: Vec<String> = candidate.into_iter().chain(least).collect();
@@ -327,19 +327,6 @@ fn status_words(status: &Status, trees: usize, share: f64, deadline: Option<Inst
         text += &format!(", {:.0} s left", left.as_secs_f64());
     }
     text
-}
-
-fn pass_words(pass: Pass) -> &'static str {
-    match pass {
-        Pass::Start => "start",
-        Pass::Fold => "fold",
-        Pass::RelevantSplits => "relevant splits",
-        Pass::Indispensable => "indispensable trees",
-        Pass::Reweight => "reweight",
-        Pass::Eliminate => "eliminate",
-        Pass::Minimum => "minimum",
-        Pass::Certify => "certify",
-    }
 }
 
 /// What the user's rows say at the end.
