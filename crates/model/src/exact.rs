@@ -7,27 +7,35 @@ use std::cmp::Ordering;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
-use num_bigint::{BigInt, Sign};
-use num_traits::{One, Signed, ToPrimitive, Zero};
+use num_bigint::BigInt;
+use num_traits::{One, Zero};
+
+use crate::mantissa::Mantissa;
 
 /// A dyadic rational. The mantissa is odd, or the whole number is zero with exponent 0, so equal values
 /// have equal fields.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Exact {
-    mantissa: BigInt,
+    mantissa: Mantissa,
     exponent: i64,
 }
 
 impl Exact {
     /// Zero.
     pub fn zero() -> Self {
-        Self { mantissa: BigInt::zero(), exponent: 0 }
+        Self { mantissa: Mantissa::Small(0), exponent: 0 }
     }
 
     /// `mantissa * 2^exponent`.
     pub fn new(mantissa: BigInt, exponent: i64) -> Self {
-        let Some(zeros) = mantissa.trailing_zeros() else { return Self::zero() };
-        Self { mantissa: mantissa >> zeros, exponent: exponent + zeros as i64 }
+        Self::normal(Mantissa::from(mantissa), exponent)
+    }
+
+    fn normal(mantissa: Mantissa, exponent: i64) -> Self {
+        match mantissa.odd() {
+            None => Self::zero(),
+            Some((mantissa, zeros)) => Self { mantissa, exponent: exponent + zeros as i64 },
+        }
     }
 
     /// The value of a float, or `None` for NaN and infinities.
@@ -40,13 +48,14 @@ impl Exact {
         let biased = ((bits >> 52) & 0x7ff) as i64;
         let (mantissa, exponent) =
             if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) };
-        let mantissa = BigInt::from(mantissa);
-        Some(Self::new(if value.is_sign_negative() { -mantissa } else { mantissa }, exponent))
+        let mantissa = i128::from(mantissa);
+        let mantissa = Mantissa::Small(if value.is_sign_negative() { -mantissa } else { mantissa });
+        Some(Self::normal(mantissa, exponent))
     }
 
     /// The odd mantissa (zero for zero).
-    pub fn mantissa(&self) -> &BigInt {
-        &self.mantissa
+    pub fn mantissa(&self) -> BigInt {
+        self.mantissa.to_big()
     }
 
     /// The power of two that goes with [`mantissa`](Self::mantissa).
@@ -56,10 +65,10 @@ impl Exact {
 
     /// -1, 0 or 1.
     pub fn signum(&self) -> i32 {
-        match self.mantissa.sign() {
-            Sign::Minus => -1,
-            Sign::NoSign => 0,
-            Sign::Plus => 1,
+        match () {
+            () if self.mantissa.is_zero() => 0,
+            () if self.mantissa.is_negative() => -1,
+            () => 1,
         }
     }
 
@@ -70,7 +79,7 @@ impl Exact {
 
     /// The absolute value.
     pub fn abs(&self) -> Self {
-        Self { mantissa: self.mantissa.abs(), exponent: self.exponent }
+        if self.mantissa.is_negative() { -self.clone() } else { self.clone() }
     }
 
     /// The integer `self / 2^exponent`, or `None` where that is not an integer. This is how a set of
@@ -80,17 +89,13 @@ impl Exact {
             return Some(BigInt::zero());
         }
         let shift = u64::try_from(self.exponent.checked_sub(exponent)?).ok()?;
-        Some(&self.mantissa << shift)
+        Some(self.mantissa.shifted(shift).to_big())
     }
 
     /// The largest f64 that is at most this number (`-inf` below the finite range).
     pub fn to_f64_down(&self) -> f64 {
         let near = self.to_f64_toward_zero();
-        match Self::from_f64(near) {
-            Some(value) if value <= *self => near,
-            Some(_) => near.next_down(),
-            None => near,
-        }
+        if self.signum() < 0 && !self.is(near) { near.next_down() } else { near }
     }
 
     /// The smallest f64 that is at least this number (`inf` above the finite range).
@@ -100,6 +105,10 @@ impl Exact {
 
     /// The nearest f64 (ties toward the even neighbour), infinite beyond the finite range.
     pub fn to_f64(&self) -> f64 {
+        let near = self.to_f64_toward_zero();
+        if self.is(near) {
+            return near;
+        }
         let (down, up) = (self.to_f64_down(), self.to_f64_up());
         if down == up || up.is_infinite() && down.is_infinite() {
             return down;
@@ -121,13 +130,17 @@ impl Exact {
         }
     }
 
+    /// Is this the value of a float?
+    fn is(&self, value: f64) -> bool {
+        Self::from_f64(value).is_some_and(|value| value == *self)
+    }
+
     /// Truncation toward zero; the largest finite float stands for everything beyond it.
     fn to_f64_toward_zero(&self) -> f64 {
         if self.is_zero() {
             return 0.0;
         }
-        let magnitude = self.mantissa.magnitude();
-        let bits = magnitude.bits() as i64;
+        let bits = self.mantissa.bits() as i64;
         let top = self.exponent + bits - 1;
         if top > 1023 {
             return if self.signum() < 0 { f64::MIN } else { f64::MAX };
@@ -135,8 +148,11 @@ impl Exact {
         // The unit in the last place of the result.
         let unit = (top - 52).max(-1074);
         let shift = unit - self.exponent;
-        let digits = if shift >= 0 { magnitude >> shift as u64 } else { magnitude << (-shift) as u64 };
-        let digits = digits.to_u64().expect("at most 53 bits are left");
+        let digits = match u64::try_from(shift) {
+            Ok(shift) => self.mantissa.magnitude_over(shift),
+            Err(_) => self.mantissa.magnitude_over(0).map(|digits| digits << -shift),
+        };
+        let digits = digits.expect("at most 53 bits are left");
         // digits * 2^unit, assembled from its bits.
         let value = if digits >> 52 == 0 {
             f64::from_bits(digits)
@@ -149,7 +165,7 @@ impl Exact {
 
 impl From<i64> for Exact {
     fn from(value: i64) -> Self {
-        Self::new(BigInt::from(value), 0)
+        Self::normal(Mantissa::Small(i128::from(value)), 0)
     }
 }
 
@@ -185,9 +201,9 @@ impl Add for &Exact {
             return self.clone();
         }
         let exponent = self.exponent.min(other.exponent);
-        let left = &self.mantissa << (self.exponent - exponent) as u64;
-        let right = &other.mantissa << (other.exponent - exponent) as u64;
-        Exact::new(left + right, exponent)
+        let left = self.mantissa.shifted((self.exponent - exponent) as u64);
+        let right = other.mantissa.shifted((other.exponent - exponent) as u64);
+        Exact::normal(&left + &right, exponent)
     }
 }
 
@@ -228,7 +244,7 @@ impl Neg for Exact {
 impl Mul for &Exact {
     type Output = Exact;
     fn mul(self, other: &Exact) -> Exact {
-        Exact::new(&self.mantissa * &other.mantissa, self.exponent + other.exponent)
+        Exact::normal(&self.mantissa * &other.mantissa, self.exponent + other.exponent)
     }
 }
 

@@ -16,6 +16,7 @@ mod exact;
 mod feature;
 mod grid;
 mod ids;
+mod mantissa;
 mod predict;
 mod tree;
 
