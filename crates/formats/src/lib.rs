@@ -43,6 +43,10 @@ pub(crate) trait Document: Sized {
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()>;
     /// The document with other trees and intercepts, in the same dialect. `edit` has been checked.
     fn edit(&self, edit: &Edit) -> Result<Self, EditError>;
+    /// The model of the edited document, where that takes less than the document.
+    fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
+        self.edit(edit).map(|edited| edited.ensemble().clone())
+    }
 }
 
 /// A model file of any supported format.
@@ -136,6 +140,12 @@ impl ModelFile {
             Self::Sklearn(document) => Self::Sklearn(Box::new(document.edit(edit)?)),
             Self::Onnx(document) => Self::Onnx(Box::new(document.edit(edit)?)),
         })
+    }
+
+    /// The model that [`edit`](Self::edit) gives, for less work where a format allows it.
+    pub fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
+        edit.check(self.ensemble())?;
+        each!(self, document => document.draft(edit))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::fold::Folded;
 use crate::master::{Master, Rows, Solved, Terms, Weights};
 use crate::minimum;
 use crate::outcome::{PruneError, Seconds, Size};
-use crate::plan::{Constants, Editable, Plan, Writer, Written, exact};
+use crate::plan::{Constants, Draft, Editable, Plan, Writer, exact};
 use crate::point::Points;
 use crate::watch::{Pass, Watch};
 
@@ -236,12 +236,9 @@ impl<'a, M: Editable> Engine<'a, M> {
     pub(crate) fn prove(&mut self, plan: &Plan) -> bool {
         let weights = Weights { columns: plan.weights.clone(), groups: Vec::new(), scale: None };
         let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
-        let Ok(written) = writer.write(plan) else { return false };
-        match self.ask(&written.file, Vec::new(), MOST_NODES) {
-            Judged::Proved => {
-                self.keep(written, plan, Some(&weights));
-                true
-            }
+        let Ok(draft) = writer.draft(plan) else { return false };
+        match self.ask(&draft.model, Vec::new(), MOST_NODES) {
+            Judged::Proved => self.keep(&draft, plan, Some(&weights)).is_ok(),
             Judged::Refuted(rows) => {
                 rows.iter().for_each(|row| {
                     self.points.add(row);
@@ -317,49 +314,45 @@ impl<'a, M: Editable> Engine<'a, M> {
         constants
     }
 
-    /// Writes a plan and has it judged; a proved one that is the smallest so far is kept.
+    /// Has a plan judged; a proved one that is the smallest so far is kept.
     fn judge(&mut self, plan: &Plan, weights: &Weights, nodes: u64) -> Judged {
         let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
-        let written = match writer.write(plan) {
-            Ok(written) => written,
-            Err(_) => return Judged::Refused,
-        };
+        let Ok(draft) = writer.draft(plan) else { return Judged::Refused };
         let starts = self.nearest_points(weights);
-        let judged = self.ask(&written.file, starts, nodes);
-        if matches!(judged, Judged::Proved) {
-            self.keep(written, plan, Some(weights));
+        match self.ask(&draft.model, starts, nodes) {
+            Judged::Proved if self.keep(&draft, plan, Some(weights)).is_err() => Judged::Refused,
+            judged => judged,
         }
-        judged
     }
 
     /// Has the folded model proved and keeps it.
     pub(crate) fn judge_folded(&mut self) -> Result<(), EditError> {
         let plan = self.folded_plan();
         let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
-        let written = writer.write(&plan)?;
-        if matches!(self.ask(&written.file, Vec::new(), MOST_NODES), Judged::Proved) {
-            self.keep(written, &plan, None);
+        let draft = writer.draft(&plan)?;
+        match self.ask(&draft.model, Vec::new(), MOST_NODES) {
+            Judged::Proved => self.keep(&draft, &plan, None),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    fn ask(&mut self, file: &M, starts: Vec<Vec<f64>>, nodes: u64) -> Judged {
+    fn ask(&mut self, model: &Ensemble, starts: Vec<Vec<f64>>, nodes: u64) -> Judged {
         let started = Instant::now();
         self.oracle_calls += 1;
-        let candidate = size_of(file.ensemble()).trees;
+        let candidate = size_of(model).trees;
         let (calls, points) = (self.oracle_calls, self.points.rows().len());
         self.watch.update(|status| {
             status.round = calls;
             status.points = points;
             status.candidate = Some(candidate);
         });
-        let judged = self.compare(file, &starts, nodes);
+        let judged = self.compare(model, &starts, nodes);
         self.seconds.oracle += started.elapsed().as_secs_f64();
         judged
     }
 
-    fn compare(&self, file: &M, starts: &[Vec<f64>], nodes: u64) -> Judged {
-        let comparison = match Comparison::new(self.model, file.ensemble(), self.config.band) {
+    fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> Judged {
+        let comparison = match Comparison::new(self.model, model, self.config.band) {
             Ok(comparison) => comparison,
             // Sums that may overflow: no model to keep.
             Err(_) => return Judged::Stopped(StopReason::Nodes),
@@ -398,30 +391,37 @@ impl<'a, M: Editable> Engine<'a, M> {
         self.recent.iter().cloned().chain(near).collect()
     }
 
-    /// Keeps a proved model if it is smaller than the best.
-    pub(crate) fn keep(&mut self, written: Written<M>, plan: &Plan, weights: Option<&Weights>) {
-        let Written { file, edit } = written;
-        let size = size_of(file.ensemble());
-        let bytes = file.bytes().unwrap_or(0);
-        let candidate = Candidate { file, made: Some((edit, plan.clone())), size, bytes };
-        if self.rank(&candidate) < self.rank(&self.best) {
-            self.best = candidate;
-            self.watch.update(|status| status.best = Some(size.trees));
+    /// Writes a proved model and keeps it, if it is smaller than the best.
+    fn keep(&mut self, draft: &Draft, plan: &Plan, weights: Option<&Weights>) -> Result<(), EditError> {
+        let size = size_of(&draft.model);
+        // Bytes are not known before the file is.
+        if self.config.objective == Objective::Bytes || self.rank(size, 0) < self.rank(self.best.size, 0) {
+            let file = self.file.edit(&draft.edit)?;
+            if *file.ensemble() != draft.model {
+                return Err(EditError::ReadBack { reason: "another model was written".to_owned() });
+            }
+            let bytes = file.bytes().unwrap_or(0);
+            if self.rank(size, bytes) < self.rank(self.best.size, self.best.bytes) {
+                let made = Some((draft.edit.clone(), plan.clone()));
+                self.best = Candidate { file, made, size, bytes };
+                self.watch.update(|status| status.best = Some(size.trees));
+            }
         }
         if let Some(weights) = weights
             && self.best_weights.as_ref().is_none_or(|best| weights.support() <= best.support())
         {
             self.best_weights = Some(weights.clone());
         }
+        Ok(())
     }
 
     /// What is compared first and second between two models.
-    fn rank(&self, candidate: &Candidate<M>) -> (u64, u64) {
-        let (trees, leaves) = (candidate.size.trees as u64, candidate.size.leaves as u64);
+    fn rank(&self, size: Size, bytes: u64) -> (u64, u64) {
+        let (trees, leaves) = (size.trees as u64, size.leaves as u64);
         match self.config.objective {
             Objective::Trees => (trees, leaves),
             Objective::Leaves => (leaves, trees),
-            Objective::Bytes => (candidate.bytes, trees),
+            Objective::Bytes => (bytes, trees),
         }
     }
 

@@ -3,8 +3,8 @@
 //! The candidate's sum of a group is that of the kept terms, each times its column's weight, plus a
 //! constant. A file keeps its own intercept where it can: the rest of the constant goes into the leaves of
 //! one kept tree of the group, because formats without a place for it would add a tree. Which of the ways
-//! to write a constant gives the fewest trees is found by trying them. What is written is read back, and
-//! only that model counts.
+//! to write a constant gives the fewest trees is found by trying them. Plans are drafts, models as their
+//! files would read back; the file itself is written for a draft that is worth keeping.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +20,10 @@ pub trait Editable: Clone {
     fn ensemble(&self) -> &Ensemble;
     /// The same with other trees and intercepts, as it reads back.
     fn edit(&self, edit: &Edit) -> Result<Self, EditError>;
+    /// The model that [`Editable::edit`] gives, perhaps without its file.
+    fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
+        self.edit(edit).map(|edited| edited.ensemble().clone())
+    }
     /// Are trees votes? See [`ModelFile::votes_only`].
     fn votes_only(&self) -> bool;
     /// The size of its file, where it has one.
@@ -33,6 +37,10 @@ impl Editable for ModelFile {
 
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         self.edit(edit)
+    }
+
+    fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
+        self.draft(edit)
     }
 
     fn votes_only(&self) -> bool {
@@ -88,16 +96,16 @@ enum Place {
     Intercepts,
 }
 
-/// A plan's file, as it reads back, and the edit that made it.
+/// A plan's model, as its file would read back, and the edit that makes it.
 #[derive(Clone, Debug)]
-pub(crate) struct Written<M> {
-    pub(crate) file: M,
+pub(crate) struct Draft {
+    pub(crate) model: Ensemble,
     pub(crate) edit: Edit,
 }
 
-impl<M: Editable> Written<M> {
+impl Draft {
     fn trees(&self) -> usize {
-        self.file.ensemble().trees().len()
+        self.model.trees().len()
     }
 }
 
@@ -113,8 +121,8 @@ pub(crate) struct Writer<'a, M> {
 }
 
 impl<M: Editable> Writer<'_, M> {
-    /// The plan's model, as it reads back.
-    pub(crate) fn write(&self, plan: &Plan) -> Result<Written<M>, EditError> {
+    /// The plan's model.
+    pub(crate) fn draft(&self, plan: &Plan) -> Result<Draft, EditError> {
         let kept = plan.weights.iter().zip(self.columns).filter(|(weight, _)| **weight > 0.0);
         let kept: usize = kept.map(|(_, column)| column.terms.len()).sum();
         let places: &[Place] = match (&plan.constants, self.file.votes_only()) {
@@ -122,16 +130,16 @@ impl<M: Editable> Writer<'_, M> {
             (Constants::Own(_), true) | (Constants::Zero, _) => &[Place::Intercepts],
             (Constants::File, _) => &[Place::Leaves],
         };
-        let mut best: Result<Written<M>, EditError> = Err(EditError::NoTrees { model: "candidate" });
+        let mut best: Result<Draft, EditError> = Err(EditError::NoTrees { model: "candidate" });
         for &place in places {
-            let written = self.write_at(plan, place);
-            let better = match (&best, &written) {
+            let draft = self.draft_at(plan, place);
+            let better = match (&best, &draft) {
                 (Err(_), _) => true,
                 (Ok(best), Ok(new)) => new.trees() < best.trees(),
                 (Ok(_), Err(_)) => false,
             };
             if better {
-                best = written;
+                best = draft;
             }
             if best.as_ref().is_ok_and(|model| model.trees() <= kept) {
                 break;
@@ -140,7 +148,7 @@ impl<M: Editable> Writer<'_, M> {
         best
     }
 
-    fn write_at(&self, plan: &Plan, place: Place) -> Result<Written<M>, EditError> {
+    fn draft_at(&self, plan: &Plan, place: Place) -> Result<Draft, EditError> {
         let divisor = |model: &Ensemble| model.accumulation().average.map_or(1.0, |average| average.divisor);
         let mut assumed = divisor(self.file.ensemble());
         // A threshold counts times the divisor, which may depend on the trees that are written.
@@ -149,11 +157,11 @@ impl<M: Editable> Writer<'_, M> {
         loop {
             tries += 1;
             let edit = self.edit(plan, place, assumed, &refused);
-            match self.file.edit(&edit) {
-                Ok(file) => {
-                    let actual = divisor(file.ensemble());
+            match self.file.draft(&edit) {
+                Ok(model) => {
+                    let actual = divisor(&model);
                     if actual == assumed || self.threshold().is_none() || tries >= TRIES {
-                        return Ok(Written { file, edit });
+                        return Ok(Draft { model, edit });
                     }
                     assumed = actual;
                 }

@@ -14,6 +14,7 @@ mod schema;
 mod skops;
 
 use std::io;
+use std::sync::OnceLock;
 
 use secateur_model::Ensemble;
 
@@ -38,7 +39,12 @@ pub struct File {
 
 #[derive(Clone, Debug)]
 enum Source {
-    Skops { bytes: Vec<u8>, version: String },
+    /// With its parts, once an edit was drafted from them.
+    Skops {
+        bytes: Vec<u8>,
+        version: String,
+        parts: OnceLock<Parts>,
+    },
     Memory(Parts),
 }
 
@@ -63,6 +69,20 @@ impl File {
         }
     }
 
+    /// The parts, read from the archive where they are not at hand.
+    fn parts(&self) -> Result<&Parts, FormatError> {
+        match &self.source {
+            Source::Memory(parts) => Ok(parts),
+            Source::Skops { bytes, parts, .. } => match parts.get() {
+                Some(parts) => Ok(parts),
+                None => {
+                    let (read, _) = read(bytes)?;
+                    Ok(parts.get_or_init(|| read))
+                }
+            },
+        }
+    }
+
     fn edit_skops(&self, bytes: &[u8], edit: &Edit) -> Result<Self, EditError> {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let archive = Archive::parse(bytes).map_err(read_back)?;
@@ -83,21 +103,29 @@ impl File {
     }
 }
 
+/// The parts in an archive, and the version of skops that wrote it.
+fn read(bytes: &[u8]) -> Result<(Parts, String), FormatError> {
+    let archive = Archive::parse(bytes)?;
+    let schema = Schema::parse(&archive.read(schema::SCHEMA)?, bytes.len())?;
+    let root = schema.root()?;
+    Ok((skops::Reader { archive: &archive }.parts(&root)?, root.skops_version().to_owned()))
+}
+
 impl Document for File {
     fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         Self::parse_owned(bytes.to_vec())
     }
 
     fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
-        let (parts, skops_version) = {
-            let archive = Archive::parse(&bytes)?;
-            let schema = Schema::parse(&archive.read(schema::SCHEMA)?, bytes.len())?;
-            let root = schema.root()?;
-            (skops::Reader { archive: &archive }.parts(&root)?, root.skops_version().to_owned())
-        };
+        let (parts, skops_version) = read(&bytes)?;
         let ensemble = build::ensemble(&parts)?;
         let Parts { estimator, version, .. } = parts;
-        Ok(Self { source: Source::Skops { bytes, version: skops_version }, estimator, version, ensemble })
+        Ok(Self {
+            source: Source::Skops { bytes, version: skops_version, parts: OnceLock::new() },
+            estimator,
+            version,
+            ensemble,
+        })
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -162,5 +190,14 @@ impl Document for File {
                 Self::from_parts(parts).map_err(|error| EditError::ReadBack { reason: error.to_string() })
             }
         }
+    }
+
+    fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
+        if change::is_unchanged(&self.ensemble, edit) {
+            return Ok(self.ensemble.clone());
+        }
+        let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
+        let parts = change::edited(self.parts().map_err(read_back)?, &self.ensemble, edit)?;
+        build::ensemble(&parts).map_err(read_back)
     }
 }
