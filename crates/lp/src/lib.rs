@@ -3,7 +3,8 @@
 //! A [`Problem`] is plain data. [`BackEnd::start`] gives it to a [`Solver`], which can be edited (a row more,
 //! a column fixed or released, other costs) and solved again, warm where the back end can. A [`Separation`]
 //! finds the multipliers that show a system of inequalities to have no solution, which is how a caller turns
-//! a solver's "infeasible" into a proof; [`round_multipliers`] makes them integers.
+//! a solver's "infeasible" into a proof; [`round_multipliers`] makes them integers. A [`Simplex`] solves programs
+//! with few unknowns and ever more rows.
 //!
 //! Everything a solver says here is a hint in floating point. Tolerances of the whole project live in this
 //! crate and nowhere else: [`FEASIBILITY`] for both back ends.
@@ -16,12 +17,14 @@ mod microlp;
 mod multipliers;
 mod problem;
 mod rounding;
+mod simplex;
 mod status;
 
 pub use error::Error;
 pub use multipliers::{Multipliers, SMALLEST_MARGIN, Separated, Separation};
 pub use problem::{Column, LARGEST, Problem, Row, Sense};
 pub use rounding::round_multipliers;
+pub use simplex::{Ended, Sign, Simplex, State};
 pub use status::{Limits, Reason, Solution, Status};
 
 use std::time::Duration;

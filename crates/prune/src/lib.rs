@@ -27,7 +27,6 @@ mod reach;
 mod relevant;
 mod reweight;
 mod run;
-mod simplex;
 mod stumps;
 mod sums;
 mod watch;

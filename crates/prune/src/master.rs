@@ -7,9 +7,10 @@
 //! the original's own leads have the original as a solution, bounds of one are the paper's. All answers are
 //! hints: floats decide nothing.
 
+use secateur_lp::{Ended, Sign, Simplex, State};
+
 use crate::column::Intercept;
 use crate::point::Demand;
-use crate::simplex::{Ended, Sign, Simplex, State};
 
 /// What the lead must reach at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@
 
 /// What an unknown may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub enum Sign {
     /// At least zero.
     Nonnegative,
     /// Any number.
@@ -29,7 +29,7 @@ pub(crate) enum Sign {
 
 /// How a solve ended.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// The best point.
     Optimal(Vec<f64>),
     /// These rows, with these positive multipliers, contradict each other.
@@ -61,7 +61,7 @@ enum Basic {
 
 /// The program and its present basis.
 #[derive(Clone, Debug)]
-pub(crate) struct Simplex {
+pub struct Simplex {
     count: usize,
     costs: Vec<f64>,
     signs: Vec<Sign>,
@@ -74,7 +74,7 @@ pub(crate) struct Simplex {
 
 /// What a solve changes.
 #[derive(Clone, Debug)]
-pub(crate) struct State {
+pub struct State {
     basis: Vec<Basic>,
     /// Is the slack of this unknown basic?
     slack_basic: Vec<bool>,
@@ -86,7 +86,7 @@ pub(crate) struct State {
 
 impl Simplex {
     /// A program without rows.
-    pub(crate) fn new(costs: &[f64], signs: &[Sign]) -> Self {
+    pub fn new(costs: &[f64], signs: &[Sign]) -> Self {
         let mut rng = fastrand::Rng::with_seed(0x5eca);
         let mut perturbed = |(cost, sign): (&f64, &Sign)| match sign {
             Sign::Free => 0.0,
@@ -113,12 +113,12 @@ impl Simplex {
     }
 
     /// How many rows there are.
-    pub(crate) fn row_count(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.norms.len()
     }
 
     /// Adds a row, with one coefficient for each unknown.
-    pub(crate) fn add_row(&mut self, coefficients: impl IntoIterator<Item = f64>, bound: f64) {
+    pub fn add_row(&mut self, coefficients: impl IntoIterator<Item = f64>, bound: f64) {
         let start = self.rows.len();
         self.rows.extend(coefficients);
         debug_assert_eq!(self.rows.len(), start + self.count);
@@ -128,28 +128,28 @@ impl Simplex {
     }
 
     /// Another bound for a row.
-    pub(crate) fn set_bound(&mut self, row: usize, bound: f64) {
+    pub fn set_bound(&mut self, row: usize, bound: f64) {
         self.bounds[row] = bound;
     }
 
     /// Holds an unknown at zero. Only [`Simplex::restore`] releases it.
-    pub(crate) fn hold(&mut self, unknown: usize) {
+    pub fn hold(&mut self, unknown: usize) {
         self.signs[unknown] = Sign::Held;
     }
 
     /// The basis and which unknowns are held, to come back to; rows may be added in between.
-    pub(crate) fn save(&self) -> (State, Vec<Sign>) {
+    pub fn save(&self) -> (State, Vec<Sign>) {
         (self.state.clone(), self.signs.clone())
     }
 
     /// Back to a saved basis.
-    pub(crate) fn restore(&mut self, (state, signs): (State, Vec<Sign>)) {
+    pub fn restore(&mut self, (state, signs): (State, Vec<Sign>)) {
         self.state = state;
         self.signs = signs;
     }
 
     /// Forgets the basis.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.state = State {
             basis: (0..self.count).map(Basic::Slack).collect(),
             slack_basic: vec![true; self.count],
@@ -160,7 +160,7 @@ impl Simplex {
     }
 
     /// Solves from the present basis.
-    pub(crate) fn solve(&mut self, stop: &dyn Fn() -> bool) -> Ended {
+    pub fn solve(&mut self, stop: &dyn Fn() -> bool) -> Ended {
         let mut shortlist: Vec<usize> = Vec::new();
         let mut refreshed = false;
         for turn in 0..MOST_PIVOTS * (self.count + 10) {
@@ -433,7 +433,7 @@ fn invert(mut matrix: Vec<f64>, count: usize) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use secateur_lp::{BackEnd, Column, Limits, Problem, Row, Status};
+    use crate::{BackEnd, Column, Limits, Problem, Row, Status};
 
     fn never() -> bool {
         false
