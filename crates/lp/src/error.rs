@@ -14,6 +14,14 @@ pub enum Error {
         /// Its cost.
         value: f64,
     },
+    /// A cost below zero where a program's costs are at least that.
+    #[error("unknown {column} costs {value}: expected at least zero")]
+    NegativeCost {
+        /// The unknown.
+        column: usize,
+        /// Its cost.
+        value: f64,
+    },
     /// A bound of a column is no number, infinite on the wrong side or too large.
     #[error(
         "column {column} has the bound {value}: expected a magnitude of at most {LARGEST:e}, or infinite on its open side"
@@ -61,6 +69,24 @@ pub enum Error {
         column: usize,
         /// How many there are.
         columns: usize,
+    },
+    /// A row does not have one coefficient for each unknown.
+    #[error("row {row} has {coefficients} coefficients for {columns} unknowns")]
+    RowLength {
+        /// The row, in the order added.
+        row: usize,
+        /// How many it has.
+        coefficients: usize,
+        /// How many unknowns there are.
+        columns: usize,
+    },
+    /// A new bound names a row that the program does not have.
+    #[error("row {row} cannot have another bound: the program has {rows}")]
+    RowIndex {
+        /// The row named.
+        row: usize,
+        /// How many there are.
+        rows: usize,
     },
     /// A fix names a column that the problem does not have.
     #[error("column {column} cannot be fixed or released: the problem has {columns}")]

@@ -18,14 +18,13 @@ use std::time::{Duration, Instant};
 
 use highs::{Col, HighsModelStatus, HighsSolutionStatus, RowProblem, Sense as Direction};
 
-use crate::error::Error;
-use crate::problem::{Column, Model, Problem, Row, Sense};
+use crate::problem::{Column, Model, Problem, Row, Sense, Stated};
 use crate::status::{Limits, Reason, Solution, Status};
 use crate::{FEASIBILITY, INTEGRALITY, SLICE, Solver};
 
 /// A problem in HiGHS's hands.
 pub(crate) struct Highs {
-    model: Result<Model, Error>,
+    stated: Stated,
     owner: Option<Remote>,
     incumbent: Option<Solution>,
     lower_bound: Option<f64>,
@@ -56,16 +55,7 @@ struct Report {
 
 impl Highs {
     pub(crate) fn new(problem: Problem) -> Self {
-        Self { model: Model::new(problem), owner: None, incumbent: None, lower_bound: None }
-    }
-
-    /// Applies an edit; an invalid one is remembered for the next solve.
-    fn edit(&mut self, edit: impl FnOnce(&mut Model) -> Result<(), Error>) {
-        if let Ok(model) = &mut self.model
-            && let Err(error) = edit(model)
-        {
-            self.model = Err(error);
-        }
+        Self { stated: Stated::new(problem), owner: None, incumbent: None, lower_bound: None }
     }
 }
 
@@ -73,16 +63,10 @@ impl Solver for Highs {
     fn solve(&mut self, limits: &Limits<'_>) -> Status {
         self.incumbent = None;
         self.lower_bound = None;
-        let model = match &self.model {
+        let model = match self.stated.model(limits) {
             Ok(model) => model,
-            Err(error) => return Status::Unknown(Reason::Invalid(*error)),
+            Err(status) => return status,
         };
-        if let Some(status) = limits.spent() {
-            return status;
-        }
-        if let Some(status) = model.plain_answer() {
-            return status;
-        }
         let mut owner = match self.owner.take().and_then(|owner| owner.updated(model)) {
             Some(owner) => owner,
             None => Remote::new(model),
@@ -112,19 +96,19 @@ impl Solver for Highs {
     }
 
     fn add_row(&mut self, row: Row) {
-        self.edit(|model| model.add_row(row));
+        self.stated.edit(|model| model.add_row(row));
     }
 
     fn fix(&mut self, column: usize, value: f64) {
-        self.edit(|model| model.fix(column, value));
+        self.stated.edit(|model| model.fix(column, value));
     }
 
     fn unfix(&mut self, column: usize) {
-        self.edit(|model| model.unfix(column));
+        self.stated.edit(|model| model.unfix(column));
     }
 
     fn set_costs(&mut self, costs: &[f64]) {
-        self.edit(|model| model.set_costs(costs));
+        self.stated.edit(|model| model.set_costs(costs));
     }
 
     fn incumbent(&self) -> Option<&Solution> {

@@ -3,14 +3,17 @@
 //! A [`Problem`] is plain data. [`BackEnd::start`] gives it to a [`Solver`], which can be edited (a row more,
 //! a column fixed or released, other costs) and solved again, warm where the back end can. A [`Separation`]
 //! finds the multipliers that show a system of inequalities to have no solution, which is how a caller turns
-//! a solver's "infeasible" into a proof; [`round_multipliers`] makes them integers. A [`Simplex`] solves programs
-//! with few unknowns and ever more rows.
+//! a solver's "infeasible" into a proof; [`round_multipliers`] makes them integers. A [`Growing`]
+//! program has few unknowns and ever more rows; [`LinearSolver`] says who solves it.
 //!
 //! Everything a solver says here is a hint in floating point. Tolerances of the whole project live in this
 //! crate and nowhere else: [`FEASIBILITY`] for both back ends.
 
+mod column_space;
 mod error;
 mod game;
+mod general;
+mod growing;
 #[cfg(feature = "highs")]
 mod highs;
 mod microlp;
@@ -21,10 +24,10 @@ mod simplex;
 mod status;
 
 pub use error::Error;
+pub use growing::{Growing, LinearSolver, Saved, Sign, Start};
 pub use multipliers::{Multipliers, SMALLEST_MARGIN, Separated, Separation};
 pub use problem::{Column, LARGEST, Problem, Row, Sense};
 pub use rounding::round_multipliers;
-pub use simplex::{Ended, Sign, Simplex, State};
 pub use status::{Limits, Reason, Solution, Status};
 
 use std::time::Duration;

@@ -30,8 +30,7 @@ use microlp::{
     SolveOutcome, TerminationReason, Variable,
 };
 
-use crate::error::Error;
-use crate::problem::{Model, Problem, Row, Sense};
+use crate::problem::{Model, Problem, Row, Sense, Stated};
 use crate::status::{Limits, Reason, Solution, Status};
 use crate::{FEASIBILITY, INTEGRALITY, SLICE, Solver};
 
@@ -43,7 +42,7 @@ const KEPT: usize = 4;
 
 /// A problem in microlp's hands.
 pub(crate) struct Microlp {
-    model: Result<Model, Error>,
+    stated: Stated,
     /// Each fixes at least what the one before fixes.
     live: Vec<Live>,
     incumbent: Option<Solution>,
@@ -72,16 +71,7 @@ enum End {
 
 impl Microlp {
     pub(crate) fn new(problem: Problem) -> Self {
-        Self { model: Model::new(problem), live: Vec::new(), incumbent: None, lower_bound: None }
-    }
-
-    /// Applies an edit; an invalid one is remembered for the next solve.
-    fn edit(&mut self, edit: impl FnOnce(&mut Model) -> Result<(), Error>) {
-        if let Ok(model) = &mut self.model
-            && let Err(error) = edit(model)
-        {
-            self.model = Err(error);
-        }
+        Self { stated: Stated::new(problem), live: Vec::new(), incumbent: None, lower_bound: None }
     }
 }
 
@@ -89,16 +79,10 @@ impl Solver for Microlp {
     fn solve(&mut self, limits: &Limits<'_>) -> Status {
         self.incumbent = None;
         self.lower_bound = None;
-        let model = match &self.model {
+        let model = match self.stated.model(limits) {
             Ok(model) => model,
-            Err(error) => return Status::Unknown(Reason::Invalid(*error)),
+            Err(status) => return status,
         };
-        if let Some(status) = limits.spent() {
-            return status;
-        }
-        if let Some(status) = model.plain_answer() {
-            return status;
-        }
         let applies =
             |live: &Live| live.fixed.iter().all(|(column, value)| model.fixed.get(column) == Some(value));
         while self.live.last().is_some_and(|live| !applies(live)) {
@@ -126,20 +110,20 @@ impl Solver for Microlp {
     }
 
     fn add_row(&mut self, row: Row) {
-        self.edit(|model| model.add_row(row));
+        self.stated.edit(|model| model.add_row(row));
     }
 
     fn fix(&mut self, column: usize, value: f64) {
-        self.edit(|model| model.fix(column, value));
+        self.stated.edit(|model| model.fix(column, value));
     }
 
     fn unfix(&mut self, column: usize) {
-        self.edit(|model| model.unfix(column));
+        self.stated.edit(|model| model.unfix(column));
     }
 
     fn set_costs(&mut self, costs: &[f64]) {
         self.live.clear();
-        self.edit(|model| model.set_costs(costs));
+        self.stated.edit(|model| model.set_costs(costs));
     }
 
     fn incumbent(&self) -> Option<&Solution> {

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::Error;
-use crate::status::{Solution, Status};
+use crate::status::{Limits, Reason, Solution, Status};
 
 /// The largest magnitude of a number in a problem. Beyond it, the back ends take numbers for infinite.
 pub const LARGEST: f64 = 1e15;
@@ -110,6 +110,35 @@ impl Problem {
     }
 }
 
+/// A problem with its edits, as a back end keeps it; the first that was refused answers every solve.
+#[derive(Debug)]
+pub(crate) struct Stated(Result<Model, Error>);
+
+impl Stated {
+    pub(crate) fn new(problem: Problem) -> Self {
+        Self(Model::new(problem))
+    }
+
+    pub(crate) fn edit(&mut self, edit: impl FnOnce(&mut Model) -> Result<(), Error>) {
+        if let Ok(model) = &mut self.0
+            && let Err(error) = edit(model)
+        {
+            self.0 = Err(error);
+        }
+    }
+
+    /// The problem to solve, or the answer of a solve that needs no solver.
+    pub(crate) fn model(&self, limits: &Limits<'_>) -> Result<&Model, Status> {
+        match &self.0 {
+            Err(error) => Err(Status::Unknown(Reason::Invalid(*error))),
+            Ok(model) => match limits.spent().or_else(|| model.plain_answer()) {
+                Some(status) => Err(status),
+                None => Ok(model),
+            },
+        }
+    }
+}
+
 /// A checked problem with scaled rows and the fixes in force.
 #[derive(Debug)]
 pub(crate) struct Model {
@@ -171,7 +200,7 @@ impl Model {
     }
 
     /// The answer where no solver is needed.
-    pub(crate) fn plain_answer(&self) -> Option<Status> {
+    fn plain_answer(&self) -> Option<Status> {
         if self.is_plainly_infeasible() {
             Some(Status::Infeasible)
         } else if self.problem.columns.is_empty() {
@@ -222,7 +251,8 @@ impl Model {
     }
 }
 
-fn is_number(value: f64) -> bool {
+/// Is it a number that a back end may see?
+pub(crate) fn is_number(value: f64) -> bool {
     value.abs() <= LARGEST
 }
 

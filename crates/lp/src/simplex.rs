@@ -16,20 +16,11 @@
 //! Everything is f64 and a hint. Costs are perturbed a little, always in the same way, so that ties do not
 //! make it cycle.
 
-/// What an unknown may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
-    /// At least zero.
-    Nonnegative,
-    /// Any number.
-    Free,
-    /// Zero for now.
-    Held,
-}
+use crate::growing::{Sign, clean};
 
 /// How a solve ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
+pub(crate) enum Ended {
     /// The best point.
     Optimal(Vec<f64>),
     /// These rows, with these positive multipliers, contradict each other.
@@ -61,7 +52,7 @@ enum Basic {
 
 /// The program and its present basis.
 #[derive(Clone, Debug)]
-pub struct Simplex {
+pub(crate) struct Simplex {
     count: usize,
     costs: Vec<f64>,
     signs: Vec<Sign>,
@@ -74,7 +65,7 @@ pub struct Simplex {
 
 /// What a solve changes.
 #[derive(Clone, Debug)]
-pub struct State {
+pub(crate) struct State {
     basis: Vec<Basic>,
     /// Is the slack of this unknown basic?
     slack_basic: Vec<bool>,
@@ -86,7 +77,7 @@ pub struct State {
 
 impl Simplex {
     /// A program without rows.
-    pub fn new(costs: &[f64], signs: &[Sign]) -> Self {
+    pub(crate) fn new(costs: &[f64], signs: &[Sign]) -> Self {
         let mut rng = fastrand::Rng::with_seed(0x5eca);
         let mut perturbed = |(cost, sign): (&f64, &Sign)| match sign {
             Sign::Free => 0.0,
@@ -113,12 +104,12 @@ impl Simplex {
     }
 
     /// How many rows there are.
-    pub fn row_count(&self) -> usize {
+    pub(crate) fn row_count(&self) -> usize {
         self.norms.len()
     }
 
     /// Adds a row, with one coefficient for each unknown.
-    pub fn add_row(&mut self, coefficients: impl IntoIterator<Item = f64>, bound: f64) {
+    pub(crate) fn add_row(&mut self, coefficients: impl IntoIterator<Item = f64>, bound: f64) {
         let start = self.rows.len();
         self.rows.extend(coefficients);
         debug_assert_eq!(self.rows.len(), start + self.count);
@@ -128,28 +119,28 @@ impl Simplex {
     }
 
     /// Another bound for a row.
-    pub fn set_bound(&mut self, row: usize, bound: f64) {
+    pub(crate) fn set_bound(&mut self, row: usize, bound: f64) {
         self.bounds[row] = bound;
     }
 
     /// Holds an unknown at zero. Only [`Simplex::restore`] releases it.
-    pub fn hold(&mut self, unknown: usize) {
+    pub(crate) fn hold(&mut self, unknown: usize) {
         self.signs[unknown] = Sign::Held;
     }
 
     /// The basis and which unknowns are held, to come back to; rows may be added in between.
-    pub fn save(&self) -> (State, Vec<Sign>) {
+    pub(crate) fn save(&self) -> (State, Vec<Sign>) {
         (self.state.clone(), self.signs.clone())
     }
 
     /// Back to a saved basis.
-    pub fn restore(&mut self, (state, signs): (State, Vec<Sign>)) {
+    pub(crate) fn restore(&mut self, (state, signs): (State, Vec<Sign>)) {
         self.state = state;
         self.signs = signs;
     }
 
     /// Forgets the basis.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.state = State {
             basis: (0..self.count).map(Basic::Slack).collect(),
             slack_basic: vec![true; self.count],
@@ -160,7 +151,11 @@ impl Simplex {
     }
 
     /// Solves from the present basis.
-    pub fn solve(&mut self, stop: &dyn Fn() -> bool) -> Ended {
+    pub(crate) fn solve(&mut self, stop: &dyn Fn() -> bool) -> Ended {
+        if self.count == 0 {
+            let unmet = self.bounds.iter().position(|&bound| bound > 0.0);
+            return unmet.map_or(Ended::Optimal(Vec::new()), |row| Ended::Infeasible(vec![(row, 1.0)]));
+        }
         let mut shortlist: Vec<usize> = Vec::new();
         let mut refreshed = false;
         for turn in 0..MOST_PIVOTS * (self.count + 10) {
@@ -182,12 +177,7 @@ impl Simplex {
                     }
                     continue;
                 }
-                let clean = |(value, sign): (f64, &Sign)| match sign {
-                    Sign::Nonnegative => value.max(0.0),
-                    Sign::Free => value,
-                    Sign::Held => 0.0,
-                };
-                return Ended::Optimal(point.into_iter().zip(&self.signs).map(clean).collect());
+                return Ended::Optimal(clean(point, &self.signs));
             };
             refreshed = false;
             let direction = self.direction(entering, upward);
@@ -428,114 +418,4 @@ fn invert(mut matrix: Vec<f64>, count: usize) -> Option<Vec<f64>> {
         }
     }
     Some(inverse)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{BackEnd, Column, Limits, Problem, Row, Status};
-
-    fn never() -> bool {
-        false
-    }
-
-    /// The same program for the general solver.
-    fn reference(costs: &[f64], signs: &[Sign], rows: &[(Vec<f64>, f64)]) -> Status {
-        let mut problem = Problem::new();
-        for (&cost, sign) in costs.iter().zip(signs) {
-            let (low, high) = match sign {
-                Sign::Nonnegative => (0.0, f64::INFINITY),
-                Sign::Free => (f64::NEG_INFINITY, f64::INFINITY),
-                Sign::Held => (0.0, 0.0),
-            };
-            problem.column(Column::real(if *sign == Sign::Free { 0.0 } else { cost }, low, high));
-        }
-        for (row, bound) in rows {
-            problem.row(Row::at_least(row.iter().copied().enumerate().collect(), *bound));
-        }
-        BackEnd::default().start(problem).solve(&Limits::none())
-    }
-
-    #[test]
-    fn agrees_with_the_general_solver_on_random_programs_that_grow() {
-        let (mut optimal, mut infeasible) = (0, 0);
-        for seed in 0..300 {
-            let mut rng = fastrand::Rng::with_seed(seed);
-            let count = rng.usize(1..12);
-            let costs: Vec<f64> = (0..count).map(|_| rng.f64() + 0.1).collect();
-            let mut signs: Vec<Sign> = (0..count).map(|_| Sign::Nonnegative).collect();
-            if rng.bool() {
-                signs[rng.usize(0..count)] = Sign::Free;
-            }
-            let mut simplex = Simplex::new(&costs, &signs);
-            let mut rows: Vec<(Vec<f64>, f64)> = Vec::new();
-            // A hidden point makes about half of the programs feasible.
-            let hidden: Vec<f64> = (0..count).map(|_| rng.f64()).collect();
-            let fair = rng.bool();
-            let mut saved = None;
-            for round in 0..4 {
-                for _ in 0..rng.usize(1..10) {
-                    let row: Vec<f64> = (0..count).map(|_| f64::from(rng.i32(-3..=3)) * 0.5).collect();
-                    let value: f64 = row.iter().zip(&hidden).map(|(a, x)| a * x).sum();
-                    let row = if fair && value < 0.0 { row.iter().map(|a| -a).collect() } else { row };
-                    let bound = if fair { value.abs() } else { rng.f64() };
-                    simplex.add_row(row.iter().copied(), bound);
-                    rows.push((row, bound));
-                }
-                if round == 1 {
-                    saved = Some((simplex.save(), signs.clone()));
-                    let unknown = rng.usize(0..count);
-                    if signs[unknown] == Sign::Nonnegative {
-                        simplex.hold(unknown);
-                        signs[unknown] = Sign::Held;
-                    }
-                }
-                if round == 3
-                    && let Some((state, old)) = saved.take()
-                {
-                    simplex.restore(state);
-                    signs = old;
-                }
-                let expected = reference(&costs, &signs, &rows);
-                match (simplex.solve(&never), expected) {
-                    (Ended::Optimal(point), Status::Optimal(solution)) => {
-                        optimal += 1;
-                        let paid =
-                            costs.iter().zip(&signs).map(|(c, s)| if *s == Sign::Free { 0.0 } else { *c });
-                        let cost: f64 = paid.zip(&point).map(|(cost, value)| cost * value).sum();
-                        let near = 1e-2 * solution.objective.abs() + 1e-2;
-                        assert!((cost - solution.objective).abs() < near, "seed {seed}: {cost} {solution:?}");
-                        for (row, bound) in &rows {
-                            let value: f64 = row.iter().zip(&point).map(|(a, x)| a * x).sum();
-                            assert!(value >= bound - 1e-6, "seed {seed}");
-                        }
-                        for (value, sign) in point.iter().zip(&signs) {
-                            assert!(*sign == Sign::Free || *value >= 0.0);
-                            assert!(*sign != Sign::Held || *value == 0.0);
-                        }
-                    }
-                    (Ended::Infeasible(ray), Status::Infeasible) => {
-                        infeasible += 1;
-                        let mut total = vec![0.0; count];
-                        let mut bound = 0.0;
-                        for (row, factor) in ray {
-                            assert!(factor > 0.0);
-                            bound += factor * rows[row].1;
-                            total.iter_mut().zip(&rows[row].0).for_each(|(sum, a)| *sum += factor * a);
-                        }
-                        assert!(bound > 0.0);
-                        for (sum, sign) in total.iter().zip(&signs) {
-                            match sign {
-                                Sign::Nonnegative => assert!(*sum <= 1e-7, "seed {seed}"),
-                                Sign::Free => assert!(sum.abs() <= 1e-7, "seed {seed}"),
-                                Sign::Held => {}
-                            }
-                        }
-                    }
-                    (ours, theirs) => panic!("seed {seed}, round {round}: {ours:?} but {theirs:?}"),
-                }
-            }
-        }
-        assert!(optimal > 200 && infeasible > 200, "{optimal} {infeasible}");
-    }
 }

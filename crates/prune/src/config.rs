@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use secateur_lp::LinearSolver;
 use secateur_oracle::{Band, Cancel};
 
 /// How far to go.
@@ -55,6 +56,9 @@ pub struct Config {
     pub moves: Moves,
     /// What one weight belongs to; `None` for rounds with [`Moves::Weights`], trees with [`Moves::Leaves`].
     pub unit: Option<Unit>,
+    /// Who solves the linear programs for weights. Every model is proved without a solver's word, so this
+    /// changes time and luck only.
+    pub solver: LinearSolver,
     /// How near to the decision boundary the claim reaches.
     pub band: Band,
     /// When to end with the best that is proved by then.
@@ -74,6 +78,7 @@ impl Default for Config {
             objective: Objective::Trees,
             moves: Moves::Leaves,
             unit: None,
+            solver: LinearSolver::default(),
             band: Band::Auto,
             deadline: None,
             cancel: Cancel::default(),

@@ -8,6 +8,7 @@
 use std::time::Instant;
 
 use secateur_formats::{Edit, EditError};
+use secateur_lp::Limits;
 use secateur_model::{Ensemble, Exact, Node, NodeId};
 use secateur_oracle::{Atlas, Band, Budget, Comparison, Options, StopReason, Undecided, Verdict};
 
@@ -164,7 +165,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             rows,
             floor: self.floor,
         };
-        Master::new(costs, kept, terms)
+        Master::new(self.config.solver, costs, kept, terms)
     }
 
     /// Solver and oracle take turns until the program's columns are settled.
@@ -175,8 +176,9 @@ impl<'a, M: Editable> Engine<'a, M> {
             }
             let started = Instant::now();
             let config = self.config;
-            let stop = || spent(config);
-            let solved = master.solve(self.points.demands(), &stop);
+            let stop = || config.cancel.is_cancelled();
+            let limits = Limits { deadline: config.deadline, stop: Some(&stop) };
+            let solved = master.solve(self.points.demands(), &limits);
             self.seconds.lp += started.elapsed().as_secs_f64();
             let weights = match solved {
                 Solved::Weights(weights) => weights,

@@ -47,6 +47,8 @@ pub use relevant::{Boundary, Pair, Relevance, Relevant, relevant_boundaries};
 pub use stumps::{Closed, StumpPlan, closed_form};
 pub use watch::{Pass, Status, Watch};
 
+pub use secateur_lp::LinearSolver;
+
 use secateur_formats::ModelFile;
 
 /// A smaller model that decides as this one does.

@@ -7,7 +7,7 @@
 //! the original's own leads have the original as a solution, bounds of one are the paper's. All answers are
 //! hints: floats decide nothing.
 
-use secateur_lp::{Ended, Sign, Simplex, State};
+use secateur_lp::{Growing, Limits, LinearSolver, Saved, Sign, Status};
 
 use crate::column::Intercept;
 use crate::point::Demand;
@@ -79,7 +79,7 @@ const MOST_RAISED: f64 = 4096.0;
 
 /// A linear program that grows with the points.
 pub(crate) struct Master {
-    simplex: Simplex,
+    program: Box<dyn Growing>,
     terms: Terms,
     /// The columns that have an unknown, ascending, of `total`.
     columns: Vec<usize>,
@@ -95,7 +95,7 @@ pub(crate) struct Master {
 
 impl Master {
     /// A program without demands over those columns that are kept.
-    pub(crate) fn new(costs: &[f64], kept: &[bool], terms: Terms) -> Self {
+    pub(crate) fn new(solver: LinearSolver, costs: &[f64], kept: &[bool], terms: Terms) -> Self {
         let columns: Vec<usize> = (0..costs.len()).filter(|&column| kept[column]).collect();
         let mut prices: Vec<f64> = columns.iter().map(|&column| costs[column]).collect();
         let mut signs = vec![Sign::Nonnegative; columns.len()];
@@ -123,26 +123,26 @@ impl Master {
                 }
             }
         }
-        let simplex = Simplex::new(&prices, &signs);
+        let program = solver.start(&prices, &signs);
         let unknowns = prices.len();
-        Self { simplex, terms, columns, total: costs.len(), groups, scale, unknowns, raised: Vec::new() }
+        Self { program, terms, columns, total: costs.len(), groups, scale, unknowns, raised: Vec::new() }
     }
 
     /// Holds a column at zero.
     pub(crate) fn drop_column(&mut self, column: usize) {
         if let Ok(unknown) = self.columns.binary_search(&column) {
-            self.simplex.hold(unknown);
+            self.program.hold(unknown);
         }
     }
 
     /// What [`Master::restore`] comes back to: the basis and the columns that are dropped.
-    pub(crate) fn save(&self) -> (State, Vec<Sign>) {
-        self.simplex.save()
+    pub(crate) fn save(&self) -> Saved {
+        self.program.save()
     }
 
     /// Back to a saved basis and its columns; demands stay.
-    pub(crate) fn restore(&mut self, saved: (State, Vec<Sign>)) {
-        self.simplex.restore(saved);
+    pub(crate) fn restore(&mut self, saved: Saved) {
+        self.program.restore(saved);
     }
 
     /// Asks more of a demand, because the written model did not keep what the weights promised; false
@@ -152,30 +152,24 @@ impl Master {
             return false;
         }
         self.raised[index] *= 4.0;
-        self.simplex.set_bound(index, self.bound(&demands[index]) * self.raised[index]);
+        self.program.set_bound(index, self.bound(&demands[index]) * self.raised[index]);
         true
     }
 
     /// Weights that meet all demands, with the costs as small as they can be.
-    pub(crate) fn solve(&mut self, demands: &[Demand], stop: &dyn Fn() -> bool) -> Solved {
+    pub(crate) fn solve(&mut self, demands: &[Demand], limits: &Limits<'_>) -> Solved {
         // Nothing to choose is nothing to solve: a model without trees and intercept is no candidate.
         if self.unknowns == 0 {
             return Solved::Open;
         }
         for demand in &demands[self.raised.len()..] {
-            let coefficients = self.coefficients(demand);
-            self.simplex.add_row(coefficients, self.bound(demand));
+            self.program.add_row(&self.coefficients(demand), self.bound(demand));
             self.raised.push(1.0);
         }
-        let mut ended = self.simplex.solve(stop);
-        if ended == Ended::Unknown && !stop() {
-            self.simplex.reset();
-            ended = self.simplex.solve(stop);
-        }
-        match ended {
-            Ended::Optimal(values) => Solved::Weights(self.weights(&values)),
-            Ended::Infeasible(_) => Solved::Infeasible,
-            Ended::Unknown => Solved::Open,
+        match self.program.solve(limits) {
+            Status::Optimal(solution) => self.weights(&solution.values).map_or(Solved::Open, Solved::Weights),
+            Status::Infeasible => Solved::Infeasible,
+            _ => Solved::Open,
         }
     }
 
@@ -202,18 +196,25 @@ impl Master {
         coefficients
     }
 
-    fn weights(&self, values: &[f64]) -> Weights {
+    /// What the unknowns stand for; nothing where they are no weights.
+    fn weights(&self, values: &[f64]) -> Option<Weights> {
+        let (weights, _) = values.split_at_checked(self.columns.len())?;
+        let fine =
+            weights.iter().all(|&weight| weight >= 0.0) && values.iter().all(|value| value.is_finite());
+        if values.len() != self.unknowns || !fine {
+            return None;
+        }
         let mut columns = vec![0.0; self.total];
-        for (&column, &value) in self.columns.iter().zip(values) {
-            columns[column] = value;
+        for (&column, &weight) in self.columns.iter().zip(weights) {
+            columns[column] = weight;
         }
         let intercept = |unknowns: &Vec<(usize, f64)>| {
             unknowns.iter().map(|&(unknown, sign)| values[unknown] * sign).sum()
         };
-        Weights {
+        Some(Weights {
             columns,
             groups: self.groups.iter().map(intercept).collect(),
             scale: self.scale.map(|unknown| values[unknown]),
-        }
+        })
     }
 }

@@ -39,12 +39,12 @@ pub(crate) fn prune<'py>(
         effort: options::choice("effort", effort, &EFFORTS)?,
         objective: options::choice("objective", objective, &OBJECTIVES)?,
         moves: options::choice("moves", moves, &MOVES)?,
-        unit: None,
         band: options::band(band),
         deadline: options::deadline(started, time_limit)?,
         cancel: cancel.clone(),
         threads: options::threads(threads),
         seed,
+        ..Config::default()
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let watch = Watch::default();

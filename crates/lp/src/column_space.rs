@@ -1,0 +1,103 @@
+//! The simplex in the space of the unknowns, behind [`Growing`].
+//!
+//! Its "infeasible" comes with the ray that shows it, which is kept for whoever asks. What it does not know
+//! is asked once more from the first basis; what it does not know then stays unknown.
+
+use std::cell::RefCell;
+
+use crate::growing::{Checks, Growing, Saved, Sign};
+use crate::simplex::{Ended, Simplex};
+use crate::status::{Limits, Reason, Solution, Status};
+
+/// A program in the simplex's hands.
+pub(crate) struct ColumnSpace {
+    simplex: Simplex,
+    /// As stated: the simplex changes them a little.
+    costs: Vec<f64>,
+    checks: Checks,
+    /// Of the last solve that ended so.
+    contradiction: Option<Vec<(usize, f64)>>,
+}
+
+impl ColumnSpace {
+    pub(crate) fn new(costs: &[f64], signs: &[Sign]) -> Self {
+        let checks = Checks::new(costs, signs);
+        let (costs, signs) = if checks.passed() { (costs, signs) } else { (&[][..], &[][..]) };
+        let paid = |(&cost, &sign): (&f64, &Sign)| if sign == Sign::Free { 0.0 } else { cost };
+        Self {
+            simplex: Simplex::new(costs, signs),
+            costs: costs.iter().zip(signs).map(paid).collect(),
+            checks,
+            contradiction: None,
+        }
+    }
+}
+
+impl Growing for ColumnSpace {
+    fn add_row(&mut self, coefficients: &[f64], bound: f64) {
+        if self.checks.row(coefficients, bound) {
+            self.simplex.add_row(coefficients.iter().copied(), bound);
+        }
+    }
+
+    fn set_bound(&mut self, row: usize, bound: f64) {
+        if self.checks.bound(row, bound) {
+            self.simplex.set_bound(row, bound);
+        }
+    }
+
+    fn hold(&mut self, unknown: usize) {
+        if self.checks.unknown(unknown) {
+            self.simplex.hold(unknown);
+        }
+    }
+
+    fn save(&self) -> Saved {
+        let (basis, signs) = self.simplex.save();
+        Saved { signs, basis: Some(basis) }
+    }
+
+    fn restore(&mut self, Saved { signs, basis }: Saved) {
+        if let Some(basis) = basis {
+            self.simplex.restore((basis, signs));
+        }
+    }
+
+    fn solve(&mut self, limits: &Limits<'_>) -> Status {
+        self.contradiction = None;
+        if let Some(status) = self.checks.refusal(limits) {
+            return status;
+        }
+        // A switch may be on for a moment only, so its word is kept.
+        let spent: RefCell<Option<Status>> = RefCell::new(None);
+        let stop = || {
+            let mut spent = spent.borrow_mut();
+            *spent = spent.take().or_else(|| limits.spent());
+            spent.is_some()
+        };
+        let mut ended = self.simplex.solve(&stop);
+        if ended == Ended::Unknown && !stop() {
+            self.simplex.reset();
+            ended = self.simplex.solve(&stop);
+        }
+        match ended {
+            Ended::Optimal(values) => {
+                let objective: f64 = self.costs.iter().zip(&values).map(|(cost, value)| cost * value).sum();
+                if objective.is_finite() && values.iter().all(|value| value.is_finite()) {
+                    Status::Optimal(Solution { objective, values })
+                } else {
+                    Status::Unknown(Reason::Unexpected)
+                }
+            }
+            Ended::Infeasible(rows) => {
+                self.contradiction = Some(rows);
+                Status::Infeasible
+            }
+            Ended::Unknown => spent.into_inner().unwrap_or(Status::Unknown(Reason::Numerical)),
+        }
+    }
+
+    fn contradiction(&mut self, _: &Limits<'_>) -> Option<Vec<(usize, f64)>> {
+        self.contradiction.clone()
+    }
+}

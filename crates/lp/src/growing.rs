@@ -1,0 +1,189 @@
+//! Linear programs with few unknowns and ever more rows, and who solves them.
+//!
+//! Problem: minimise `c.x` subject to `a_i.x >= b_i` for all rows i, where `c >= 0` and each unknown is
+//! nonnegative, free (then its cost does not count) or held at zero. Rows come as they are found, so a
+//! [`Growing`] keeps what it can between two solves.
+//!
+//! Solvers: our own simplex ([`LinearSolver::Simplex`]) works in the space of the unknowns and only looks at
+//! rows; a general back end ([`LinearSolver::General`]) is given the program row by row. Either way an
+//! answer is a float's word. No solver says "infeasible" for want of an answer, and the rows that are to
+//! show it ([`Growing::contradiction`]) can be added up by whoever asks.
+
+use crate::column_space::ColumnSpace;
+use crate::error::Error;
+use crate::general::General;
+use crate::problem::is_number;
+use crate::simplex::State;
+use crate::status::{Limits, Reason, Status};
+use crate::{BackEnd, Solver};
+
+/// What an unknown may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// At least zero.
+    Nonnegative,
+    /// Any number.
+    Free,
+    /// Zero for now.
+    Held,
+}
+
+/// A program that grows between its solves.
+///
+/// What is not as it should be (a number that is none, a row of another length) makes every later solve
+/// answer [`Reason::Invalid`].
+pub trait Growing: Send {
+    /// Adds a row, with one coefficient for each unknown.
+    fn add_row(&mut self, coefficients: &[f64], bound: f64);
+
+    /// Another bound for a row, by the order added.
+    fn set_bound(&mut self, row: usize, bound: f64);
+
+    /// Holds an unknown at zero. Only [`Growing::restore`] releases it.
+    fn hold(&mut self, unknown: usize);
+
+    /// Which unknowns are held, and the basis where there is one, to come back to.
+    fn save(&self) -> Saved;
+
+    /// Back to what was saved; rows and bounds stay as they are now.
+    fn restore(&mut self, saved: Saved);
+
+    /// Solves the program as it is now: [`Status::Optimal`], [`Status::Infeasible`], a limit, or unknown.
+    fn solve(&mut self, limits: &Limits<'_>) -> Status;
+
+    /// Why the last solve said infeasible: rows whose sum, with these positive multipliers, no point can
+    /// meet. A hint, as the answer was; a general back end has to solve another program for it.
+    fn contradiction(&mut self, limits: &Limits<'_>) -> Option<Vec<(usize, f64)>>;
+}
+
+/// What [`Growing::restore`] comes back to.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    pub(crate) signs: Vec<Sign>,
+    pub(crate) basis: Option<State>,
+}
+
+/// Starts a program without rows, from costs and signs of its unknowns.
+pub type Start = fn(&[f64], &[Sign]) -> Box<dyn Growing>;
+
+/// Who solves growing programs.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub enum LinearSolver {
+    /// Our own, made for these programs.
+    #[default]
+    Simplex,
+    /// A solver for any program.
+    General(BackEnd),
+    /// A solver of the caller's own.
+    Custom(Start),
+}
+
+impl LinearSolver {
+    /// All that are built in.
+    pub fn all() -> impl Iterator<Item = Self> {
+        std::iter::once(Self::Simplex).chain(BackEnd::all().iter().copied().map(Self::General))
+    }
+
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Simplex => "simplex",
+            Self::General(BackEnd::Microlp) => "microlp",
+            #[cfg(feature = "highs")]
+            Self::General(BackEnd::Highs) => "highs",
+            Self::Custom(_) => "custom",
+        }
+    }
+
+    /// A program without rows.
+    pub fn start(self, costs: &[f64], signs: &[Sign]) -> Box<dyn Growing> {
+        match self {
+            Self::Simplex => Box::new(ColumnSpace::new(costs, signs)),
+            Self::General(back_end) => {
+                let start = move |problem| -> Box<dyn Solver> { back_end.start(problem) };
+                Box::new(General::new(Box::new(start), costs, signs))
+            }
+            Self::Custom(start) => start(costs, signs),
+        }
+    }
+}
+
+/// What is looked at before a solver sees it; the first thing that is wrong is kept.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    unknowns: usize,
+    rows: usize,
+    refused: Option<Error>,
+}
+
+impl Checks {
+    pub(crate) fn new(costs: &[f64], signs: &[Sign]) -> Self {
+        let mut checks = Self { unknowns: signs.len(), rows: 0, refused: None };
+        if costs.len() != signs.len() {
+            checks.refused = Some(Error::Costs { costs: costs.len(), columns: signs.len() });
+        }
+        let priced = costs.iter().zip(signs).enumerate().filter(|(_, (_, sign))| **sign != Sign::Free);
+        for (column, (&value, _)) in priced {
+            checks.accept(is_number(value), Error::Cost { column, value });
+            checks.accept(value >= 0.0, Error::NegativeCost { column, value });
+        }
+        checks
+    }
+
+    /// Counts a row if it may be added.
+    pub(crate) fn row(&mut self, coefficients: &[f64], bound: f64) -> bool {
+        let (row, columns) = (self.rows, self.unknowns);
+        let fits = coefficients.len() == columns;
+        self.accept(fits, Error::RowLength { row, coefficients: coefficients.len(), columns });
+        self.accept(is_number(bound), Error::RowBound { row, value: bound });
+        if let Some((column, &value)) = coefficients.iter().enumerate().find(|(_, value)| !is_number(**value))
+        {
+            self.accept(false, Error::Coefficient { row, column, value });
+        }
+        self.rows += 1;
+        self.refused.is_none()
+    }
+
+    pub(crate) fn bound(&mut self, row: usize, bound: f64) -> bool {
+        self.accept(row < self.rows, Error::RowIndex { row, rows: self.rows });
+        self.accept(is_number(bound), Error::RowBound { row, value: bound });
+        self.refused.is_none()
+    }
+
+    pub(crate) fn unknown(&mut self, column: usize) -> bool {
+        self.accept(column < self.unknowns, Error::FixedColumn { column, columns: self.unknowns });
+        self.refused.is_none()
+    }
+
+    /// Has nothing been refused?
+    pub(crate) fn passed(&self) -> bool {
+        self.refused.is_none()
+    }
+
+    /// The answer to a solve that does not begin.
+    pub(crate) fn refusal(&self, limits: &Limits<'_>) -> Option<Status> {
+        match self.refused {
+            Some(error) => Some(Status::Unknown(Reason::Invalid(error))),
+            None => limits.spent(),
+        }
+    }
+
+    fn accept(&mut self, fine: bool, otherwise: Error) {
+        if !fine && self.refused.is_none() {
+            self.refused = Some(otherwise);
+        }
+    }
+}
+
+/// A point as its signs have it: what is off by rounding alone is no part of it.
+pub(crate) fn clean(mut values: Vec<f64>, signs: &[Sign]) -> Vec<f64> {
+    for (value, sign) in values.iter_mut().zip(signs) {
+        match sign {
+            Sign::Nonnegative => *value = value.max(0.0),
+            Sign::Free => {}
+            Sign::Held => *value = 0.0,
+        }
+    }
+    values
+}
