@@ -1,12 +1,12 @@
 //! Prunes model files and prints one line for each: sizes, outcome and where the time went.
 //!
-//! `cargo run --release -p secateur-prune --example prune -- [--effort E] [--moves M] [--seconds S] FILE...`
+//! `cargo run --release -p secateur-prune --example prune -- [--effort E] [--moves M] [--solver S] [--seconds S] FILE...`
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use secateur_formats::ModelFile;
-use secateur_prune::{Config, Effort, Moves, Objective, Unit, Watch, prune};
+use secateur_prune::{Config, Effort, LinearSolver, Moves, Objective, Unit, Watch, prune};
 
 fn main() {
     let mut config = Config::default();
@@ -44,6 +44,11 @@ fn main() {
                     "tree" => Unit::Tree,
                     other => panic!("unknown unit {other}"),
                 })
+            }
+            "--solver" => {
+                let name = value();
+                let known = LinearSolver::all().find(|solver| solver.name() == name);
+                config.solver = known.unwrap_or_else(|| panic!("unknown solver {name}"));
             }
             "--seconds" => seconds = Some(value().parse().expect("a number of seconds")),
             "--threads" => config.threads = value().parse().expect("a number of threads"),

@@ -1,0 +1,166 @@
+//! Whoever solves the linear programs, what is proved is true: with each solver that is built in, and with
+//! solvers that lie.
+
+mod memory;
+
+use fastrand::Rng;
+use memory::{Memory, check, random_model};
+use secateur_lp::{Growing, Limits, LinearSolver, Reason, Saved, Sign, Solution, Status};
+use secateur_model::Ensemble;
+use secateur_oracle::{Band, Comparison};
+use secateur_prune::{Config, Effort, Moves, Outcome, Pruned, Unit, Watch, prune_model};
+
+/// Models and choices that have an answer.
+fn cases(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Ensemble, Config)> {
+    seeds.filter_map(|seed| {
+        let mut rng = Rng::with_seed(seed);
+        let model = random_model(&mut rng)?;
+        let config = Config {
+            effort: *rng.choice(&[Effort::Fast, Effort::Thorough, Effort::Minimum, Effort::Minimum])?,
+            moves: *rng.choice(&[Moves::Leaves, Moves::Weights])?,
+            unit: *rng.choice(&[None, Some(Unit::Tree)])?,
+            band: *rng.choice(&[Band::Auto, Band::Exact])?,
+            seed,
+            ..Config::default()
+        };
+        Comparison::new(&model, &model, config.band).ok()?;
+        Some((seed, model, config))
+    })
+}
+
+fn pruned(model: &Ensemble, config: &Config, solver: LinearSolver) -> Pruned<Memory> {
+    let config = Config { solver, ..config.clone() };
+    let pruned = prune_model(&Memory(model.clone()), &[], &config, &Watch::default()).unwrap();
+    check(model, &pruned, config.band, &format!("{config:?}"));
+    assert!(pruned.lower_bound <= pruned.size[1].trees, "{config:?}");
+    assert!(pruned.size[1].trees <= pruned.size[0].trees, "{config:?}");
+    assert_ne!(pruned.outcome, Outcome::BudgetReached, "{config:?}");
+    pruned
+}
+
+#[test]
+fn every_solver_leads_to_proved_models_of_the_same_minimum() {
+    let (mut smaller, mut minima) = (0, 0);
+    for (seed, model, config) in cases(0..200) {
+        let found: Vec<Pruned<Memory>> =
+            LinearSolver::all().map(|solver| pruned(&model, &config, solver)).collect();
+        smaller += usize::from(found.iter().all(|found| found.size[1].trees < found.size[0].trees));
+        let sizes: Vec<usize> = found.iter().map(|found| found.size[1].trees).collect();
+        for bound in found.iter().map(|found| found.lower_bound) {
+            assert!(sizes.iter().all(|&size| bound <= size), "seed {seed}: {bound} {sizes:?}");
+        }
+        // A solver may have no answer; then it may miss a tree, and does not say that none can go.
+        if config.effort == Effort::Minimum && found.iter().all(|found| found.irreducible) {
+            minima += 1;
+            assert!(sizes.iter().all(|&size| size == sizes[0]), "seed {seed}: {sizes:?} {config:?}");
+        }
+    }
+    assert!(smaller > 30 && minima > 30, "{smaller} {minima}");
+}
+
+/// Lies now and then; the rest is the word of an honest solver.
+struct Liar {
+    honest: Box<dyn Growing>,
+    unknowns: usize,
+    rng: Rng,
+    lie: fn(&mut Rng, usize) -> Option<Status>,
+}
+
+impl Liar {
+    fn start(costs: &[f64], signs: &[Sign], lie: fn(&mut Rng, usize) -> Option<Status>) -> Box<dyn Growing> {
+        let honest = LinearSolver::Simplex.start(costs, signs);
+        Box::new(Self { honest, unknowns: signs.len(), rng: Rng::with_seed(costs.len() as u64), lie })
+    }
+}
+
+impl Growing for Liar {
+    fn add_row(&mut self, coefficients: &[f64], bound: f64) {
+        self.honest.add_row(coefficients, bound);
+    }
+
+    fn set_bound(&mut self, row: usize, bound: f64) {
+        self.honest.set_bound(row, bound);
+    }
+
+    fn hold(&mut self, unknown: usize) {
+        self.honest.hold(unknown);
+    }
+
+    fn save(&self) -> Saved {
+        self.honest.save()
+    }
+
+    fn restore(&mut self, saved: Saved) {
+        self.honest.restore(saved);
+    }
+
+    fn solve(&mut self, limits: &Limits<'_>) -> Status {
+        (self.lie)(&mut self.rng, self.unknowns).unwrap_or_else(|| self.honest.solve(limits))
+    }
+
+    fn contradiction(&mut self, limits: &Limits<'_>) -> Option<Vec<(usize, f64)>> {
+        self.honest.contradiction(limits)
+    }
+}
+
+fn point(values: Vec<f64>) -> Option<Status> {
+    Some(Status::Optimal(Solution { objective: 0.0, values }))
+}
+
+/// Nothing can do.
+fn denies(_: &mut Rng, _: usize) -> Option<Status> {
+    Some(Status::Infeasible)
+}
+
+/// No trees at all, or few with weights of no meaning: small models, which somebody has to refuse.
+fn promises(rng: &mut Rng, unknowns: usize) -> Option<Status> {
+    let some = |rng: &mut Rng| if rng.u32(0..4) == 0 { rng.f64() * 8.0 } else { 0.0 };
+    point((0..unknowns).map(|_| some(rng)).collect())
+}
+
+/// What is no point at all, or an unbounded program.
+fn babbles(rng: &mut Rng, unknowns: usize) -> Option<Status> {
+    match rng.u32(0..6) {
+        0 => point(vec![f64::NAN; unknowns]),
+        1 => point(vec![f64::INFINITY; unknowns]),
+        2 => point(vec![-1.0; unknowns]),
+        3 => point(vec![1.0; unknowns + 1]),
+        4 => point(Vec::new()),
+        _ => Some(Status::Unbounded),
+    }
+}
+
+/// Any of these, or nothing, or the truth.
+fn fickle(rng: &mut Rng, unknowns: usize) -> Option<Status> {
+    match rng.u32(0..6) {
+        0 => denies(rng, unknowns),
+        1 => promises(rng, unknowns),
+        2 => babbles(rng, unknowns),
+        3 => Some(Status::Unknown(Reason::Numerical)),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_solver_that_lies_leads_to_no_false_model_and_no_false_bound() {
+    let liars: [LinearSolver; 4] = [
+        LinearSolver::Custom(|costs, signs| Liar::start(costs, signs, denies)),
+        LinearSolver::Custom(|costs, signs| Liar::start(costs, signs, promises)),
+        LinearSolver::Custom(|costs, signs| Liar::start(costs, signs, babbles)),
+        LinearSolver::Custom(|costs, signs| Liar::start(costs, signs, fickle)),
+    ];
+    let (mut runs, mut fooled) = (0, 0);
+    for (seed, model, config) in cases(300..360) {
+        let honest = pruned(&model, &config, LinearSolver::Simplex);
+        for liar in liars {
+            runs += 1;
+            // Its model is checked on every cell; its bound must hold for the honest solver's model.
+            let found = pruned(&model, &config, liar);
+            assert!(found.lower_bound <= honest.size[1].trees, "seed {seed}: {:?}", found.lower_bound);
+            assert!(honest.lower_bound <= found.size[1].trees, "seed {seed}");
+            fooled += usize::from(found.size[1].trees > honest.size[1].trees);
+        }
+    }
+    // The lies matter: they cost trees.
+    assert!(runs > 80 && fooled > 20, "{runs} {fooled}");
+}
