@@ -29,6 +29,8 @@ const NUDGE: f64 = 1e-8;
 const SINGULAR: f64 = 1e-13;
 /// Pivots between two factorisations, at least.
 const REFACTOR: usize = 64;
+/// Points that are priced again before all are.
+const SHORTLIST: usize = 64;
 
 /// Points, columns and equations.
 #[derive(Clone, Debug, Default)]
@@ -187,6 +189,7 @@ impl Game {
         // Without columns the margin is anything: only the balance counts.
         let aim = if counts.contains(&true) { 1.0 } else { 0.0 };
         let refactor = REFACTOR.max(self.rows());
+        let mut shortlist: Vec<usize> = Vec::new();
         for pivots in 0..100 * self.rows() {
             if pivots % refactor == refactor - 1 && self.factor(basis, NUDGE).is_none() {
                 return Ended::Stuck;
@@ -199,7 +202,7 @@ impl Game {
             if self.margin(basis) >= enough && self.is_balanced(basis) {
                 return Ended::Enough;
             }
-            let Some((entering, sign)) = self.price(basis, &basic, counts, aim) else {
+            let Some((entering, sign)) = self.price(basis, &basic, counts, aim, &mut shortlist) else {
                 return Ended::Optimal;
             };
             let direction = basis.direction(&self.column(entering));
@@ -215,8 +218,16 @@ impl Game {
         Ended::Stuck
     }
 
-    /// The unknown whose growth (or, if free, fall) helps most.
-    fn price(&self, basis: &Basis, basic: &[bool], counts: &[bool], aim: f64) -> Option<(Var, f64)> {
+    /// The unknown whose growth (or, if free, fall) helps most, of those on the shortlist and those that are
+    /// no points; where none of them helps, of all.
+    fn price(
+        &self,
+        basis: &Basis,
+        basic: &[bool],
+        counts: &[bool],
+        aim: f64,
+        shortlist: &mut Vec<usize>,
+    ) -> Option<(Var, f64)> {
         let rows = self.rows();
         let mut prices = vec![0.0; rows];
         for (row, &var) in basis.vars.iter().enumerate() {
@@ -232,10 +243,9 @@ impl Game {
                 best = (gain, Some((var, sign)));
             }
         };
-        for (index, point) in self.points.chunks_exact(rows).enumerate() {
-            if !basic[index] {
-                offer(-dot(&prices, point), Var::Point(index), 1.0);
-            }
+        let gain = |index: usize| -dot(&prices, self.point(index));
+        for &index in shortlist.iter().filter(|&&index| !basic[index]) {
+            offer(gain(index), Var::Point(index), 1.0);
         }
         // A basic slack has price zero, up to rounding, and is not offered.
         for (column, &price) in prices[..self.columns].iter().enumerate() {
@@ -249,7 +259,19 @@ impl Game {
             offer(-self.penalty() - price, Var::Under(equation), 1.0);
             offer(-self.penalty() + price, Var::Over(equation), 1.0);
         }
-        best.1.filter(|(var, _)| matches!(var, Var::Point(_)) || !basis.vars.contains(var))
+        let best = best.1.filter(|(var, _)| matches!(var, Var::Point(_)) || !basis.vars.contains(var));
+        if best.is_some() {
+            return best;
+        }
+        let mut gains: Vec<(f64, usize)> = (0..self.points())
+            .filter(|&index| !basic[index])
+            .map(|index| (gain(index), index))
+            .filter(|&(gain, _)| gain > PRICE)
+            .collect();
+        gains.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        shortlist.clear();
+        shortlist.extend(gains.iter().take(SHORTLIST).map(|&(_, index)| index));
+        shortlist.first().map(|&index| (Var::Point(index), 1.0))
     }
 
     fn margin(&self, basis: &Basis) -> f64 {

@@ -35,7 +35,7 @@ impl<'a> Limits<'a> {
     }
 
     /// The status of a solve that must end now, if it must.
-    pub(crate) fn spent(&self) -> Option<Status> {
+    pub fn spent(&self) -> Option<Status> {
         if self.stop.is_some_and(|stop| stop()) {
             Some(Status::Interrupted)
         } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {

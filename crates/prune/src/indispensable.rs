@@ -1,16 +1,19 @@
 //! Which columns nothing can stand in for: each with a cut of that column alone.
 //!
 //! Pairs of inputs at relevant boundaries come first; a boundary that one column draws needs no solver.
-//! For every column that is left the solver is asked for multipliers that separate all others. Where it
-//! finds none, more inputs near the decision boundary are added, until rounds of that show nothing new or
+//! For every column that is left the solver is asked for multipliers that separate all others, unless weights
+//! without that column meet all demands: looking for such weights costs less than looking for multipliers in
+//! vain, and what one answer does without need not be asked for. Where no multipliers are found, more inputs near the decision boundary are added, until rounds of that show nothing new or
 //! the budget ends. A column without a cut is not said to be dispensable.
 
 use fastrand::Rng;
-use secateur_lp::Limits;
+use secateur_lp::{Limits, LinearSolver};
 use secateur_model::Grid;
 use secateur_oracle::Budget;
 
+use crate::column::Intercept;
 use crate::cut::{Cut, Cutter, Separating};
+use crate::master::{Master, Rows, Solved, Terms, Weights};
 use crate::near::{is_over, near_boundary};
 use crate::point::Points;
 use crate::relevant::Relevant;
@@ -70,10 +73,8 @@ pub fn indispensable(
             found.add(cut);
         }
     }
-    // A cut of several columns is of no use beside one of its columns alone.
     let stop = || is_over(budget);
     let limits = Limits { deadline: budget.deadline, stop: Some(&stop) };
-    let mut kept = vec![true; count];
     let mut wanted = (count * POINTS_PER_COLUMN).max(LEAST_POINTS);
     let mut idle = 0;
     while found.count() < count && idle < IDLE_ROUNDS && !is_over(budget) {
@@ -82,23 +83,88 @@ pub fn indispensable(
         for row in near_boundary(points.model(), grid, band, &[], wanted, rng, budget) {
             points.add(&row);
         }
-        for column in 0..count {
-            if found.alone[column].is_some() {
-                continue;
-            }
-            kept[column] = false;
-            match cutter.separate(points, &kept, &limits) {
-                Separating::Cut(cut) => found.add(cut),
-                Separating::None => {}
-                Separating::Stopped => return found,
-            }
-            kept[column] = true;
+        let asked = found.alone.iter().map(Option::is_none).collect();
+        if !ask_each(points, cutter, asked, &limits, &mut |cut| found.add(cut)) {
+            return found;
         }
         idle = if found.count() > before { 0 } else { idle + 1 };
         wanted *= 2;
-        if points.rows().len() > count * MOST_PER_COLUMN + LEAST_POINTS {
+        if wanted > count * MOST_PER_COLUMN {
             break;
         }
     }
     found
+}
+
+/// Asks of each of these columns whether it is indispensable by the points as they are; false where a limit
+/// was reached before all were asked.
+pub(crate) fn ask_each(
+    points: &Points<'_>,
+    cutter: &mut Cutter,
+    asked: Vec<bool>,
+    limits: &Limits<'_>,
+    found: &mut dyn FnMut(Cut),
+) -> bool {
+    let mut kept = vec![true; asked.len()];
+    let mut screen = Screen::new(points, cutter.intercept(), asked, limits);
+    while let Some(column) = screen.next() {
+        if screen.can_do_without(points, column, limits) {
+            continue;
+        }
+        kept[column] = false;
+        match cutter.separate(points, &kept, limits) {
+            Separating::Cut(cut) => found(cut),
+            Separating::None => {}
+            Separating::Stopped => return false,
+        }
+        kept[column] = true;
+    }
+    limits.spent().is_none()
+}
+
+/// Weights that do without a column show that these points have no cut of it alone.
+struct Screen {
+    master: Master,
+    /// Columns to ask for.
+    asked: Vec<bool>,
+}
+
+impl Screen {
+    fn new(points: &Points<'_>, intercept: Intercept, asked: Vec<bool>, limits: &Limits<'_>) -> Self {
+        let groups = points.model().group_count();
+        let terms = Terms { intercept, groups, intercept_cost: None, rows: Rows::Lead, floor: 0.0 };
+        let count = asked.len();
+        let (costs, all) = (vec![1.0; count], vec![true; count]);
+        let master = Master::new(LinearSolver::default(), &costs, &all, terms);
+        let mut screen = Self { master, asked };
+        screen.solve(points, limits);
+        screen
+    }
+
+    /// The next column to ask for; each comes once.
+    fn next(&mut self) -> Option<usize> {
+        let next = self.asked.iter().position(|&asked| asked)?;
+        self.asked[next] = false;
+        Some(next)
+    }
+
+    /// Are there weights without this column, as far as floats tell?
+    fn can_do_without(&mut self, points: &Points<'_>, column: usize, limits: &Limits<'_>) -> bool {
+        let saved = self.master.save();
+        self.master.drop_column(column);
+        let found = self.solve(points, limits);
+        self.master.restore(saved);
+        found
+    }
+
+    /// Looks for weights; columns that they do without are not asked for.
+    fn solve(&mut self, points: &Points<'_>, limits: &Limits<'_>) -> bool {
+        match self.master.solve(points.demands(), limits) {
+            Solved::Weights(Weights { columns, .. }) => {
+                self.asked.iter_mut().zip(columns).for_each(|(asked, weight)| *asked &= weight > 0.0);
+                true
+            }
+            Solved::Infeasible | Solved::Open => false,
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::eliminate::eliminate;
 use crate::engine::{Engine, Settled, size_of};
 use crate::evidence::{Bound, Evidence};
 use crate::fold::{Folded, Limits, fold, unfolded};
-use crate::indispensable::indispensable;
+use crate::indispensable::{ask_each, indispensable};
 use crate::master::Rows;
 use crate::master::Weights;
 use crate::minimum::{cover_of, minimum};
@@ -241,19 +241,14 @@ fn bound_again<M: Editable>(engine: &Engine<'_, M>, cutter: &mut Cutter, known: 
     engine.begin(Pass::Indispensable);
     let stop = || engine.spent();
     let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
-    let mut kept = vec![true; engine.points.columns().len()];
-    for column in 0..kept.len() {
-        if known.cuts.iter().any(|cut| cut.columns == [column]) {
-            continue;
-        }
-        kept[column] = false;
-        match cutter.separate(&engine.points, &kept, &limits) {
-            Separating::Cut(cut) => known.cuts.push(cut),
-            Separating::None => {}
-            Separating::Stopped => return,
-        }
-        kept[column] = true;
-    }
+    let in_best =
+        |column: usize| engine.best_weights.as_ref().is_none_or(|weights| weights.columns[column] > 0.0);
+    let known_alone = |column: usize| known.cuts.iter().any(|cut| cut.columns == [column]);
+    let count = engine.points.columns().len();
+    let asked = (0..count).map(|column| in_best(column) && !known_alone(column)).collect();
+    let mut found = Vec::new();
+    ask_each(&engine.points, cutter, asked, &limits, &mut |cut| found.push(cut));
+    known.cuts.extend(found);
 }
 
 /// The smallest set of columns, from the best so far.
