@@ -77,6 +77,7 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
                 Intercept::None => 0,
                 Intercept::Scaled => 1,
                 Intercept::Free => 2,
+                Intercept::Counted => 3,
             });
             number(out, columns.len() as u64);
             columns.iter().for_each(|column| ascending(out, column));

@@ -57,6 +57,7 @@ pub fn explain_step(step: &Step) -> String {
                 Intercept::None => "none",
                 Intercept::Scaled => "scaled",
                 Intercept::Free => "free",
+                Intercept::Counted => "counted as one more column",
             };
             let text: Vec<String> = columns.iter().map(|trees| format!("[{}]", list(trees))).collect();
             format!("columns: {}, intercept {intercept}", list(&text))

@@ -180,10 +180,11 @@ impl<R: Read> Reader<R> {
             code::MEET => Step::Meet { first: self.ascending()? },
             code::POINT => Step::Point { values: self.list(Self::float)? },
             code::COLUMNS => Step::Columns {
-                intercept: match self.choice(3)? {
+                intercept: match self.choice(4)? {
                     0 => Intercept::None,
                     1 => Intercept::Scaled,
-                    _ => Intercept::Free,
+                    2 => Intercept::Free,
+                    _ => Intercept::Counted,
                 },
                 columns: self.list(Self::ascending)?,
             },

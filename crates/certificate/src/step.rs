@@ -133,6 +133,8 @@ pub enum Intercept {
     Scaled,
     /// Any constants.
     Free,
+    /// Any constants; unless all are zero, they count as one more column, the last.
+    Counted,
 }
 
 /// One term of a cut: the lead of a class over another at a point, with a positive multiplier.

@@ -5,7 +5,11 @@
 //! column's trees and the intercept is none, the original's times a weight of at least zero, or free; they
 //! decide by the original's rule with the original's divisor, and wherever the original's exact lead of its
 //! winner over every other class exceeds the band, their own exact lead of that class is positive over every
-//! other.
+//! other. A counted intercept is a free one that is an **item** of its own behind the columns: it has to be
+//! paid for unless it is zero, as in files that can hold a constant only as one more tree.
+//!
+//! Every tree of the original is in one column, and without an intercept the original has none either: so the
+//! original, all weights 1, is in every family, and no bound is about a family that holds nothing.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +27,8 @@ pub(crate) struct Bounds<'a> {
     pub(crate) pair: &'a Pair<'a>,
     pub(crate) limits: Limits,
     pub(crate) columns: Option<Columns>,
-    /// For each cut the columns of which one has positive weight, as bits.
+    /// For each cut the items of which one is there (a column with positive weight, or the counted
+    /// constant unless it is zero), as bits.
     pub(crate) cuts: Vec<Vec<u64>>,
     /// Crossings of each feature: from the lower value to the higher one, by their order.
     pub(crate) crossings: BTreeMap<u32, BTreeMap<u64, u64>>,
@@ -45,6 +50,11 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
+    /// What cuts and covers count: the columns, and behind them the constant where it is counted.
+    pub(crate) fn items(&self) -> usize {
+        self.trees.len() + usize::from(self.intercept == Intercept::Counted)
+    }
+
     /// What a tree adds to a combination of sums at one of its leaves.
     pub(crate) fn tree_value(
         &self,
@@ -108,7 +118,7 @@ impl<'a> Bounds<'a> {
             Step::Cut { terms } => rules::cut::cut(self, &terms),
             Step::Cover { costs, bound } => {
                 let columns = self.columns.as_ref().ok_or(Reason::OrderUnexpected)?;
-                self.cover = Some(Cover::new(columns.trees.len(), costs, bound)?);
+                self.cover = Some(Cover::new(columns.items(), costs, bound)?);
                 Ok(())
             }
             Step::Crossing { point, feature, low, high } => {
@@ -161,9 +171,15 @@ impl<'a> Bounds<'a> {
 
     fn set_columns(&mut self, intercept: Intercept, trees: Vec<Vec<u32>>) -> Result<(), Reason> {
         let model = self.pair.original;
-        let count = model.trees().len();
-        if self.columns.is_some() || trees.iter().flatten().any(|&tree| tree as usize >= count) {
+        let mut seen = vec![false; model.trees().len()];
+        let mut first_time =
+            |&tree: &u32| seen.get_mut(tree as usize).is_some_and(|seen| !std::mem::replace(seen, true));
+        let once = trees.iter().flatten().all(&mut first_time);
+        if self.columns.is_some() || !once || !seen.iter().all(|&seen| seen) {
             return Err(Reason::ColumnsTree);
+        }
+        if intercept == Intercept::None && model.intercepts().iter().any(|&value| value != 0.0) {
+            return Err(Reason::ColumnsIntercept);
         }
         let mut exponent = 0;
         let mut see = |value: &Exact| {

@@ -160,8 +160,13 @@ fn words(verdict: &Verdict) -> String {
             };
             let mut text = format!("valid: the two models decide alike on every input, {band}\n");
             let family = |bound: &ColumnBound| {
-                let intercept = intercept_word(bound.intercept);
-                format!("{} columns of the original, intercept {intercept}", bound.columns)
+                let intercept = match bound.intercept {
+                    Intercept::Counted => "where constants other than zero count as one more",
+                    Intercept::Free => "with any constants for free",
+                    Intercept::Scaled => "with its intercept, scaled",
+                    Intercept::None => "without an intercept",
+                };
+                format!("{} columns of the original, {intercept}", bound.columns)
             };
             if let Some(bound) = &proved.columns {
                 let reached =
@@ -216,6 +221,7 @@ fn intercept_word(intercept: Intercept) -> &'static str {
         Intercept::None => "none",
         Intercept::Scaled => "scaled",
         Intercept::Free => "free",
+        Intercept::Counted => "counted",
     }
 }
 

@@ -49,7 +49,8 @@ pub struct ColumnBound {
     pub columns: u64,
     /// What the models may do with the intercept.
     pub intercept: Intercept,
-    /// The pruned model has no more trees than the bound (only where every column counts as one).
+    /// The pruned model has no more trees than the bound (only where every column counts as one, and so does
+    /// a constant where it is counted).
     pub reached: bool,
 }
 
@@ -169,8 +170,10 @@ reasons! {
     MeetSolution = "meet.solution",
     /// A point has not one value for each column, or a value that the original does not accept.
     PointValues = "point.values",
-    /// Columns are given twice, or a tree does not exist.
+    /// Columns are given twice, or not every tree of the original is in exactly one of them.
     ColumnsTree = "columns.tree",
+    /// A family without an intercept, of an original that has one.
+    ColumnsIntercept = "columns.intercept",
     /// A cut without terms says nothing.
     CutEmpty = "cut.empty",
     /// No such point.

@@ -122,6 +122,23 @@ fn bound_steps(width: usize) -> Vec<Step> {
     ]
 }
 
+/// One input alone: the first stump, or else a constant, which counts as the third item.
+fn counted_steps(width: usize) -> Vec<Step> {
+    let mut steps = bound_steps(width);
+    steps.truncate(2);
+    steps.extend([
+        Step::Columns { intercept: Intercept::Counted, columns: vec![vec![0], vec![1]] },
+        cut(&[(0, 1, 0, 1)]),
+        Step::Cover { costs: None, bound: 1 },
+        Step::Branch { column: 2 },
+        dual(1, &[]),
+        dual(1, &[(0, 1)]),
+        Step::Cover { costs: Some(vec![4, 9, 2]), bound: 2 },
+        dual(1, &[(0, 2)]),
+    ]);
+    steps
+}
+
 fn cases(models: &Models) -> Vec<Case> {
     let certificate = |names: [&str; 2], band: Band| {
         let [first, second] = models.pair(names);
@@ -142,6 +159,10 @@ fn cases(models: &Models) -> Vec<Case> {
     add("accept", "three_classes", THREE, three.write(), None);
     add("accept", "meet", STUMPS, met.write(), None);
     add("accept", "bounds", STUMPS, bounded.write(), None);
+    // Both decisions need the first stump or a constant; with the constant counted the cover says so.
+    let mut counted = met.clone();
+    counted.steps.extend(counted_steps(width));
+    add("accept", "counted_constant", STUMPS, counted.write(), None);
     add(
         "accept",
         "itself",
@@ -283,6 +304,8 @@ fn cases(models: &Models) -> Vec<Case> {
     bound("point_too_short", 0, Step::Point { values: vec![0.0] }, Reason::PointValues);
     let columns = |intercept, columns: Vec<Vec<u32>>| Step::Columns { intercept, columns };
     bound("column_of_no_tree", 2, columns(Intercept::Free, vec![vec![0], vec![7]]), Reason::ColumnsTree);
+    bound("tree_in_no_column", 2, columns(Intercept::Free, vec![vec![0]]), Reason::ColumnsTree);
+    bound("tree_in_two_columns", 2, columns(Intercept::Free, vec![vec![0], vec![0, 1]]), Reason::ColumnsTree);
     bound("cut_before_columns", 2, cut(&[(0, 1, 0, 1), (1, 0, 1, 1)]), Reason::OrderUnexpected);
     bound("cut_of_nothing", 3, cut(&[]), Reason::CutEmpty);
     bound("cut_of_no_point", 3, cut(&[(9, 1, 0, 1), (1, 0, 1, 1)]), Reason::CutPoint);
@@ -305,6 +328,19 @@ fn cases(models: &Models) -> Vec<Case> {
     bound("crossing_without_change", 10, crossing(0, 1, 0.0, 1.0), Reason::CrossingDecision);
     let twice = |copy: &mut Opened| copy.steps.push(crossing(1, 0, 0.25, 2.0));
     refuse("crossings_that_overlap", STUMPS, &bounded, &twice, Reason::CrossingOverlap);
+    let none = |copy: &mut Opened| {
+        let trees = models.get("three").trees().len() as u32;
+        copy.steps.push(columns(Intercept::None, vec![(0..trees).collect()]));
+    };
+    refuse("family_without_the_original", THREE, &three, &none, Reason::ColumnsIntercept);
+    let counted_step =
+        |offset: usize, step: Step| move |copy: &mut Opened| copy.steps[start + offset] = step.clone();
+    let costs = counted_step(8, Step::Cover { costs: Some(vec![4, 9]), bound: 2 });
+    refuse("costs_without_the_constant", STUMPS, &counted, &costs, Reason::CoverCosts);
+    let dear = counted_step(9, dual(1, &[(0, 4)]));
+    refuse("constant_cheaper_than_the_cut", STUMPS, &counted, &dear, Reason::CoverDual);
+    let no_item = counted_step(5, Step::Branch { column: 3 });
+    refuse("branch_behind_the_constant", STUMPS, &counted, &no_item, Reason::CoverColumn);
     let open = |copy: &mut Opened| copy.steps.truncate(start + 6);
     refuse("cover_that_does_not_end", STUMPS, &bounded, &open, Reason::EndMissing);
 

@@ -232,12 +232,13 @@ fn no_model_of_the_family_escapes_an_accepted_cut() {
             terms.push(term);
         }
         let columns: Vec<Vec<u32>> = (0..model.trees().len() as u32).map(|tree| vec![tree]).collect();
-        let intercept = *rng.choice(&[Intercept::None, Intercept::Scaled, Intercept::Free]).unwrap();
+        let intercept =
+            *rng.choice(&[Intercept::None, Intercept::Scaled, Intercept::Free, Intercept::Counted]).unwrap();
         opened.steps.push(Step::Columns { intercept, columns });
         opened.steps.push(Step::Cut { terms });
         match opened.refusal(&model, &model) {
             None => accepted += 1,
-            Some((Reason::CutIntercept | Reason::CutEmpty, _)) => {
+            Some((Reason::CutIntercept | Reason::CutEmpty | Reason::ColumnsIntercept, _)) => {
                 refused += 1;
                 continue;
             }
@@ -252,6 +253,7 @@ fn no_model_of_the_family_escapes_an_accepted_cut() {
                 Intercept::None => 0.0,
                 Intercept::Scaled => *rng.choice(&[0.0, 1.0, 2.0]).unwrap(),
                 Intercept::Free => 1.0,
+                Intercept::Counted => *rng.choice(&[-1.0, 0.0, 1.0, 2.0]).unwrap(),
             };
             let leads_everywhere = rows.iter().all(|row| {
                 winner_of(row).is_none_or(|winner| {
@@ -265,7 +267,11 @@ fn no_model_of_the_family_escapes_an_accepted_cut() {
             }
             faithful += 1;
             // Its columns cost nothing, all others 1: that the cut costs at least 1 would be false.
-            let costs = (0..count).map(|tree| 1 - u64::from(kept >> tree & 1)).collect();
+            let mut costs: Vec<u64> = (0..count).map(|tree| 1 - u64::from(kept >> tree & 1)).collect();
+            if intercept == Intercept::Counted {
+                let there = scale != 0.0 && model.intercepts().iter().any(|&value| value != 0.0);
+                costs.push(1 - u64::from(there));
+            }
             let mut covered = opened.clone();
             covered.steps.push(Step::Cover { costs: Some(costs), bound: 1 });
             let terms = vec![CoverTerm { cut: 0, numerator: 1 }];

@@ -26,3 +26,13 @@ pub enum Intercept {
     /// Any.
     Free,
 }
+
+impl From<Intercept> for secateur_certificate::Intercept {
+    fn from(intercept: Intercept) -> Self {
+        match intercept {
+            Intercept::None => Self::None,
+            Intercept::Scaled => Self::Scaled,
+            Intercept::Free => Self::Free,
+        }
+    }
+}

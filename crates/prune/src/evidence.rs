@@ -4,14 +4,13 @@
 //! uses, that proof, and a crossing for each relevant boundary. The checker computes everything else again
 //! from the original, so nothing here is trusted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use num_bigint::BigUint;
-use secateur_certificate::{CoverTerm, CutTerm, Step, Writer};
+use secateur_certificate::{CoverTerm, CutTerm, Intercept, Step, Writer};
 use secateur_model::{ClassId, FeatureId, Grid, TreeId};
 
-use crate::column::Intercept;
 use crate::cover::CoverProof;
 use crate::cut::Cut;
 use crate::point::{Points, certain_winner};
@@ -22,7 +21,7 @@ use crate::relevant::Relevant;
 pub struct Evidence {
     /// The inputs that all else speaks of.
     pub points: Vec<Vec<f64>>,
-    /// The original's trees in each column.
+    /// The original's trees in each column; where some are in none, those behind all others.
     pub columns: Vec<Vec<TreeId>>,
     /// What may become of the intercept.
     pub intercept: Intercept,
@@ -50,7 +49,7 @@ pub struct Term {
 /// A bound on what stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// What each column costs.
+    /// What each column costs, and behind them what a constant costs where it is counted.
     pub costs: Vec<u64>,
     /// The columns that stay cost at least this.
     pub least: u64,
@@ -73,11 +72,17 @@ pub struct Crossing {
 
 impl Evidence {
     /// The evidence of nothing yet, about the columns of these points.
-    pub fn new(points: &Points<'_>, intercept: Intercept) -> Self {
+    pub fn new(points: &Points<'_>, intercept: impl Into<Intercept>) -> Self {
+        let mut columns: Vec<Vec<TreeId>> =
+            points.columns().iter().map(|column| column.trees.clone()).collect();
+        let rest = trees_in_no_column(points);
+        if !rest.is_empty() {
+            columns.push(rest);
+        }
         Self {
             points: Vec::new(),
-            columns: points.columns().iter().map(|column| column.trees.clone()).collect(),
-            intercept,
+            columns,
+            intercept: intercept.into(),
             cuts: Vec::new(),
             bound: None,
             crossings: Vec::new(),
@@ -125,17 +130,23 @@ impl Evidence {
     }
 }
 
+/// Trees that folding made a constant of. A certificate has them in a column of their own, so that all trees
+/// of the original are in its columns.
+pub(crate) fn trees_in_no_column(points: &Points<'_>) -> Vec<TreeId> {
+    let mut rest: BTreeSet<TreeId> = (0..points.model().trees().len()).map(TreeId::new).collect();
+    for tree in points.columns().iter().flat_map(|column| &column.trees) {
+        rest.remove(tree);
+    }
+    rest.into_iter().collect()
+}
+
 /// Appends the bounds to a certificate whose systems are written.
 pub fn write_bounds<W: Write>(evidence: &Evidence, writer: &mut Writer<W>) -> io::Result<()> {
     for values in &evidence.points {
         writer.step(&Step::Point { values: values.clone() })?;
     }
     if let Some(bound) = &evidence.bound {
-        let intercept = match evidence.intercept {
-            Intercept::None => secateur_certificate::Intercept::None,
-            Intercept::Scaled => secateur_certificate::Intercept::Scaled,
-            Intercept::Free => secateur_certificate::Intercept::Free,
-        };
+        let intercept = evidence.intercept;
         let columns = evidence.columns.iter().map(|trees| trees.iter().map(|tree| tree.0).collect());
         writer.step(&Step::Columns { intercept, columns: columns.collect() })?;
         for cut in &evidence.cuts {

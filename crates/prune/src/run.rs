@@ -1,5 +1,6 @@
 //! One run, start to end: the passes in their order, each within the budget.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -13,7 +14,7 @@ use crate::cover::Cover;
 use crate::cut::{Cut, Cutter, Separating};
 use crate::eliminate::eliminate;
 use crate::engine::{Engine, Settled, size_of};
-use crate::evidence::{Bound, Evidence};
+use crate::evidence::{Bound, Evidence, trees_in_no_column};
 use crate::fold::{Folded, Limits, fold, unfolded};
 use crate::indispensable::{ask_each, indispensable};
 use crate::master::Rows;
@@ -87,8 +88,8 @@ struct Known {
     irreducible: bool,
     cuts: Vec<Cut>,
     relevant: Option<Relevant>,
-    /// The columns that must stay cannot do without a constant, which takes a tree of its own.
-    constant_needed: bool,
+    /// Where a constant takes a tree of its own: a cut of columns and the constant, which stands behind them.
+    constant_cut: Option<Cut>,
 }
 
 fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
@@ -271,26 +272,34 @@ fn smallest<M: Editable>(engine: &mut Engine<'_, M>, cutter: &mut Cutter, known:
     known.cuts = found.cuts;
 }
 
-/// No fewer trees can do: the cheapest cover of all cuts, and a constant where it takes a tree.
+/// No fewer trees can do: the cheapest cover of all cuts.
 fn lower_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> usize {
-    cover(engine, known).map_or(0, |cover| cover.bound as usize) + usize::from(known.constant_needed)
+    cover(engine, known).map_or(0, |cover| cover.bound as usize)
 }
 
 fn cover<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<Cover> {
     let budget = Budget { deadline: None, ..engine.budget() };
-    cover_of(&known.cuts, &tree_costs(engine), &budget)
+    let (cuts, costs) = counted(engine, known);
+    cover_of(&cuts, &costs, &budget)
 }
 
-/// The trees of each column.
-fn tree_costs<M: Editable>(engine: &Engine<'_, M>) -> Vec<u64> {
-    engine.points.columns().iter().map(|column| column.terms.len() as u64).collect()
+/// All cuts, and what the columns of the evidence cost: the trees of each, one for trees in none of them, and
+/// one for the constant where a cut has it.
+fn counted<'k, M: Editable>(engine: &Engine<'_, M>, known: &'k Known) -> (Cow<'k, [Cut]>, Vec<u64>) {
+    let mut costs: Vec<u64> =
+        engine.points.columns().iter().map(|column| column.terms.len() as u64).collect();
+    if !trees_in_no_column(&engine.points).is_empty() {
+        costs.push(1);
+    }
+    let Some(cut) = &known.constant_cut else { return (Cow::Borrowed(&known.cuts), costs) };
+    costs.push(1);
+    (known.cuts.iter().chain([cut]).cloned().collect(), costs)
 }
 
 /// Where trees are votes, a constant is one more tree. If so many columns must stay as the bound has, they
 /// are the only set of that size: either they can do without a constant, or a cut that they do not meet,
-/// with no constant to help, shows that they cannot. No such column holds a constant itself: a vote plus a
-/// constant is no vote, so folding keeps them apart. This one tree is not in the certificate, whose bound
-/// allows any constant for free.
+/// with no constant to help, shows that they cannot: one of its own columns stays too, or a constant. No
+/// column holds a constant itself: a vote plus a constant is no vote, so folding keeps them apart.
 fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) {
     if !engine.file.votes_only() || engine.intercept != Intercept::Free {
         return;
@@ -311,18 +320,26 @@ fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) 
         let stop = || engine.spent();
         let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
         let mut cutter = Cutter::new(engine.model, Intercept::None);
-        let cut = cutter.separate(&engine.points, &must, &limits);
-        known.constant_needed = matches!(cut, Separating::Cut(_));
+        if let Separating::Cut(mut cut) = cutter.separate(&engine.points, &must, &limits) {
+            let behind = usize::from(!trees_in_no_column(&engine.points).is_empty());
+            cut.columns.push(must.len() + behind);
+            known.constant_cut = Some(cut);
+        }
     }
     engine.intercept = Intercept::Free;
 }
 
 /// What the bounds rest on.
 fn evidence<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Evidence {
-    let mut evidence = Evidence::new(&engine.points, engine.intercept);
+    let intercept = match known.constant_cut {
+        Some(_) => secateur_certificate::Intercept::Counted,
+        None => engine.intercept.into(),
+    };
+    let mut evidence = Evidence::new(&engine.points, intercept);
     if let Some(cover) = cover(engine, known).filter(|cover| cover.bound > 0) {
-        let bound = Bound { costs: tree_costs(engine), least: cover.bound, proof: cover.proof };
-        evidence = evidence.with_bound(&engine.points, &known.cuts, bound);
+        let (cuts, costs) = counted(engine, known);
+        let bound = Bound { costs, least: cover.bound, proof: cover.proof };
+        evidence = evidence.with_bound(&engine.points, &cuts, bound);
     }
     if let Some(relevant) = &known.relevant {
         evidence = evidence.with_relevant(&engine.points, engine.atlas.grid(), relevant);

@@ -158,7 +158,7 @@ fn mutate(evidence: &mut Evidence, rng: &mut Rng) -> bool {
             evidence.crossings.push(evidence.crossings[0]);
             return true;
         }
-        _ => evidence.intercept = Intercept::None,
+        _ => evidence.intercept = Intercept::None.into(),
     }
     false
 }

@@ -9,6 +9,7 @@
 //! without a kept column has one in T that is undecided: `sum of cost_j over T without the kept ones >= sum over
 //! those j of the u_c of their cuts >= sum of u_c`. Costs are integers, so the sum may be rounded up.
 //! Columns that are not kept need no inequality: they are not in T.
+//! A counted constant is one of the columns here, the last: "positive weight" reads "not zero" for it.
 //! Refuses: `cover.costs`, `cover.column`, `cover.cut`, `cover.dual`, `cover.bound_not_met`.
 //! Specification: section 7.4.
 

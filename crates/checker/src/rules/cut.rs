@@ -5,12 +5,14 @@
 //! `t_j = sum of m_i * lead_i(C_j at point i)` for each column j, without the constant of the lead. What is not
 //! a column cannot be positive: the sum of `m_i` times the constants of the leads is at most 0, and
 //! - intercept scaled: its own combination is at most 0;
-//! - intercept free: the multipliers of every sum add up to 0.
+//! - intercept free: the multipliers of every sum add up to 0;
+//! - intercept counted: they do, or the constant is one of the items of S.
 //!
-//! Conclusion: in every model of the family some column of `S = {j : t_j > 0}` has positive weight.
+//! Conclusion: in every model of the family some column of `S = {j : t_j > 0}` has positive weight, or, where the
+//! constant is in S, it is not zero.
 //! Why: the model's lead is positive in every term, and there is one, so the sum of m_i times its leads is positive; it equals
-//! `sum of w_j * t_j` plus what is at most 0. With all weights in S zero every term of that sum would be at
-//! most 0.
+//! `sum of w_j * t_j` plus what is at most 0 (a constant that is in S and zero adds nothing). With all weights in S
+//! zero every term of that sum would be at most 0.
 //! Refuses: `cut.empty`, `cut.point`, `cut.classes`, `cut.lead`, `cut.multiplier`, `cut.intercept`; `limit.cuts`.
 //! Specification: section 7.3.
 
@@ -63,25 +65,30 @@ pub(crate) fn cut(bounds: &mut Bounds<'_>, terms: &[CutTerm]) -> Result<(), Reas
         }
         constant = &constant + &(&lead.constant * &Exact::new(multiplier, 0));
     }
+    let balanced = sums.iter().all(BigInt::is_zero);
     let intercept_is_harmless = match columns.intercept {
-        Intercept::None => true,
+        // A counted constant joins the cut below.
+        Intercept::None | Intercept::Counted => true,
         Intercept::Scaled => {
             let combined: BigInt =
                 sums.iter().zip(&columns.intercepts).map(|(count, value)| count * value).sum();
             !combined.is_positive()
         }
-        Intercept::Free => sums.iter().all(BigInt::is_zero),
+        Intercept::Free => balanced,
     };
     if constant.signum() > 0 || !intercept_is_harmless {
         return Err(Reason::CutIntercept);
     }
-    let words = totals.len().div_ceil(64);
+    let words = columns.items().div_ceil(64);
     if (bounds.cuts.len() + 1).saturating_mul(words * 8 + 24) > bounds.limits.cut_bytes {
         return Err(Reason::LimitCuts);
     }
     let mut set = vec![0u64; words];
-    for (column, _) in totals.iter().enumerate().filter(|(_, total)| total.is_positive()) {
-        set[column / 64] |= 1 << (column % 64);
+    let positive =
+        totals.iter().enumerate().filter(|(_, total)| total.is_positive()).map(|(column, _)| column);
+    let constant = (columns.intercept == Intercept::Counted && !balanced).then_some(columns.trees.len());
+    for item in positive.chain(constant) {
+        set[item / 64] |= 1 << (item % 64);
     }
     bounds.cuts.push(set);
     Ok(())

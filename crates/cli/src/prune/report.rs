@@ -243,6 +243,7 @@ fn proof_json(proof: &Certificate) -> Value {
         "steps": proof.proved.steps,
         "boxes": proof.nodes,
         "columns": proof.proved.columns.map(|columns| columns.bound),
+        "cost": proof.proved.cost.map(|cost| cost.bound),
         "thresholds": proof.proved.thresholds,
         "search_seconds": proof.search_seconds,
         "check_seconds": proof.check_seconds,
