@@ -66,15 +66,18 @@ def _trained(training: Training, setting: Setting):
     folder = setting.folder / "models"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{training.key}.{learners.EXTENSION.get(training.learner, 'skops')}"
-    started = time.process_time()
+    # Kept beside the model, for a run that is taken up again.
+    taken = path.with_name(f"{path.name}.seconds")
     if not path.exists():
+        started = time.process_time()
         fitted = learners.fit(
             training.learner, training.trees, training.depth, training.seed, training.paper, *split.training
         )
         partial = path.with_name(f"partial-{path.name}")
         learners.save(training.learner, fitted, partial)
+        taken.write_text(str(time.process_time() - started))
         partial.rename(path)
-    seconds = time.process_time() - started
+    seconds = float(taken.read_text())
     before = learners.predict(training.learner, path, split.test[0])
     table = folder / f"{training.key}.csv"
     with table.open("w", newline="") as file:

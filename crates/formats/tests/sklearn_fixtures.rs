@@ -128,6 +128,7 @@ fn an_edited_model_is_what_reading_it_again_gives() {
             let again = ModelFile::parse(&edited.to_bytes()).unwrap();
             assert_eq!(edited.ensemble(), again.ensemble(), "{name}, edit {number}");
             assert!(edited.to_bytes() == again.to_bytes(), "{name}, edit {number}");
+            assert_eq!(file.draft(edit).as_ref(), Ok(edited.ensemble()), "{name}, draft {number}");
         }
     }
 }
