@@ -27,12 +27,14 @@ test-package: $(STAMP) ## a fresh venv, pip install, and the README's script: fr
 
 # Its own venv: cmake and libclang come from there, so that nothing else needs them.
 HIGHS := target/highs-venv
-
-test-highs: $(HIGHS)/.installed ## the LP suite on HiGHS too, whose first build takes minutes
-	PATH="$(abspath $(HIGHS))/bin:$$PATH" \
+WITH_HIGHS = PATH="$(abspath $(HIGHS))/bin:$$PATH" \
 	LIBCLANG_PATH="$$(dirname $$(find $(abspath $(HIGHS)) -name 'libclang.*' | head -1))" \
-	BINDGEN_EXTRA_CLANG_ARGS="-I$$(cc -print-file-name=include)" \
-	cargo test --locked --target-dir target/highs -p secateur-lp --features highs
+	BINDGEN_EXTRA_CLANG_ARGS="-I$$(cc -print-file-name=include)"
+
+test-highs: $(HIGHS)/.installed ## the LP suite and pruning on HiGHS too, whose first build takes minutes
+	$(WITH_HIGHS) cargo test --locked --target-dir target/highs -p secateur-lp --features highs
+	$(WITH_HIGHS) cargo test --locked --target-dir target/highs -p secateur-prune -p secateur-cli \
+	  --features secateur-prune/highs,secateur-cli/highs --test solvers --test black_box solver
 
 $(HIGHS)/.installed:
 	$(PYTHON) -m venv $(HIGHS)

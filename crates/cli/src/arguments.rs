@@ -215,8 +215,8 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Who solves the linear programs
-    #[arg(long, value_enum, default_value = "microlp")]
+    /// Who solves the linear programs; what is proved does not depend on it
+    #[arg(long, value_enum, default_value = "simplex")]
     pub(crate) solver: Solver,
 
     /// Write the proof to this file, for secateur-check
@@ -289,8 +289,11 @@ pub(crate) enum Unit {
 /// Who solves linear programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Solver {
+    /// Our own, made for these programs and the fastest on them
+    Simplex,
+    /// A general one in Rust
     Microlp,
-    /// Only where it was built in (cargo feature `highs`)
+    /// A general one in C++, only where it was built in (cargo feature `highs`)
     Highs,
 }
 

@@ -17,7 +17,7 @@ use anyhow::{Result, anyhow, bail};
 use secateur_formats::ModelFile;
 use secateur_model::{ClassId, Ensemble, Predictor};
 use secateur_oracle::{Band, exact_class};
-use secateur_prune::{Config, Outcome, Pruned, Status, Watch, certain_winner, prune};
+use secateur_prune::{Config, LinearSolver, Outcome, Pruned, Status, Watch, certain_winner, prune};
 
 use crate::arguments::{self, Prune, Talk};
 use crate::failure::Ending;
@@ -50,9 +50,7 @@ struct Seconds {
 
 pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let started = Instant::now();
-    if command.solver == arguments::Solver::Highs {
-        bail!("this build has no HiGHS: leave --solver out, or build with `cargo build --features highs`");
-    }
+    let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
     refuse_to_overwrite(command)?;
     let rows = read_rows(command, original.file.ensemble(), talk)?;
@@ -72,7 +70,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     }
     let mut seconds = Seconds { read: started.elapsed().as_secs_f64(), ..Seconds::default() };
     let limit = command.time_limit.and_then(|limit| started.checked_add(limit.0));
-    let config = config(command, started);
+    let config = config(command, solver, started);
     let watch = Watch::default();
     let mut history = page.as_ref().map(|_| History::start(original.file.ensemble().trees().len()));
     let pruned = output::interruptible(&config.cancel, || {
@@ -143,8 +141,23 @@ fn checks(command: &Prune) -> bool {
     command.certificate.is_some() || !command.no_self_check
 }
 
+/// The solver of that name, if it was built in.
+fn solver(wanted: arguments::Solver) -> Result<LinearSolver> {
+    let name = match wanted {
+        arguments::Solver::Simplex => "simplex",
+        arguments::Solver::Microlp => "microlp",
+        arguments::Solver::Highs => "highs",
+    };
+    LinearSolver::all().find(|solver| solver.name() == name).ok_or_else(|| {
+        anyhow!(
+            "--solver {name}: this build does not have it; leave the option out, or build with \
+             `cargo build --release -p secateur-cli --features {name}`"
+        )
+    })
+}
+
 /// The user's choices.
-fn config(command: &Prune, started: Instant) -> Config {
+fn config(command: &Prune, solver: LinearSolver, started: Instant) -> Config {
     let all_cores = || std::thread::available_parallelism().map_or(1, |count| count.get());
     Config {
         effort: match command.effort {
@@ -165,6 +178,7 @@ fn config(command: &Prune, started: Instant) -> Config {
             arguments::Unit::Round => secateur_prune::Unit::Round,
             arguments::Unit::Tree => secateur_prune::Unit::Tree,
         }),
+        solver,
         band: command.band.0,
         // The certificate needs time of its own.
         deadline: command.time_limit.and_then(|limit| {

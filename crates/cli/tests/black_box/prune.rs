@@ -183,7 +183,7 @@ fn every_choice_of_options_gives_a_model_that_verify_accepts() {
             "--moves leaves --weight-per round",
             "--band 0",
             "--band 0.001",
-            "--threads 2 --seed 7 --solver microlp --time-limit 1m",
+            "--threads 2 --seed 7 --time-limit 1m",
         ] {
             let out = format!("out-{model}");
             let run = folder.run(&format!("prune {model} -o {out} --json {flags}"));
@@ -194,6 +194,45 @@ fn every_choice_of_options_gives_a_model_that_verify_accepts() {
             assert!(verified.ok().starts_with("identical"), "{model} {flags}: {}", verified.stdout);
         }
     }
+}
+
+#[test]
+fn every_solver_gives_a_model_that_verify_accepts() {
+    let solvers =
+        if cfg!(feature = "highs") { &["simplex", "microlp", "highs"][..] } else { &["simplex", "microlp"] };
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    folder.file("unnamed.json", UNNAMED);
+    folder.file("three.txt", THREE_CLASSES);
+    for model in ["model.txt", "unnamed.json", "three.txt"] {
+        for flags in ["--effort minimum", "--moves weights --effort fast", "--moves weights --effort minimum"]
+        {
+            let sizes: Vec<Value> = solvers
+                .iter()
+                .map(|solver| {
+                    let out = format!("{solver}-{model}");
+                    let run = folder.run(&format!("prune {model} -o {out} --json {flags} --solver {solver}"));
+                    let object = json(&run);
+                    let verified = folder.run(&format!("verify {model} {out}"));
+                    assert!(verified.ok().starts_with("identical"), "{model} {flags} {solver}");
+                    object["trees"]["after"].clone()
+                })
+                .collect();
+            let same = sizes.iter().all(|size| *size == sizes[0]);
+            assert!(same || flags.contains("fast"), "{model} {flags}: {sizes:?}");
+        }
+    }
+}
+
+#[cfg(not(feature = "highs"))]
+#[test]
+fn a_solver_that_was_not_built_in_is_named_with_its_feature() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    let run = folder.run("prune model.txt -o out.txt --solver highs");
+    says(&run, &["--solver highs", "leave the option out", "-p secateur-cli --features highs"]);
+    assert_eq!(run.code, Some(2));
+    assert_eq!(folder.names(), ["model.txt"]);
 }
 
 #[test]
@@ -292,11 +331,11 @@ fn what_cannot_be_pruned_or_written_is_refused_and_leaves_no_file() {
     says(&folder.run("prune model.txt -o out.txt --data words.csv"), &["row 1 (line 2)", "\"much\""]);
     says(&folder.run("prune model.txt -o out.txt --target a"), &["--target goes with --data"]);
     says(&folder.run("prune flowers.txt -o out.txt --band 1e-300"), &["flowers.txt", "band"]);
-    says(&folder.run("prune model.txt -o out.txt --solver highs"), &["HiGHS", "leave --solver out"]);
     for words in [
         "prune model.txt",
         "prune -o out.txt",
         "prune model.txt -o out.txt --effort most",
+        "prune model.txt -o out.txt --solver best",
         "prune model.txt -o out.txt --time-limit soon",
         "prune model.txt -o out.txt --size 3",
         "prune model.txt -o out.txt --accept-unproved",
