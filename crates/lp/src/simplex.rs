@@ -35,7 +35,7 @@ const ROUNDING: f64 = 1e-9;
 const PIVOT: f64 = 1e-9;
 /// A row is violated by more than this share of its norm, or of its largest term.
 const VIOLATED: f64 = 4e-9;
-/// Pivots between two inversions of the basis.
+/// Pivots between two inversions of the basis, or as many as there are unknowns.
 const REFRESH: usize = 60;
 /// Rows that are priced again before all are.
 const SHORTLIST: usize = 48;
@@ -162,14 +162,14 @@ impl Simplex {
             if turn % 64 == 0 && stop() {
                 return Ended::Unknown;
             }
-            if self.state.pivots >= REFRESH && !self.refresh() {
+            if self.state.pivots >= REFRESH.max(self.count) && !self.refresh() {
                 return Ended::Unknown;
             }
             let point = self.point();
             let entering = self.entering_slack(&point).or_else(|| self.entering_row(&point, &mut shortlist));
             let Some((entering, upward)) = entering else {
                 // Optimal by a drifted inverse is looked at once more.
-                if self.state.pivots > 0 && !refreshed {
+                if self.state.pivots > 0 && !refreshed && !self.is_met(&point) {
                     refreshed = true;
                     shortlist.clear();
                     if !self.refresh() {
@@ -184,13 +184,14 @@ impl Simplex {
             match self.leaving(&direction) {
                 Some((position, step)) => self.pivot(entering, upward, position, step, &direction),
                 None => {
-                    if self.state.pivots > 0 {
+                    let ray = self.ray(entering, &direction);
+                    if self.state.pivots > 0 && !self.contradicts(&ray) {
                         if !self.refresh() {
                             return Ended::Unknown;
                         }
                         continue;
                     }
-                    return self.ray(entering, &direction);
+                    return ray;
                 }
             }
         }
@@ -253,7 +254,7 @@ impl Simplex {
     /// By how much of its norm a row is violated, if it is.
     fn violation(&self, row: usize, point: &[f64]) -> Option<f64> {
         let own = self.row(row);
-        let value: f64 = own.iter().zip(point).map(|(a, x)| a * x).sum();
+        let value = dot(own, point);
         let missing = self.bounds[row] - value;
         if missing <= VIOLATED * self.norms[row] {
             return None;
@@ -274,7 +275,7 @@ impl Simplex {
             Basic::Slack(unknown) => inverse.map(|own| sign * own[unknown]).collect(),
             Basic::Row(row) => {
                 let row = self.row(row);
-                inverse.map(|own| sign * own.iter().zip(row).map(|(a, b)| a * b).sum::<f64>()).collect()
+                inverse.map(|own| sign * dot(own, row)).collect()
             }
         }
     }
@@ -355,6 +356,38 @@ impl Simplex {
         if rows.is_empty() { Ended::Unknown } else { Ended::Infeasible(rows) }
     }
 
+    /// Does the point of the basis meet its rows as exactly as it should?
+    fn is_met(&self, point: &[f64]) -> bool {
+        self.state.basis.iter().all(|basic| match *basic {
+            Basic::Slack(_) => true,
+            Basic::Row(row) => {
+                let own = self.row(row);
+                let largest =
+                    own.iter().zip(point).fold(0.0f64, |largest, (a, x)| largest.max((a * x).abs()));
+                (dot(own, point) - self.bounds[row]).abs() <= VIOLATED * largest
+            }
+        })
+    }
+
+    /// Do these rows contradict each other, as computed from them alone?
+    fn contradicts(&self, ended: &Ended) -> bool {
+        let Ended::Infeasible(rows) = ended else { return false };
+        let mut sums = vec![(0.0f64, 0.0f64); self.count];
+        let mut bound = 0.0;
+        for &(row, factor) in rows {
+            bound += factor * self.bounds[row];
+            for (sum, value) in sums.iter_mut().zip(self.row(row)) {
+                *sum = (sum.0 + factor * value, sum.1.max((factor * value).abs()));
+            }
+        }
+        bound > 0.0
+            && sums.iter().zip(&self.signs).all(|(&(sum, largest), sign)| match sign {
+                Sign::Nonnegative => sum <= VIOLATED * largest,
+                Sign::Free => sum.abs() <= VIOLATED * largest,
+                Sign::Held => true,
+            })
+    }
+
     /// The inverse and the values of the basis, computed afresh; false where it is singular.
     fn refresh(&mut self) -> bool {
         let count = self.count;
@@ -372,11 +405,23 @@ impl Simplex {
         }
         let Some(inverse) = invert(work, count) else { return false };
         self.state.inverse = inverse;
-        let value = |own: &[f64]| own.iter().zip(&self.costs).map(|(a, c)| a * c).sum::<f64>();
-        self.state.values = self.state.inverse.chunks_exact(count).map(value).collect();
+        self.state.values = self.state.inverse.chunks_exact(count).map(|own| dot(own, &self.costs)).collect();
         self.state.pivots = 0;
         true
     }
+}
+
+/// A sum of products in several lanes, which the compiler turns into vector instructions.
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let (heads, tails) = (left.chunks_exact(8), right.chunks_exact(8));
+    let rest: f64 = heads.remainder().iter().zip(tails.remainder()).map(|(one, other)| one * other).sum();
+    for (one, other) in heads.zip(tails) {
+        for lane in 0..8 {
+            lanes[lane] += one[lane] * other[lane];
+        }
+    }
+    lanes.iter().sum::<f64>() + rest
 }
 
 fn identity(count: usize) -> Vec<f64> {
@@ -395,25 +440,21 @@ fn invert(mut matrix: Vec<f64>, count: usize) -> Option<Vec<f64>> {
         if pivot.abs() < 1e-13 {
             return None;
         }
-        for at in 0..count {
-            matrix.swap(best * count + at, column * count + at);
-            inverse.swap(best * count + at, column * count + at);
+        for half in [&mut matrix, &mut inverse] {
+            if best != column {
+                let (upper, lower) = half.split_at_mut(best * count);
+                upper[column * count..][..count].swap_with_slice(&mut lower[..count]);
+            }
+            half[column * count..][..count].iter_mut().for_each(|value| *value /= pivot);
         }
-        for at in 0..count {
-            matrix[column * count + at] /= pivot;
-            inverse[column * count + at] /= pivot;
-        }
-        let own: Vec<f64> = matrix[column * count..][..count].to_vec();
+        let own: Vec<f64> = matrix[column * count..][column..count].to_vec();
         let own_inverse: Vec<f64> = inverse[column * count..][..count].to_vec();
-        for row in (0..count).filter(|&row| row != column) {
-            let factor = matrix[row * count + column];
+        let rows = matrix.chunks_exact_mut(count).zip(inverse.chunks_exact_mut(count)).enumerate();
+        for (_, (row, row_inverse)) in rows.filter(|&(row, _)| row != column) {
+            let factor = row[column];
             if factor != 0.0 {
-                for at in column..count {
-                    matrix[row * count + at] -= factor * own[at];
-                }
-                for at in 0..count {
-                    inverse[row * count + at] -= factor * own_inverse[at];
-                }
+                row[column..].iter_mut().zip(&own).for_each(|(value, own)| *value -= factor * own);
+                row_inverse.iter_mut().zip(&own_inverse).for_each(|(value, own)| *value -= factor * own);
             }
         }
     }

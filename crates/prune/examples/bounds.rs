@@ -33,7 +33,7 @@ fn main() {
         let mut points = Points::new(model, band, columns);
         let mut cutter = Cutter::new(model, Intercept::Free);
         let budget = Budget::seconds(if closed.is_some() { 0.0 } else { 30.0 });
-        let needed = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), &mut rng, &budget);
+        let needed = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), None, &mut rng, &budget);
         let needed_seconds = started.elapsed().as_secs_f64();
         assert!(needed.cuts().all(|cut| cut.holds(&points, Intercept::Free)));
         let closed = closed.map(|closed| {

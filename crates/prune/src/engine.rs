@@ -20,6 +20,7 @@ use crate::minimum;
 use crate::outcome::{PruneError, Seconds, Size};
 use crate::plan::{Constants, Draft, Editable, Plan, Writer, exact};
 use crate::point::Points;
+use crate::sweep::Sweep;
 use crate::watch::{Pass, Watch};
 
 /// Boxes that one question may cost; a harder one stays open.
@@ -87,6 +88,8 @@ pub(crate) struct Engine<'a, M> {
     floor: f64,
     /// Every cell is among the points.
     pub(crate) all_cells: bool,
+    /// All cells of a space that is small enough to be swept.
+    pub(crate) sweep: Option<Sweep>,
     recent: Vec<Vec<f64>>,
 }
 
@@ -136,6 +139,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             band: band.unwrap_or(0.0),
             floor: 2.0 * band.unwrap_or(0.0) * divisor,
             all_cells: false,
+            sweep: None,
             recent: Vec::new(),
         })
     }
@@ -187,6 +191,10 @@ impl<'a, M: Editable> Engine<'a, M> {
                 Solved::Open => return Settled::Open(Why::Hard),
             };
             let (plan, weights) = self.plan(weights);
+            // What a sweep refutes need not be written.
+            if self.sweep.as_ref().is_some_and(|sweep| sweep.refute(&mut self.points, &weights) > 0) {
+                continue;
+            }
             match self.judge(&plan, &weights, MOST_NODES) {
                 Judged::Proved => return Settled::Proved(weights),
                 Judged::Refuted(rows) => {

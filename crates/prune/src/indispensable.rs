@@ -13,10 +13,11 @@ use secateur_oracle::Budget;
 
 use crate::column::Intercept;
 use crate::cut::{Cut, Cutter, Separating};
-use crate::master::{Master, Rows, Solved, Terms, Weights};
+use crate::master::{Master, Rows, Solved, Terms};
 use crate::near::{is_over, near_boundary};
 use crate::point::Points;
 use crate::relevant::Relevant;
+use crate::sweep::Sweep;
 
 /// Inputs of the first round, for each column; and at least so many.
 const POINTS_PER_COLUMN: usize = 12;
@@ -25,6 +26,9 @@ const LEAST_POINTS: usize = 400;
 const IDLE_ROUNDS: usize = 2;
 /// Inputs that one search may add, for each column.
 const MOST_PER_COLUMN: usize = 60;
+
+/// Sweeps for one question.
+const MOST_SWEEPS: usize = 100;
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -63,6 +67,7 @@ pub fn indispensable(
     grid: &Grid,
     cutter: &mut Cutter,
     relevant: Option<&Relevant>,
+    sweep: Option<&Sweep>,
     rng: &mut Rng,
     budget: &Budget,
 ) -> Indispensable {
@@ -84,7 +89,9 @@ pub fn indispensable(
             points.add(&row);
         }
         let asked = found.alone.iter().map(Option::is_none).collect();
-        if !ask_each(points, cutter, asked, &limits, &mut |cut| found.add(cut)) {
+        let ended = ask_each(points, cutter, asked, sweep, &limits, &mut |cut| found.add(cut));
+        // A sweep leaves nothing for another round.
+        if !ended || sweep.is_some() {
             return found;
         }
         idle = if found.count() > before { 0 } else { idle + 1 };
@@ -96,17 +103,18 @@ pub fn indispensable(
     found
 }
 
-/// Asks of each of these columns whether it is indispensable by the points as they are; false where a limit
-/// was reached before all were asked.
+/// Asks of each of these columns whether it is indispensable by the points, and by all cells where these can
+/// be swept; false where a limit was reached before all were asked.
 pub(crate) fn ask_each(
-    points: &Points<'_>,
+    points: &mut Points<'_>,
     cutter: &mut Cutter,
     asked: Vec<bool>,
+    sweep: Option<&Sweep>,
     limits: &Limits<'_>,
     found: &mut dyn FnMut(Cut),
 ) -> bool {
     let mut kept = vec![true; asked.len()];
-    let mut screen = Screen::new(points, cutter.intercept(), asked, limits);
+    let mut screen = Screen::new(points, cutter.intercept(), asked, sweep, limits);
     while let Some(column) = screen.next() {
         if screen.can_do_without(points, column, limits) {
             continue;
@@ -123,20 +131,27 @@ pub(crate) fn ask_each(
 }
 
 /// Weights that do without a column show that these points have no cut of it alone.
-struct Screen {
+struct Screen<'a> {
     master: Master,
+    sweep: Option<&'a Sweep>,
     /// Columns to ask for.
     asked: Vec<bool>,
 }
 
-impl Screen {
-    fn new(points: &Points<'_>, intercept: Intercept, asked: Vec<bool>, limits: &Limits<'_>) -> Self {
+impl<'a> Screen<'a> {
+    fn new(
+        points: &mut Points<'_>,
+        intercept: Intercept,
+        asked: Vec<bool>,
+        sweep: Option<&'a Sweep>,
+        limits: &Limits<'_>,
+    ) -> Self {
         let groups = points.model().group_count();
         let terms = Terms { intercept, groups, intercept_cost: None, rows: Rows::Lead, floor: 0.0 };
         let count = asked.len();
         let (costs, all) = (vec![1.0; count], vec![true; count]);
         let master = Master::new(LinearSolver::default(), &costs, &all, terms);
-        let mut screen = Self { master, asked };
+        let mut screen = Self { master, sweep, asked };
         screen.solve(points, limits);
         screen
     }
@@ -149,7 +164,7 @@ impl Screen {
     }
 
     /// Are there weights without this column, as far as floats tell?
-    fn can_do_without(&mut self, points: &Points<'_>, column: usize, limits: &Limits<'_>) -> bool {
+    fn can_do_without(&mut self, points: &mut Points<'_>, column: usize, limits: &Limits<'_>) -> bool {
         let saved = self.master.save();
         self.master.drop_column(column);
         let found = self.solve(points, limits);
@@ -157,14 +172,21 @@ impl Screen {
         found
     }
 
-    /// Looks for weights; columns that they do without are not asked for.
-    fn solve(&mut self, points: &Points<'_>, limits: &Limits<'_>) -> bool {
-        match self.master.solve(points.demands(), limits) {
-            Solved::Weights(Weights { columns, .. }) => {
-                self.asked.iter_mut().zip(columns).for_each(|(asked, weight)| *asked &= weight > 0.0);
-                true
+    /// Looks for weights that no swept cell refutes; columns that they do without are not asked for.
+    fn solve(&mut self, points: &mut Points<'_>, limits: &Limits<'_>) -> bool {
+        for _ in 0..MOST_SWEEPS {
+            match self.master.solve(points.demands(), limits) {
+                Solved::Weights(weights) => {
+                    if self.sweep.is_some_and(|sweep| sweep.refute(points, &weights) > 0) {
+                        continue;
+                    }
+                    let without = weights.columns.iter().map(|&weight| weight == 0.0);
+                    self.asked.iter_mut().zip(without).for_each(|(asked, without)| *asked &= !without);
+                    return true;
+                }
+                Solved::Infeasible | Solved::Open => return false,
             }
-            Solved::Infeasible | Solved::Open => false,
         }
+        false
     }
 }

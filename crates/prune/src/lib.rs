@@ -29,6 +29,7 @@ mod reweight;
 mod run;
 mod stumps;
 mod sums;
+mod sweep;
 mod watch;
 
 pub use certify::{Certificate, CertifyError, certify};

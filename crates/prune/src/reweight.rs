@@ -14,8 +14,10 @@ use crate::watch::Pass;
 
 /// Up to this decimal logarithm of the number of cells bounds of one are tried.
 const FEW_CELLS: f64 = 7.0;
-/// The share of other columns that joins the best ones for another start.
-const OTHERS: f64 = 0.3;
+/// How much dearer than the best columns all others are for another start.
+const DEARER: f64 = 8.0;
+/// Columns of the best support that another start does without, at most.
+const MOST_LEFT_OUT: usize = 3;
 /// Rounds with new costs.
 const ROUNDS: usize = 4;
 
@@ -53,13 +55,28 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
     }
 }
 
-/// Weights near the best support: its columns and some others, by costs that chance has changed. Another
-/// start for elimination.
-pub(crate) fn reweight_again<M: Editable>(engine: &mut Engine<'_, M>, rng: &mut Rng) -> Option<Weights> {
+/// Weights near the best support, without one to three of its columns that chance picks: what can stand in
+/// for these is dear, so little else joins. Another start for elimination.
+pub(crate) fn reweight_again<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    indispensable: &[bool],
+    rng: &mut Rng,
+) -> Option<Weights> {
     engine.begin(Pass::Reweight);
     let best = engine.best_weights.as_ref()?;
-    let kept: Vec<bool> = best.columns.iter().map(|&weight| weight > 0.0 || rng.f64() < OTHERS).collect();
-    let costs: Vec<f64> = engine.costs().iter().map(|cost| cost * (0.25 + 1.5 * rng.f64())).collect();
+    let mut support: Vec<usize> =
+        (0..best.columns.len()).filter(|&column| best.columns[column] > 0.0).collect();
+    let mut costs: Vec<f64> = engine.costs().iter().map(|cost| cost * (0.25 + 1.5 * rng.f64())).collect();
+    for (cost, &weight) in costs.iter_mut().zip(&best.columns) {
+        if weight == 0.0 {
+            *cost *= DEARER;
+        }
+    }
+    let mut kept = vec![true; costs.len()];
+    support.retain(|&column| !indispensable[column]);
+    rng.shuffle(&mut support);
+    support.truncate(rng.usize(1..=MOST_LEFT_OUT));
+    support.iter().for_each(|&column| kept[column] = false);
     match engine.settle(&mut engine.master(&costs, &kept, Rows::Lead)) {
         Settled::Proved(found) => Some(found),
         _ => None,

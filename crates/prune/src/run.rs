@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{CellId, Ensemble, Exact, Output, TreeId};
@@ -13,7 +13,7 @@ use crate::config::{Config, Effort, Moves, Objective, Unit};
 use crate::cover::Cover;
 use crate::cut::{Cut, Cutter, Separating};
 use crate::eliminate::eliminate;
-use crate::engine::{Engine, Settled, size_of};
+use crate::engine::{Engine, Settled, size_of, spent};
 use crate::evidence::{Bound, Evidence, trees_in_no_column};
 use crate::fold::{Folded, Limits, fold, unfolded};
 use crate::indispensable::{ask_each, indispensable};
@@ -26,6 +26,7 @@ use crate::plan::{Constants, Editable, Plan, refused_tree};
 use crate::relevant::{Relevant, relevant_boundaries};
 use crate::reweight::{reweight, reweight_again};
 use crate::stumps::{Closed, closed_form};
+use crate::sweep::Sweep;
 use crate::watch::{Pass, Watch};
 
 /// Spaces of up to this many cells are looked at cell by cell.
@@ -37,9 +38,9 @@ const NEAR_PER_COLUMN: usize = 8;
 const LEAST_NEAR: usize = 300;
 const MOST_NEAR: usize = 3_000;
 /// Further eliminations where they cost little: this, divided by the number of columns.
-const AGAIN: usize = 400;
+const AGAIN: usize = 1200;
 /// And no more than this.
-const MOST_AGAIN: usize = 6;
+const MOST_AGAIN: usize = 24;
 /// Points that searches for pairs begin at.
 const STARTS: usize = 200;
 /// From this decimal logarithm of the number of cells on a space is large.
@@ -119,7 +120,7 @@ fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
         let left = engine.best_weights.as_ref().map_or(usize::MAX, Weights::support);
         match known.relevant {
             None if left >= most => bound(&mut engine, &mut cutter, &mut known, &mut rng),
-            Some(_) if left >= most => bound_again(&engine, &mut cutter, &mut known),
+            Some(_) if left >= most => bound_again(&mut engine, &mut cutter, &mut known),
             _ => {}
         }
     }
@@ -132,8 +133,8 @@ fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
     finish(engine, known)
 }
 
-/// Eliminates, and where every cell is a point, so that proofs cost little, a few times more from other
-/// starts and in other orders.
+/// Eliminates, and where every cell is looked at, so that attempts cost little, a few times more from other
+/// starts and in other orders, as long as that takes no more than half of the time.
 fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, rng: &mut fastrand::Rng) {
     let mut indispensable = vec![false; engine.points.columns().len()];
     for cut in &known.cuts {
@@ -143,16 +144,23 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
     }
     let Some(weights) = engine.best_weights.clone() else { return };
     let mut best = eliminate(engine, weights, &indispensable, None);
-    let starts = if engine.all_cells { (AGAIN / indispensable.len().max(1)).min(MOST_AGAIN) } else { 0 };
+    let cheap = engine.all_cells || engine.sweep.is_some();
+    let starts = if cheap { (AGAIN / indispensable.len().max(1)).min(MOST_AGAIN) } else { 0 };
+    let half = half_of(engine.budget());
+    let mut longest = Duration::ZERO;
     for _ in 0..starts {
-        if engine.spent() || lower_bound(engine, known) >= engine.best.size.trees {
+        let started = Instant::now();
+        // What would be cut off is not begun.
+        let late = half.deadline.is_some_and(|deadline| started + longest >= deadline);
+        if late || engine.spent() || lower_bound(engine, known) >= engine.best.size.trees {
             break;
         }
-        let Some(weights) = reweight_again(engine, rng) else { continue };
+        let Some(weights) = reweight_again(engine, &indispensable, rng) else { continue };
         let next = eliminate(engine, weights, &indispensable, Some(rng));
-        if next.support < best.support {
+        if next.support < best.support || next.support == best.support && !next.irreducible {
             best = next;
         }
+        longest = longest.max(started.elapsed());
     }
     known.irreducible = best.irreducible;
 }
@@ -219,14 +227,15 @@ fn bound<M: Editable>(
     rng: &mut fastrand::Rng,
 ) {
     engine.begin(Pass::Indispensable);
-    let budget = engine.budget();
+    let budget = half_of(engine.budget());
     let grid = engine.atlas.grid().clone();
     let band = engine.points.band();
     let relevant = known.relevant.take().unwrap_or_else(|| {
         let starts: Vec<&[f64]> = engine.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
         relevant_boundaries(engine.model, &grid, band, &starts, rng, &budget)
     });
-    let found = indispensable(&mut engine.points, &grid, cutter, Some(&relevant), rng, &budget);
+    let sweep = engine.sweep.as_ref();
+    let found = indispensable(&mut engine.points, &grid, cutter, Some(&relevant), sweep, rng, &budget);
     known.cuts.extend(found.cuts().cloned());
     known.irreducible |= found.count() == engine.points.columns().len();
     known.relevant = Some(relevant);
@@ -234,21 +243,30 @@ fn bound<M: Editable>(
     engine.watch.update(|status| status.lower_bound = bound);
 }
 
+/// Half of the time that is left, so that one pass does not starve the others.
+fn half_of(budget: Budget) -> Budget {
+    let now = Instant::now();
+    let half = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
+    Budget { deadline: budget.deadline.map(half), ..budget }
+}
+
 /// Asks once more for columns that were not shown to be indispensable, with the points of by now.
-fn bound_again<M: Editable>(engine: &Engine<'_, M>, cutter: &mut Cutter, known: &mut Known) {
+fn bound_again<M: Editable>(engine: &mut Engine<'_, M>, cutter: &mut Cutter, known: &mut Known) {
     if lower_bound(engine, known) >= engine.best.size.trees {
         return;
     }
     engine.begin(Pass::Indispensable);
-    let stop = || engine.spent();
-    let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
+    let config = engine.config;
+    let stop = || spent(config);
+    let limits = secateur_lp::Limits { deadline: config.deadline, stop: Some(&stop) };
     let in_best =
         |column: usize| engine.best_weights.as_ref().is_none_or(|weights| weights.columns[column] > 0.0);
     let known_alone = |column: usize| known.cuts.iter().any(|cut| cut.columns == [column]);
     let count = engine.points.columns().len();
     let asked = (0..count).map(|column| in_best(column) && !known_alone(column)).collect();
     let mut found = Vec::new();
-    ask_each(&engine.points, cutter, asked, &limits, &mut |cut| found.push(cut));
+    let sweep = engine.sweep.as_ref();
+    ask_each(&mut engine.points, cutter, asked, sweep, &limits, &mut |cut| found.push(cut));
     known.cuts.extend(found);
 }
 
@@ -350,9 +368,12 @@ fn evidence<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Evidence {
 fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
     let lower_bound = lower_bound(&engine, &known);
     let trees = engine.best.size.trees;
+    // What a thorough run promises; time that runs out later takes nothing from it.
+    let done =
+        known.irreducible && engine.config.effort == Effort::Thorough && !engine.config.cancel.is_cancelled();
     let outcome = if engine.best.made.is_none() && lower_bound >= trees {
         Outcome::AlreadyMinimal
-    } else if lower_bound < trees && engine.spent() {
+    } else if lower_bound < trees && engine.spent() && !done {
         Outcome::BudgetReached
     } else {
         Outcome::Proved
@@ -459,6 +480,7 @@ fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], rng: &mut f
         engine.all_cells = true;
         return;
     }
+    engine.sweep = Sweep::new(&engine.points, engine.atlas.grid(), &sizes);
     let width = engine.model.features().len();
     let mut rows: Vec<&[f64]> = if width == 0 { Vec::new() } else { data.chunks_exact(width).collect() };
     if rows.len() > DATA_ROWS.min(room) {

@@ -132,7 +132,7 @@ fn indispensable_columns_are_needed_by_every_candidate() {
         let mut cutter = Cutter::new(&model, intercept);
         let budget = Budget::unlimited();
         let relevant = relevant_boundaries(&model, &grid, None, &[], &mut rng, &budget);
-        let found = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), &mut rng, &budget);
+        let found = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), None, &mut rng, &budget);
         let all = all_points(&model, &grid, None);
         for cut in found.cuts() {
             assert!(cut.holds(&points, intercept));

@@ -37,7 +37,7 @@ fn evidence_of(
     let mut cutter = Cutter::new(model, intercept);
     let budget = Budget::unlimited();
     let relevant = relevant_boundaries(model, &grid, band, &[], rng, &budget);
-    let found = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), rng, &budget);
+    let found = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), None, rng, &budget);
     let cuts: Vec<Cut> = found.cuts().cloned().collect();
     let sets: Vec<Vec<usize>> = cuts.iter().map(|cut| cut.columns.clone()).collect();
     let cover = cheapest_cover(&sets, &costs, &budget).unwrap();

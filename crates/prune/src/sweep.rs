@@ -1,0 +1,297 @@
+//! Every cell of a space that is not too large: where would these weights decide otherwise?
+//!
+//! Problem: the oracle answers with a few counterexamples and takes long for each, while a program over tens
+//! of columns needs hundreds of points before its weights hold everywhere. Where the space has up to a
+//! million or so cells, all of them can be looked at instead.
+//!
+//! Idea: what a column adds depends on the few axes that its trees split. Each column has a table over its
+//! own axes; cells are counted through like digits, and a column's value is added at the last digit that it
+//! depends on. Axes that few columns split come last, so most sums are shared by many cells.
+//!
+//! Two classes only. All sums are f64 and answers are hints: that nothing is found proves nothing.
+
+use secateur_model::{CellId, ClassId, Ensemble, Grid, Output, TreeId};
+use secateur_oracle::Lead;
+
+use crate::master::Weights;
+use crate::near::band_of_sums;
+use crate::point::{Points, intercept_of};
+
+/// Spaces of up to this many cells are swept.
+const MOST_CELLS: usize = 1 << 20;
+/// Entries of all tables together.
+const MOST_ENTRIES: usize = 1 << 22;
+/// Cells that one sweep adds to the points.
+const WANTED: usize = 48;
+
+/// Tables of all columns over a space.
+#[derive(Debug)]
+pub struct Sweep {
+    grid: Grid,
+    /// The axis of each digit and how many cells it has; the last digit changes first.
+    digits: Vec<(usize, usize)>,
+    tables: Vec<Table>,
+    /// The original's lead of the second class over the first, cell by cell.
+    leads: Vec<f64>,
+    /// What a lead must exceed to count.
+    band: f64,
+    /// The lead of the second class: which groups count in it, and what the original's intercept adds.
+    lead: Lead,
+    intercept: f64,
+}
+
+/// What a column adds to the lead, over the cells of its own axes.
+#[derive(Debug)]
+struct Table {
+    values: Vec<f64>,
+    /// Its digits, ascending, with the distance between entries of neighbouring cells.
+    strides: Vec<(usize, usize)>,
+}
+
+impl Sweep {
+    /// Tables for the columns of these points, over as many cells of each axis as `sizes` has; `None` where
+    /// there are too many, or more than two classes.
+    pub(crate) fn new(points: &Points<'_>, grid: &Grid, sizes: &[usize]) -> Option<Self> {
+        let model = points.model();
+        let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size))?;
+        if cells > MOST_CELLS || model.classes().len() != 2 {
+            return None;
+        }
+        let axes_of = |trees: &[TreeId]| {
+            let mut axes: Vec<usize> = trees
+                .iter()
+                .flat_map(|&tree| model.tree(tree).splits())
+                .filter_map(|split| grid.axis_of(split.feature))
+                .collect();
+            axes.sort_unstable();
+            axes.dedup();
+            axes
+        };
+        let columns: Vec<Vec<usize>> = points.columns().iter().map(|column| axes_of(&column.trees)).collect();
+        let mut order: Vec<usize> = (0..sizes.len()).collect();
+        let uses = |axis: usize| columns.iter().filter(|axes| axes.contains(&axis)).count();
+        order.sort_by_key(|&axis| (std::cmp::Reverse(uses(axis)), axis));
+        let digits: Vec<(usize, usize)> = order.iter().map(|&axis| (axis, sizes[axis])).collect();
+        let entries =
+            |axes: &Vec<usize>| axes.iter().try_fold(1usize, |total, &axis| total.checked_mul(sizes[axis]));
+        let total = columns.iter().try_fold(0usize, |total, axes| total.checked_add(entries(axes)?))?;
+        if total > MOST_ENTRIES {
+            return None;
+        }
+        let lead = Lead::of(model, ClassId(1), ClassId(0));
+        let table = |(trees, axes): (&[TreeId], &Vec<usize>)| {
+            let own: Vec<usize> =
+                (0..digits.len()).filter(|&digit| axes.contains(&digits[digit].0)).collect();
+            Table::new(model, grid, &lead, trees, &digits, &own)
+        };
+        let trees = points.columns().iter().map(|column| column.trees.as_slice());
+        let tables = trees.zip(&columns).map(table).collect();
+        let intercept = intercept_of(model, &lead).to_f64();
+        let band = band_of_sums(model, points.band());
+        let grid = grid.clone();
+        let mut sweep = Self { grid, digits, tables, leads: Vec::new(), band, lead, intercept };
+        // Trees that are in no column are the same everywhere.
+        let mut constant = intercept;
+        let in_columns: Vec<TreeId> =
+            points.columns().iter().flat_map(|column| column.trees.iter().copied()).collect();
+        let first = sweep.row(0);
+        for tree in (0..model.trees().len()).map(TreeId::new).filter(|tree| !in_columns.contains(tree)) {
+            constant += tree_value(model, &sweep.lead, tree, &first);
+        }
+        let mut leads = Vec::with_capacity(cells);
+        sweep.each(&vec![1.0; columns.len()], constant, |_, lead| leads.push(lead));
+        sweep.leads = leads;
+        Some(sweep)
+    }
+
+    /// Adds cells to the points where the weights do not lead by more than the band as the original does;
+    /// how many demands are new.
+    pub(crate) fn refute(&self, points: &mut Points<'_>, weights: &Weights) -> usize {
+        self.violated(weights).iter().map(|row| points.add(row)).sum()
+    }
+
+    /// Inputs where the weights do not lead as the original does: the worst, and some of all others.
+    fn violated(&self, weights: &Weights) -> Vec<Vec<f64>> {
+        let free = |&(group, sign): &(usize, i64)| weights.groups.get(group).unwrap_or(&0.0) * sign as f64;
+        let constant = self.lead.terms.iter().map(free).sum::<f64>()
+            + weights.scale.map_or(0.0, |scale| scale * self.intercept);
+        let mut found: Vec<(f64, usize)> = Vec::new();
+        self.each(&weights.columns, constant, |code, lead| {
+            let own = self.leads[code];
+            let kept = if own > 0.0 { lead } else { -lead };
+            if own.abs() > self.band && kept <= self.band {
+                found.push((kept, code));
+            }
+        });
+        found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let (worst, others) = found.split_at(found.len().min(WANTED / 2));
+        let step = others.len().div_ceil(WANTED / 2).max(1);
+        worst.iter().chain(others.iter().step_by(step)).map(|&(_, code)| self.row(code)).collect()
+    }
+
+    /// An input of a cell.
+    fn row(&self, mut code: usize) -> Vec<f64> {
+        let mut cells = vec![CellId(0); self.digits.len()];
+        for &(axis, size) in self.digits.iter().rev() {
+            cells[axis] = CellId::new(code % size);
+            code /= size;
+        }
+        self.grid.witness(&cells)
+    }
+
+    /// The lead that weights and a constant give in every cell, in the order of the codes.
+    fn each(&self, weights: &[f64], constant: f64, mut visit: impl FnMut(usize, f64)) {
+        let count = self.digits.len();
+        let mut values: Vec<f64> = Vec::new();
+        // Where each column stands in its table, and by digit who moves how far and who is complete.
+        let mut places: Vec<usize> = Vec::new();
+        let mut moving: Vec<Vec<(usize, usize)>> = vec![Vec::new(); count];
+        let mut complete: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut start = constant;
+        for (table, &weight) in self.tables.iter().zip(weights).filter(|(_, weight)| **weight != 0.0) {
+            let Some(&(last, _)) = table.strides.last() else {
+                start += weight * table.values[0];
+                continue;
+            };
+            complete[last].push(places.len());
+            for &(digit, stride) in &table.strides {
+                moving[digit].push((places.len(), stride));
+            }
+            places.push(values.len());
+            values.extend(table.values.iter().map(|value| value * weight));
+        }
+        let mut sums = vec![start; count + 1];
+        let mut now = vec![0usize; count];
+        let mut from = 0;
+        for code in 0.. {
+            for digit in from..count {
+                let own: f64 = complete[digit].iter().map(|&column| values[places[column]]).sum();
+                sums[digit + 1] = sums[digit] + own;
+            }
+            visit(code, sums[count]);
+            let mut digit = count;
+            loop {
+                if digit == 0 {
+                    return;
+                }
+                digit -= 1;
+                let size = self.digits[digit].1;
+                if now[digit] + 1 < size {
+                    now[digit] += 1;
+                    moving[digit].iter().for_each(|&(column, stride)| places[column] += stride);
+                    break;
+                }
+                now[digit] = 0;
+                moving[digit].iter().for_each(|&(column, stride)| places[column] -= stride * (size - 1));
+            }
+            from = digit;
+        }
+    }
+}
+
+impl Table {
+    fn new(
+        model: &Ensemble,
+        grid: &Grid,
+        lead: &Lead,
+        trees: &[TreeId],
+        digits: &[(usize, usize)],
+        own: &[usize],
+    ) -> Self {
+        let mut strides: Vec<(usize, usize)> = Vec::new();
+        let mut entries = 1;
+        for &digit in own.iter().rev() {
+            strides.push((digit, entries));
+            entries *= digits[digit].1;
+        }
+        strides.reverse();
+        let mut cells = vec![CellId(0); digits.len()];
+        let value = |entry: usize| {
+            for &(digit, stride) in &strides {
+                let (axis, size) = digits[digit];
+                cells[axis] = CellId::new(entry / stride % size);
+            }
+            let row = grid.witness(&cells);
+            trees.iter().map(|&tree| tree_value(model, lead, tree, &row)).sum()
+        };
+        Self { values: (0..entries).map(value).collect(), strides }
+    }
+}
+
+/// What a tree adds to a lead at an input.
+fn tree_value(model: &Ensemble, lead: &Lead, tree: TreeId, row: &[f64]) -> f64 {
+    let own = model.tree(tree);
+    let read = |value: f64| model.domain().read(value).expect("a witness is an input");
+    let leaf = own.walk(|split| model.goes_left(split, read(row[split.feature.index()])));
+    let values = own.leaf(leaf);
+    let value = |&(group, factor): &(usize, i64)| {
+        let value = match own.output() {
+            Output::Group(of) if of.index() == group => values[0],
+            Output::Group(_) => 0.0,
+            Output::All => values[group],
+        };
+        value * factor as f64
+    };
+    lead.terms.iter().map(value).sum::<f64>() * own.weight()
+}
+
+#[cfg(test)]
+mod tests {
+    use fastrand::Rng;
+    use secateur_testkit::{Shape, all_cells, ensemble};
+
+    use super::*;
+    use crate::column::Column;
+
+    fn columns(model: &Ensemble) -> Vec<Column> {
+        let column = |index| Column { terms: vec![index], trees: vec![TreeId::new(index)], cost: 1.0 };
+        (0..model.trees().len()).map(column).collect()
+    }
+
+    /// Every cell that weights decide otherwise is counted, and no other: brute force over all cells.
+    #[test]
+    fn leads_are_those_of_the_points_in_every_cell() {
+        let mut rng = Rng::with_seed(5);
+        let (mut models, mut refuted, mut kept) = (0, 0, 0);
+        for _ in 0..300 {
+            let shape = Shape { depth: 2, trees: 4, ..Shape::random(&mut rng) };
+            let model = ensemble(&mut rng, &shape);
+            let grid = Grid::new(&[&model]).unwrap();
+            let sizes: Vec<usize> = grid.axes().iter().map(|axis| axis.len()).collect();
+            let mut points = Points::new(&model, Some(1e-9), columns(&model));
+            let Some(sweep) = Sweep::new(&points, &grid, &sizes) else { continue };
+            models += 1;
+            let all: Vec<Vec<f64>> = all_cells(&grid).map(|cells| grid.witness(&cells)).collect();
+            assert_eq!(sweep.leads.len(), all.len());
+            let weights = Weights {
+                columns: (0..model.trees().len()).map(|_| f64::from(rng.u32(0..3))).collect(),
+                groups: (0..model.group_count()).map(|_| rng.f64() - 0.5).collect(),
+                scale: rng.bool().then(|| rng.f64()),
+            };
+            // The same by way of demands, which are computed otherwise.
+            let mut judged = Points::new(&model, Some(1e-9), columns(&model));
+            let wrong: Vec<&Vec<f64>> = all
+                .iter()
+                .filter(|row| {
+                    let Some(point) = judged.place(row) else { return false };
+                    judged
+                        .demands_of(point)
+                        .any(|demand| weights.lead(&judged.demands()[demand]) <= sweep.band)
+                })
+                .collect();
+            let found = sweep.violated(&weights);
+            assert_eq!(found.is_empty(), wrong.is_empty());
+            assert!(found.len() >= wrong.len().min(WANTED / 2) && found.len() <= WANTED);
+            for row in &found {
+                let point = judged.place(row).expect("a cell that counts");
+                let demand = judged.demands_of(point).start;
+                assert!(weights.lead(&judged.demands()[demand]) <= sweep.band + 1e-12);
+            }
+            let fresh = sweep.refute(&mut points, &weights);
+            assert_eq!(fresh > 0, !wrong.is_empty());
+            refuted += usize::from(fresh > 0);
+            kept += usize::from(fresh == 0);
+        }
+        assert!(models > 60 && refuted > 30 && kept > 0, "{models} {refuted} {kept}");
+    }
+}
