@@ -14,7 +14,7 @@ mod schema;
 mod skops;
 
 use std::io;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use secateur_model::Ensemble;
 
@@ -39,10 +39,11 @@ pub struct File {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// With its parts, once an edit was drafted from them.
+    /// With its schema, which takes longest to read, and its parts, once an edit was drafted from them.
     Skops {
         bytes: Vec<u8>,
         version: String,
+        schema: Arc<Schema>,
         parts: OnceLock<Parts>,
     },
     Memory(Parts),
@@ -73,27 +74,22 @@ impl File {
     fn parts(&self) -> Result<&Parts, FormatError> {
         match &self.source {
             Source::Memory(parts) => Ok(parts),
-            Source::Skops { bytes, parts, .. } => match parts.get() {
+            Source::Skops { bytes, schema, parts, .. } => match parts.get() {
                 Some(parts) => Ok(parts),
                 None => {
-                    let (read, _) = read(bytes)?;
+                    let archive = Archive::parse(bytes)?;
+                    let read = skops::Reader { archive: &archive }.parts(&schema.root()?)?;
                     Ok(parts.get_or_init(|| read))
                 }
             },
         }
     }
 
-    fn edit_skops(&self, bytes: &[u8], edit: &Edit) -> Result<Self, EditError> {
+    fn edit_skops(&self, bytes: &[u8], schema: &Schema, edit: &Edit) -> Result<Self, EditError> {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let archive = Archive::parse(bytes).map_err(read_back)?;
-        let schema = archive
-            .read(schema::SCHEMA)
-            .and_then(|text| Schema::parse(&text, bytes.len()))
-            .map_err(read_back)?;
-        let reader = skops::Reader { archive: &archive };
-        let parts = schema.root().and_then(|root| reader.parts(&root)).map_err(read_back)?;
-        let parts = change::edited(&parts, &self.ensemble, edit)?;
-        let bytes = rewrite::rewritten(&archive, schema.value, &parts)?;
+        let parts = change::edited(self.parts().map_err(read_back)?, &self.ensemble, edit)?;
+        let bytes = rewrite::rewritten(&archive, &schema.value, &parts)?;
         let edited = Self::parse_owned(bytes).map_err(read_back)?;
         let expected = build::ensemble(&parts).map_err(read_back)?;
         if edited.ensemble != expected {
@@ -103,12 +99,14 @@ impl File {
     }
 }
 
-/// The parts in an archive, and the version of skops that wrote it.
-fn read(bytes: &[u8]) -> Result<(Parts, String), FormatError> {
+/// The parts in an archive, its schema, and the version of skops that wrote it.
+fn read(bytes: &[u8]) -> Result<(Parts, Schema, String), FormatError> {
     let archive = Archive::parse(bytes)?;
     let schema = Schema::parse(&archive.read(schema::SCHEMA)?, bytes.len())?;
     let root = schema.root()?;
-    Ok((skops::Reader { archive: &archive }.parts(&root)?, root.skops_version().to_owned()))
+    let parts = skops::Reader { archive: &archive }.parts(&root)?;
+    let version = root.skops_version().to_owned();
+    Ok((parts, schema, version))
 }
 
 impl Document for File {
@@ -117,15 +115,12 @@ impl Document for File {
     }
 
     fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
-        let (parts, skops_version) = read(&bytes)?;
+        let (parts, schema, version_of_skops) = read(&bytes)?;
         let ensemble = build::ensemble(&parts)?;
         let Parts { estimator, version, .. } = parts;
-        Ok(Self {
-            source: Source::Skops { bytes, version: skops_version, parts: OnceLock::new() },
-            estimator,
-            version,
-            ensemble,
-        })
+        let (schema, parts) = (Arc::new(schema), OnceLock::new());
+        let source = Source::Skops { bytes, version: version_of_skops, schema, parts };
+        Ok(Self { source, estimator, version, ensemble })
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -184,7 +179,7 @@ impl Document for File {
             return Ok(self.clone());
         }
         match &self.source {
-            Source::Skops { bytes, .. } => self.edit_skops(bytes, edit),
+            Source::Skops { bytes, schema, .. } => self.edit_skops(bytes, schema, edit),
             Source::Memory(parts) => {
                 let parts = change::edited(parts, &self.ensemble, edit)?;
                 Self::from_parts(parts).map_err(|error| EditError::ReadBack { reason: error.to_string() })

@@ -12,14 +12,10 @@ use super::schema::{SCHEMA, for_each_object};
 use crate::error::EditError;
 
 /// The archive with other parts. `schema` is that of the archive and has been read as a model.
-pub(crate) fn rewritten(
-    archive: &Archive<'_>,
-    mut schema: Value,
-    parts: &Parts,
-) -> Result<Vec<u8>, EditError> {
-    let before = members_of(&schema);
-    let mut editor = Editor { used: ids_of(&schema), next: 1, members: HashMap::new(), archive };
-    editor.model(&mut schema, parts).ok_or_else(|| read_back("the schema has another form"))?;
+pub(crate) fn rewritten(archive: &Archive<'_>, old: &Value, parts: &Parts) -> Result<Vec<u8>, EditError> {
+    let before = members_of(old);
+    let mut editor = Editor { used: ids_of(old), next: 1, members: HashMap::new(), archive };
+    let schema = editor.model(old, parts).ok_or_else(|| read_back("the schema has another form"))?;
     let after = members_of(&schema);
     let text = serde_json::to_vec_pretty(&schema).map_err(|error| read_back(&error.to_string()))?;
     let mut new: Vec<(String, Vec<u8>)> = editor.members.into_iter().collect();
@@ -53,15 +49,19 @@ struct Editor<'a> {
 
 /// What is `None` here has been read before, so it is there.
 impl Editor<'_> {
-    fn model(&mut self, schema: &mut Value, parts: &Parts) -> Option<()> {
+    fn model(&mut self, old: &Value, parts: &Parts) -> Option<Value> {
         if parts.estimator == Estimator::DecisionTree {
-            return self.tree(schema, parts.trees.first()?);
+            let mut schema = old.clone();
+            self.tree(&mut schema, parts.trees.first()?)?;
+            return Some(schema);
         }
-        let fields = self.attributes(schema)?;
         let name = match parts.estimator {
             Estimator::HistGradientBoosting { .. } => "_predictors",
             _ => "estimators_",
         };
+        let trees = old.get("content")?.get("content")?.get(name)?.get("content")?.as_array()?;
+        let mut schema = without_trees(old, &["content", "content", name, "content"]);
+        let fields = self.attributes(&mut schema)?;
         let list = fields.get_mut(name)?;
         self.renew(list)?;
         let content = list.get_mut("content")?;
@@ -70,9 +70,9 @@ impl Editor<'_> {
             Estimator::GradientBoosting { .. } | Estimator::HistGradientBoosting { .. }
         );
         *content = if rounds {
-            self.rounds(content.as_array()?, parts)?
+            self.rounds(trees, parts)?
         } else {
-            Value::Array(self.trees(content.as_array()?.iter(), &parts.trees)?)
+            Value::Array(self.trees(trees.iter(), &parts.trees)?)
         };
         let count = content.as_array()?.len();
         if let Some(shape) = list.get_mut("shape") {
@@ -94,12 +94,12 @@ impl Editor<'_> {
             Estimator::HistGradientBoosting { baseline, .. } => {
                 let array = npy::write_doubles(&[1, baseline.len()], baseline);
                 fields.insert("_baseline_prediction".to_owned(), self.array(array));
-                return Some(());
+                return Some(schema);
             }
             _ => {}
         }
         fields.insert("n_estimators".to_owned(), self.scalar(count.to_string()));
-        Some(())
+        Some(schema)
     }
 
     /// Rounds of trees, each a list.
@@ -194,12 +194,20 @@ impl Editor<'_> {
     }
 }
 
+/// A copy without what is at the end of this path, which is most of it.
+fn without_trees(value: &Value, path: &[&str]) -> Value {
+    let Some((own, rest)) = path.split_first() else { return Value::Null };
+    let Value::Object(map) = value else { return value.clone() };
+    let inner = |(key, value): (&String, &Value)| {
+        (key.clone(), if key == own { without_trees(value, rest) } else { value.clone() })
+    };
+    Value::Object(map.iter().map(inner).collect())
+}
+
 /// The archive members that nodes refer to.
-fn members_of(schema: &Value) -> HashSet<String> {
+fn members_of(schema: &Value) -> HashSet<&str> {
     let mut members = HashSet::new();
-    for_each_object(schema, |map| {
-        members.extend(map.get("file").and_then(Value::as_str).map(str::to_owned));
-    });
+    for_each_object(schema, |map| members.extend(map.get("file").and_then(Value::as_str)));
     members
 }
 

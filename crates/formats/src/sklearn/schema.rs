@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry as MapEntry;
 use serde_json::{Map, Value};
 
 use crate::error::{FormatError, Place, Problem};
@@ -432,11 +433,15 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = access.next_key::<String>()? {
-            if map.contains_key(&key) {
-                self.repeated.replace(Some(key));
-                return Err(A::Error::custom("a key stands twice"));
+            match map.entry(key) {
+                MapEntry::Occupied(entry) => {
+                    self.repeated.replace(Some(entry.key().clone()));
+                    return Err(A::Error::custom("a key stands twice"));
+                }
+                MapEntry::Vacant(entry) => {
+                    entry.insert(access.next_value_seed(self)?);
+                }
             }
-            map.insert(key, access.next_value_seed(self)?);
         }
         Ok(Value::Object(map))
     }
