@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune clean bench-peers experiments test-report test-highs
+.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -54,8 +54,9 @@ FUZZ_SECONDS := 60
 FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt sklearn:sklearn/*.skops onnx:onnx/*.onnx
 
 fuzz: ## each reader in libFuzzer for a minute; needs cargo-fuzz and a nightly compiler (fuzz/README.md)
-	set -e; for pair in $(FUZZ_SEEDS); do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
-	  cp testdata/models/$${pair#*:} fuzz/corpus/$$target/; \
+	$(PYTHON) fuzz/seeds.py fuzz/corpus/certificate
+	set -e; for pair in $(FUZZ_SEEDS) certificate; do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
+	  case $$pair in *:*) cp testdata/models/$${pair#*:} fuzz/corpus/$$target/;; esac; \
 	  cargo +nightly fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -max_len=262144; \
 	done
 
@@ -82,9 +83,14 @@ bench-conversions: $(BENCH)/.installed ## models against their ONNX conversions 
 	$(BENCH)/bin/python bench/oracle/conversions.py --datasets $(DATASETS) $(BENCH_OPTIONS)
 
 bench-prune: $(BENCH)/.installed ## sizes, proofs and times of prune on four groups of models (DATASETS=folder; BENCH_OPTIONS=--quick)
-	cargo build --release --locked --quiet --bin secateur
+	cargo build --release --locked --quiet --bins
+	cargo build --release --locked --quiet -p secateur-prune --example certificate_cost
 	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
 	$(BENCH)/bin/python bench/prune/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
+
+bench-certificates: $(BENCH)/.installed ## what proofs of millions of steps cost to write and to check (DATASETS=folder)
+	cargo build --release --locked --quiet -p secateur-prune --example certificate_cost
+	$(BENCH)/bin/python bench/certificates/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
 
 $(BENCH)/.installed: bench/requirements-bench.txt requirements-test.txt
 	$(PYTHON) -m venv $(BENCH)

@@ -1,9 +1,9 @@
-//! The reader of certificates and the checker behind it, for two models that differ: the input is the steps.
+//! The reader of certificates and the checker behind it, for two models that differ: the input is steps.
 #![no_main]
 
 use std::sync::LazyLock;
 
-use secateur_certificate::{BandClaim, Claim, Digest, Scope, Writer};
+use secateur_certificate::{BandClaim, Claim, Digest, Reader, Scope, Step, Writer};
 use secateur_checker::{Limits, Verdict, check};
 use secateur_formats::ModelFile;
 
@@ -15,7 +15,7 @@ static MODELS: LazyLock<[ModelFile; 2]> = LazyLock::new(|| {
     ]
 });
 
-libfuzzer_sys::fuzz_target!(|steps: &[u8]| {
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let [original, pruned] = MODELS.each_ref().map(ModelFile::ensemble);
     let claim = Claim {
         original: Digest::of(original),
@@ -24,11 +24,20 @@ libfuzzer_sys::fuzz_target!(|steps: &[u8]| {
         scope: Scope::Whole,
         local_rounding: false,
     };
-    let mut writer = Writer::new(Vec::new(), &claim).expect("memory takes everything");
-    writer.encoded(steps, 0).expect("memory takes everything");
-    let bytes = writer.finish(true).expect("memory takes everything");
-    let verdict = check(original, pruned, &bytes[..], &Limits::default());
-    assert!(!matches!(verdict, Ok(Verdict::Valid(_))), "a false claim was accepted");
-    // The bytes as a whole file, too.
-    let _ = check(original, pruned, steps, &Limits::default());
+    // As many steps as can be read, and an end that counts them: nothing but the rules can refuse this one.
+    let mut raw = Writer::new(Vec::new(), &claim).expect("memory takes everything");
+    raw.encoded(input, 0).expect("memory takes everything");
+    let raw = raw.finish(true).expect("memory takes everything");
+    let mut whole = Writer::new(Vec::new(), &claim).expect("memory takes everything");
+    let mut reader = Reader::new(&raw[..]).expect("the claim is whole");
+    while let Ok(Some(step)) = reader.next_step() {
+        if !matches!(step, Step::End { .. }) {
+            whole.step(&step).expect("memory takes everything");
+        }
+    }
+    let whole = whole.finish(true).expect("memory takes everything");
+    for bytes in [&raw[..], &whole, input] {
+        let verdict = check(original, pruned, bytes, &Limits::default());
+        assert!(!matches!(verdict, Ok(Verdict::Valid(_))), "a false claim was accepted");
+    }
 });
