@@ -40,6 +40,22 @@ QUICK = {
 
 
 @dataclass
+class Cost:
+    """What the certificate of one run costs. `search` and `written` are the run's last proof once more, without and
+    with its record, in one thread; `check` is that of the certificate that the run wrote, with its bounds."""
+
+    bytes: int
+    steps: int
+    search: float
+    written: float
+    check: float
+
+    def writing(self) -> float:
+        """Seconds; what is not measurable is none."""
+        return max(self.written - self.search, 0.0)
+
+
+@dataclass
 class Result:
     case: Case
     answer: dict | None
@@ -49,8 +65,7 @@ class Result:
     rows: int = 0
     changed: int = 0
     changed_outside_band: int = 0
-    check_seconds: float | None = None
-    certificate_bytes: int | None = None
+    cost: Cost | None = None
     verdict: str = "-"
 
     def misses(self) -> list[str]:
@@ -161,13 +176,31 @@ def _run(case: Case, options: argparse.Namespace) -> Result:
     if result.answer is None:
         return result
     if checker.exists():
-        started = time.perf_counter()
         checked = subprocess.run([checker, model, pruned, certificate, "--json"], capture_output=True, text=True)
-        result.check_seconds = time.perf_counter() - started
-        result.certificate_bytes = certificate.stat().st_size
         result.verdict = json.loads(checked.stdout)["verdict"] if checked.stdout else "unreadable"
+        result.cost = _cost(case, options, model, pruned, certificate)
     _ask_library(case, model, pruned, [rows, test_rows, adversarial(model, rows, options.rows)], options, result)
     return result
+
+
+def _cost(case: Case, options: argparse.Namespace, model: Path, pruned: Path, certificate: Path) -> Cost | None:
+    measure = options.secateur.with_name("examples") / "certificate_cost"
+    if not measure.exists():
+        return None
+
+    def run(mode: str, *words: object) -> dict:
+        ran = subprocess.run([*map(str, [measure, mode, model, pruned, *words])], capture_output=True, text=True)
+        return json.loads(ran.stdout) if ran.returncode == 0 else {}
+
+    flags = [*map(str, case.flags)]
+    band = flags[flags.index("--band") + 1] if "--band" in flags else "auto"
+    again = certificate.with_name(certificate.name + "-again")
+    results = run("search", band), run("write", band, again), run("check", certificate)
+    again.unlink(missing_ok=True)
+    if not all(results):
+        return None
+    search, written, checked = results
+    return Cost(checked["bytes"], checked["steps"], search["seconds"], written["seconds"], checked["seconds"])
 
 
 def _measured(command: list, case: Case, limit: float) -> Result:
@@ -198,15 +231,16 @@ def _ask_library(case: Case, model: Path, pruned: Path, tables: list, options: a
 
 
 HEADER = [
-    "| model | options | trees | goal | at least | outcome | wall, s | CPU, s | library: rows, changed | certificate | missed |",
-    "|---|---|---|---|---|---|---|---|---|---|---|",
+    "| model | options | trees | goal | at least | outcome | wall, s | CPU, s | library: rows, changed | certificate "
+    "| bytes per step | check: of its proof, of the run | writing: of its proof, of the run | missed |",
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
 ]
 
 
 def _row(result: Result) -> str:
     case, goal, answer = result.case, result.case.goal, result.answer
     if answer is None:
-        return f"| {case.name} | {case.options} | - | - | - | {result.error} | {result.wall:.2f} | - | - | - | no answer |"
+        return f"| {case.name} | {case.options} | - | - | - | {result.error} | {result.wall:.2f} | - | - | - | - | - | - | no answer |"
     trees = f"{answer['trees']['before']} -> {answer['trees']['after']}"
     wanted = "none goes" if goal.nothing_goes else "-" if goal.trees is None else f"{goal.trees}"
     if goal.cut_off:
@@ -215,10 +249,14 @@ def _row(result: Result) -> str:
     library = f"{result.rows}, {result.changed}"
     if result.changed:
         library += f" ({result.changed_outside_band} outside the band)"
-    certificate = "-"
-    if result.check_seconds is not None:
-        searched = answer["seconds"]["total"]
-        certificate = f"{result.verdict}, {result.certificate_bytes} B, {result.check_seconds / searched:.2f} of the search"
+    certificate = "- | - | - | -"
+    if (cost := result.cost) is not None:
+        run = answer["seconds"]["total"]
+        certificate = (
+            f"{result.verdict}, {cost.bytes} B, {cost.steps} steps | {cost.bytes / max(cost.steps, 1):.2f} "
+            f"| {cost.check / cost.search:.2f}, {cost.check / run:.3f} "
+            f"| {cost.writing() / cost.search:.1%}, {cost.writing() / run:.2%}"
+        )
     return (
         f"| {case.name} | {case.options} | {trees} | {wanted} | {answer['lower_bound']} | {outcome} | {result.wall:.3f} "
         f"| {result.cpu:.3f} | {library} | {certificate} | {'; '.join(result.misses())} |"
@@ -248,10 +286,16 @@ def _summary(results: list[Result]) -> list[str]:
     if ratios:
         worst, name = min(ratios)
         lines.append(f"- Beside the peer: {worst:.0f} times faster at least ({name}), CPU seconds on both sides.")
-    checks = [result for result in answered if result.check_seconds is not None]
-    if checks:
-        shares = [result.check_seconds / result.answer["seconds"]["total"] for result in checks]
-        lines.append(f"- Checking took {statistics.median(shares):.2f} of the search (median), {max(shares):.2f} at most.")
+    costs = [(result.cost, result.answer["seconds"]["total"]) for result in answered if result.cost is not None]
+    if costs:
+        spread = lambda values: f"{statistics.median(values):.3f} (median), {max(values):.3f} at most"  # noqa: E731
+        lines += [
+            f"- Bytes per step: {spread([cost.bytes / max(cost.steps, 1) for cost, _ in costs])}.",
+            f"- Checking took, of the run: {spread([cost.check / run for cost, run in costs])}; of the last proof alone: "
+            f"{spread([cost.check / cost.search for cost, _ in costs])} (goal: below 1 on the median).",
+            f"- Writing took, of the run: {spread([cost.writing() / run for cost, run in costs])}; of the last proof alone: "
+            f"{spread([cost.writing() / cost.search for cost, _ in costs])} (goal: below 0.15).",
+        ]
     return lines
 
 
