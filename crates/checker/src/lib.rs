@@ -27,6 +27,11 @@
 //! 5. A box is closed by exact integer arithmetic on upper bounds (rules `close` and `narrow`), cell by cell
 //!    (`cells`), or the whole space at once (`meet`); each rule's file has its argument.
 //!
+//! # One thread
+//! Steps come as one compressed stream, and where a system's section ends is known only when its steps have been
+//! followed. Checking sections or sides of splits at the same time would need the steps in memory or an index that
+//! the format does not have; either costs more than it is worth here, and would make the argument longer to read.
+//!
 //! # What is trusted
 //! `secateur-model` (what a model computes, its rounding, the grid), `secateur-formats` (what a file means),
 //! `secateur-certificate` (the reader), and this crate. Nothing of the search.
