@@ -251,7 +251,7 @@ def _row(result: Result) -> str:
         library += f" ({result.changed_outside_band} outside the band)"
     certificate = "- | - | - | -"
     if (cost := result.cost) is not None:
-        run = answer["seconds"]["total"]
+        run = result.cpu
         certificate = (
             f"{result.verdict}, {cost.bytes} B, {cost.steps} steps | {cost.bytes / max(cost.steps, 1):.2f} "
             f"| {cost.check / cost.search:.2f}, {cost.check / run:.3f} "
@@ -286,7 +286,7 @@ def _summary(results: list[Result]) -> list[str]:
     if ratios:
         worst, name = min(ratios)
         lines.append(f"- Beside the peer: {worst:.0f} times faster at least ({name}), CPU seconds on both sides.")
-    costs = [(result.cost, result.answer["seconds"]["total"]) for result in answered if result.cost is not None]
+    costs = [(result.cost, result.cpu) for result in answered if result.cost is not None]
     if costs:
         spread = lambda values: f"{statistics.median(values):.3f} (median), {max(values):.3f} at most"  # noqa: E731
         lines += [
