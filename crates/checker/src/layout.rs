@@ -75,6 +75,12 @@ impl Touch {
         let to = self.starts.partition_point(|&start| start < high);
         (from, to)
     }
+
+    /// One word of the leaves that hold one of the runs `from..to`, of masks of so many words.
+    pub(crate) fn leaves_of_runs(&self, from: usize, to: usize, word: usize, mask_words: usize) -> u64 {
+        let masks = &self.masks[from * mask_words..to * mask_words];
+        masks[word..].iter().step_by(mask_words).fold(0, |all, mask| all | mask)
+    }
 }
 
 impl<'a> Layout<'a> {

@@ -80,11 +80,15 @@ impl State {
 
     /// Narrows the box to cells `low..high` of an axis, which are part of it and at least one.
     pub(crate) fn restrict(&mut self, layout: &Layout<'_>, axis: usize, low: u32, high: u32) {
-        self.trail.push(Change::Range { axis, old: self.ranges[axis] });
-        self.ranges[axis] = (low, high);
+        let old = std::mem::replace(&mut self.ranges[axis], (low, high));
+        self.trail.push(Change::Range { axis, old });
         for touch in &layout.touches[axis] {
             let piece = &layout.pieces[touch.piece];
             let (from, to) = touch.runs(low, high);
+            // The same runs as before are the same leaves.
+            if (from, to) == touch.runs(old.0, old.1) {
+                continue;
+            }
             let mut changed = false;
             let mut set = |words: &mut [u64], trail: &mut Vec<Change>, place: usize, new: u64| {
                 if words[place] != new {
@@ -97,10 +101,8 @@ impl State {
                 set(&mut self.words, &mut self.trail, piece.place, packed(from, to));
             } else {
                 for word in 0..piece.mask_words {
-                    let runs = touch.masks[word..].iter().step_by(piece.mask_words).take(to).skip(from);
-                    let allowed = runs.fold(0, |all, mask| all | mask);
                     let place = piece.place + word;
-                    let new = self.words[place] & allowed;
+                    let new = self.words[place] & touch.leaves_of_runs(from, to, word, piece.mask_words);
                     set(&mut self.words, &mut self.trail, place, new);
                 }
             }
@@ -144,16 +146,20 @@ impl State {
         (axis, low, high): (usize, u32, u32),
     ) -> i128 {
         let mut total = whole;
+        let box_range = self.ranges[axis];
         for touch in &layout.touches[axis] {
             let piece = &layout.pieces[touch.piece];
             let (from, to) = touch.runs(low, high);
+            // The part has the same runs as the box, and so the same leaves.
+            if (from, to) == touch.runs(box_range.0, box_range.1) {
+                continue;
+            }
             let part = if piece.mask_words == 0 {
                 lens.top_of_runs(touch.piece, from, to)
             } else {
                 self.scratch.clear();
                 for word in 0..piece.mask_words {
-                    let runs = touch.masks[word..].iter().step_by(piece.mask_words).take(to).skip(from);
-                    let allowed = runs.fold(0, |all, mask| all | mask);
+                    let allowed = touch.leaves_of_runs(from, to, word, piece.mask_words);
                     self.scratch.push(self.words[piece.place + word] & allowed);
                 }
                 lens.top_of_mask(touch.piece, &self.scratch)

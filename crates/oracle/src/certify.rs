@@ -5,7 +5,7 @@
 //! by the path of their first box, and writes a stretch when all before it are written: where it ends says
 //! which path comes next. Threads work in the order of paths, so few stretches wait.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -59,8 +59,8 @@ impl Comparison<'_> {
 
 /// Takes the steps of a search and writes them in order.
 struct Scribe<W: Write> {
-    /// By thread, the stretch that it is working on.
-    shards: Vec<Mutex<HashMap<usize, Stretch>>>,
+    /// For each thread with its number the stretch that it is working on; one or two in each shard.
+    shards: Vec<Mutex<Vec<(usize, Stretch)>>>,
     page: Mutex<Page<W>>,
 }
 
@@ -106,7 +106,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<W: Write> Scribe<W> {
     fn new(writer: Writer<W>) -> Self {
         let page = Page { writer, next: None, waiting: BTreeMap::new(), error: None };
-        Self { shards: (0..SHARDS).map(|_| Mutex::new(HashMap::new())).collect(), page: Mutex::new(page) }
+        Self { shards: (0..SHARDS).map(|_| Mutex::new(Vec::new())).collect(), page: Mutex::new(page) }
     }
 
     /// Begins the section of a system.
@@ -120,7 +120,7 @@ impl<W: Write> Scribe<W> {
     /// Writes what threads have not handed over, and sees that nothing is missing.
     fn collect(&self) {
         for shard in &self.shards {
-            for (_, stretch) in lock(shard).drain() {
+            for (_, stretch) in lock(shard).drain(..) {
                 lock(&self.page).add(stretch);
             }
         }
@@ -180,8 +180,14 @@ impl<W: Write + Send> Record for Scribe<W> {
     fn step(&self, path: &[bool], step: ProofStep) {
         let thread = thread_number();
         let mut shard = lock(&self.shards[thread % SHARDS]);
-        let own = shard.entry(thread);
-        let stretch = own.or_insert_with(|| Stretch::begin(path.to_vec()));
+        let place = match shard.iter().position(|(own, _)| *own == thread) {
+            Some(place) => place,
+            None => {
+                shard.push((thread, Stretch::begin(path.to_vec())));
+                shard.len() - 1
+            }
+        };
+        let stretch = &mut shard[place].1;
         if stretch.next.as_deref() != Some(path) {
             let done = std::mem::replace(stretch, Stretch::begin(path.to_vec()));
             lock(&self.page).add(done);
