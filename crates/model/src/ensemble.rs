@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::decision::Decision;
 use crate::exact::Exact;
+use crate::exact_sum::ExactSum;
 use crate::feature::{Categories, Feature, FeatureKind, InputDomain, NumberType};
-use crate::ids::{FeatureId, GroupId, LeafId, TreeId};
+use crate::ids::{FeatureId, LeafId, TreeId};
 use crate::tree::{Output, Split, Test, Tree};
 
 /// The input columns. Names are made up (`f0`, `f1`, ...) where the file has none, so that a declared
@@ -290,16 +291,15 @@ impl Ensemble {
     /// The sums of a row in exact arithmetic: intercept (the one here, whatever its error) plus weight times leaf, nothing rounded, and not
     /// yet divided (see [`Accumulation::average`]).
     pub fn exact_sums(&self, leaves: impl IntoIterator<Item = LeafId>) -> Vec<Exact> {
-        let finite = |value| Exact::from_f64(value).expect("the builder admits finite values only");
-        let mut sums: Vec<Exact> = self.intercepts.iter().map(|&value| finite(value)).collect();
+        let mut sums = vec![ExactSum::new(); self.intercepts.len()];
+        sums.iter_mut().zip(&self.intercepts).for_each(|(sum, &own)| sum.add(1.0, own));
         for (tree, leaf) in self.trees.iter().zip(leaves) {
-            let weight = finite(tree.weight());
-            let mut add = |group: usize, value: f64| sums[group] += &(&weight * &finite(value));
+            let weight = tree.weight();
             match tree.output() {
-                Output::Group(GroupId(group)) => add(group as usize, tree.leaf(leaf)[0]),
-                Output::All => tree.leaf(leaf).iter().enumerate().for_each(|(group, &v)| add(group, v)),
+                Output::Group(group) => sums[group.index()].add(weight, tree.leaf(leaf)[0]),
+                Output::All => sums.iter_mut().zip(tree.leaf(leaf)).for_each(|(sum, &v)| sum.add(weight, v)),
             }
         }
-        sums
+        sums.iter().map(ExactSum::total).collect()
     }
 }
