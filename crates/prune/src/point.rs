@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use secateur_model::{ClassId, Ensemble, Exact, LeafId, Output, TreeId};
+use secateur_model::{ClassId, Ensemble, Exact, ExactSum, LeafId, Output};
 use secateur_oracle::Lead;
 
 use crate::column::Column;
@@ -105,7 +105,7 @@ impl<'a> Points<'a> {
             let lead = Lead::of(self.model, winner, other);
             let constant = intercept_of(self.model, &lead);
             let columns =
-                self.columns.iter().map(|column| column_lead(self.model, &leaves, column, &lead).to_f64());
+                self.columns.iter().map(|column| column_sum(self.model, &leaves, column, &lead).to_f64());
             self.demands.push(Demand {
                 point,
                 winner,
@@ -140,7 +140,27 @@ pub fn certain_winner(model: &Ensemble, sums: &[Exact], band: Option<f64>) -> Op
 
 /// What a column adds to a lead, exactly, where the input reaches these leaves.
 pub fn column_lead(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead) -> Exact {
-    column.trees.iter().map(|&tree| tree_lead(model, leaves, tree, lead)).sum()
+    column_sum(model, leaves, column, lead).total()
+}
+
+fn column_sum(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead) -> ExactSum {
+    let mut sum = ExactSum::new();
+    for &tree in &column.trees {
+        let own = model.tree(tree);
+        let values = own.leaf(leaves[tree.index()]);
+        for &(group, factor) in &lead.terms {
+            let value = match own.output() {
+                Output::Group(of) if of.index() == group => values[0],
+                Output::Group(_) => continue,
+                Output::All => values[group],
+            };
+            // Factors are few and small: one, or minus one.
+            for _ in 0..factor.unsigned_abs() {
+                sum.add(own.weight(), if factor < 0 { -value } else { value });
+            }
+        }
+    }
+    sum
 }
 
 /// What the intercept and the threshold add to a lead, exactly.
@@ -152,23 +172,4 @@ pub fn intercept_of(model: &Ensemble, lead: &Lead) -> Exact {
         .map(|&(group, factor)| &exact(model.intercepts()[group]) * &Exact::from(factor))
         .sum();
     &own + &lead.constant
-}
-
-fn tree_lead(model: &Ensemble, leaves: &[LeafId], tree: TreeId, lead: &Lead) -> Exact {
-    let exact = |value: f64| Exact::from_f64(value).expect("the builder admits finite values only");
-    let own = model.tree(tree);
-    let values = own.leaf(leaves[tree.index()]);
-    let total: Exact = lead
-        .terms
-        .iter()
-        .filter_map(|&(group, factor)| {
-            let value = match own.output() {
-                Output::Group(of) if of.index() == group => values[0],
-                Output::Group(_) => return None,
-                Output::All => values[group],
-            };
-            Some(&exact(value) * &Exact::from(factor))
-        })
-        .sum();
-    &total * &exact(own.weight())
 }
