@@ -61,20 +61,25 @@ impl Minimum {
     }
 }
 
-/// Looks for the minimum, from columns that are proved to do and cuts that are known.
+/// Looks for the minimum, from columns that are proved to do and cuts that are known, in so many rounds.
+#[expect(clippy::too_many_arguments, reason = "a question with many parts, asked in few places")]
 pub fn minimum<'a>(
     settle: &mut dyn Settle<'a>,
     cutter: &mut Cutter,
     costs: &[u64],
     start: Vec<bool>,
     cuts: Vec<Cut>,
+    rounds: usize,
     budget: &Budget,
 ) -> Minimum {
     let cost_of =
         |kept: &[bool]| kept.iter().zip(costs).filter(|(kept, _)| **kept).map(|(_, cost)| cost).sum();
     let none = CoverProof::Packing { multipliers: Vec::new(), denominator: 1 };
     let mut known = Minimum { cost: cost_of(&start), kept: start, bound: 0, cuts, proof: none };
-    while !known.is_proved() && !is_over(budget) {
+    for _ in 0..rounds {
+        if known.is_proved() || is_over(budget) {
+            break;
+        }
         let Some(cover) = cover_of(&known.cuts, costs, budget) else { break };
         if cover.bound > known.bound {
             known.bound = cover.bound;

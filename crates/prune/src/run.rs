@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use num_bigint::BigUint;
 use secateur_formats::{EditError, TreeEdit};
-use secateur_model::{CellId, Ensemble, Exact, Output, TreeId};
+use secateur_model::{Ensemble, Exact, Output, TreeId};
 use secateur_oracle::Budget;
 
 use crate::column::{Column, Intercept};
@@ -15,40 +16,30 @@ use crate::cut::{Cut, Cutter, Separating};
 use crate::eliminate::eliminate;
 use crate::engine::{Engine, Settled, size_of, spent};
 use crate::evidence::{Bound, Evidence, trees_in_no_column};
+use crate::flips::class_changes;
 use crate::fold::{Folded, Limits, fold, unfolded};
 use crate::indispensable::{ask_each, indispensable};
 use crate::master::Rows;
 use crate::master::Weights;
 use crate::minimum::{cover_of, minimum};
-use crate::near::near_boundary;
 use crate::outcome::{Fate, Outcome, PruneError, Pruned};
 use crate::plan::{Constants, Editable, Plan, refused_tree};
 use crate::relevant::{Relevant, relevant_boundaries};
 use crate::reweight::{reweight, reweight_again};
+use crate::starts::add_points;
 use crate::stumps::{Closed, closed_form};
-use crate::sweep::Sweep;
 use crate::watch::{Pass, Watch};
 
-/// Spaces of up to this many cells are looked at cell by cell.
-const ALL_CELLS: usize = 20_000;
-/// Random cells that start the search elsewhere.
-const RANDOM_CELLS: usize = 100;
-/// Inputs near the decision boundary, for each column, and their least and largest number.
-const NEAR_PER_COLUMN: usize = 8;
-const LEAST_NEAR: usize = 300;
-const MOST_NEAR: usize = 3_000;
 /// Further eliminations where they cost little: this, divided by the number of columns.
 const AGAIN: usize = 1200;
 /// And no more than this.
 const MOST_AGAIN: usize = 24;
+/// Covers that are tried for models of one feature per column.
+const STUMP_ROUNDS: usize = 30;
 /// Points that searches for pairs begin at.
 const STARTS: usize = 200;
 /// From this decimal logarithm of the number of cells on a space is large.
 const LARGE: f64 = 4.5;
-/// Rows of data that are used at most.
-const DATA_ROWS: usize = 2_000;
-/// Numbers that start points may take: points times columns times classes.
-const MOST_NUMBERS: usize = 8_000_000;
 
 pub(crate) fn run<M: Editable>(
     file: &M,
@@ -71,6 +62,14 @@ pub(crate) fn run<M: Editable>(
         let columns = columns(model, &folded, config);
         let mut engine = Engine::new(file, &folded, columns, intercept(file, config), config, watch)?;
         engine.seconds.fold = started.elapsed().as_secs_f64();
+        let mut known = Known::default();
+        let mut cutter = Cutter::new(engine.model, engine.intercept);
+        let mut rng = fastrand::Rng::with_seed(config.seed);
+        // Needs neither points nor a folded model to fall back on.
+        if in_closed_form(&mut engine, data, &mut cutter, &mut known, &mut rng) {
+            return Ok(finish(engine, known));
+        }
+        engine.begin(Pass::Fold);
         match engine.judge_folded() {
             Ok(()) => {}
             // What the format cannot hold stays as it is.
@@ -79,7 +78,7 @@ pub(crate) fn run<M: Editable>(
             Err(EditError::NoTrees { .. } | EditError::NoIntercept { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        return Ok(passes(engine, data));
+        return Ok(passes(engine, data, cutter, known, rng));
     }
 }
 
@@ -93,15 +92,27 @@ struct Known {
     constant_cut: Option<Cut>,
 }
 
-fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
-    let mut known = Known::default();
-    let mut cutter = Cutter::new(engine.model, engine.intercept);
-    let mut rng = fastrand::Rng::with_seed(engine.config.seed);
+fn passes<M: Editable>(
+    mut engine: Engine<'_, M>,
+    data: &[f64],
+    mut cutter: Cutter,
+    mut known: Known,
+    mut rng: fastrand::Rng,
+) -> Pruned<M> {
     add_points(&mut engine, data, &mut rng);
-    if in_closed_form(&mut engine, &mut cutter, &mut known, &mut rng) {
-        return finish(engine, known);
+    if known.relevant.is_some() {
+        without_constant(&mut engine, &mut known);
+        if lower_bound(&engine, &known) >= engine.best.size.trees || engine.spent() {
+            return finish(engine, known);
+        }
     }
     let thorough = engine.config.effort != Effort::Fast;
+    if thorough && has_one_feature_each(&engine) {
+        smallest_of_stumps(&mut engine, data, &mut cutter, &mut known, &mut rng);
+        if lower_bound(&engine, &known) >= engine.best.size.trees || engine.spent() {
+            return finish(engine, known);
+        }
+    }
     // In a large space little goes and proofs are dear: first the test that needs none.
     let large = engine.log10_cells() > LARGE;
     if thorough && large {
@@ -128,7 +139,8 @@ fn passes<M: Editable>(mut engine: Engine<'_, M>, data: &[f64]) -> Pruned<M> {
         pair_cuts(&mut engine, &mut cutter, &mut known, &mut rng);
     }
     if engine.config.effort == Effort::Minimum {
-        smallest(&mut engine, &mut cutter, &mut known);
+        let budget = engine.budget();
+        smallest(&mut engine, &mut cutter, &mut known, usize::MAX, &budget);
     }
     finish(engine, known)
 }
@@ -168,6 +180,7 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
 /// Models of one feature per tree; true where nothing is left to do.
 fn in_closed_form<M: Editable>(
     engine: &mut Engine<'_, M>,
+    data: &[f64],
     cutter: &mut Cutter,
     known: &mut Known,
     rng: &mut fastrand::Rng,
@@ -177,9 +190,9 @@ fn in_closed_form<M: Editable>(
     let columns = engine.points.columns().to_vec();
     let band = engine.points.band();
     let grid = engine.atlas.grid().clone();
-    let starts: Vec<&[f64]> = engine.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
+    let starts: Vec<&[f64]> = data.chunks_exact(engine.model.features().len().max(1)).take(STARTS).collect();
     let closed = closed_form(engine.model, &grid, band, &columns, engine.intercept, &starts, rng, &budget);
-    let Some(Closed { relevant, plan }) = closed else { return false };
+    let Some(Closed { relevant, plan, opposites }) = closed else { return false };
     for (_, pair) in relevant.pairs() {
         known.cuts.extend(cutter.pair(&mut engine.points, pair));
     }
@@ -196,9 +209,61 @@ fn in_closed_form<M: Editable>(
     };
     let plan = Plan { weights: plan.weights, constants };
     let proved = engine.prove(&plan);
-    without_constant(engine, known);
+    if let Some(opposites) = opposites.filter(|_| lower_bound(engine, known) < engine.best.size.trees) {
+        with_opposites(engine, known, &opposites);
+    }
     known.irreducible = proved && lower_bound(engine, known) >= engine.best.size.trees;
     known.irreducible || engine.spent()
+}
+
+/// Does each column look at one feature at most?
+fn has_one_feature_each<M: Editable>(engine: &Engine<'_, M>) -> bool {
+    engine.points.columns().iter().all(|column| {
+        let trees = column.terms.iter().map(|&term| &engine.folded.terms[term].tree);
+        let mut features = trees.flat_map(|tree| tree.splits().map(|split| split.feature));
+        let first = features.next();
+        features.all(|feature| Some(feature) == first)
+    })
+}
+
+/// Models of one feature per column that the closed form does not cover or does not finish. Where columns
+/// step at one boundary each, the cuts of all changes of class there nearly always make the whole bound, so
+/// the cheapest cover of them is tried first.
+fn smallest_of_stumps<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    data: &[f64],
+    cutter: &mut Cutter,
+    known: &mut Known,
+    rng: &mut fastrand::Rng,
+) {
+    engine.begin(Pass::RelevantSplits);
+    let grid = engine.atlas.grid().clone();
+    let starts: Vec<&[f64]> = data.chunks_exact(engine.model.features().len().max(1)).take(STARTS).collect();
+    let band = engine.points.band();
+    for pair in class_changes(engine.model, &grid, band, &starts, rng, &engine.budget()) {
+        known.cuts.extend(cutter.pair(&mut engine.points, &pair));
+    }
+    keep_smallest(&mut known.cuts);
+    let bound = lower_bound(engine, known);
+    engine.watch.update(|status| status.lower_bound = bound);
+    // The other passes have half of the time, should this not end.
+    let mut budget = engine.budget();
+    budget.deadline = budget.deadline.map(|end| end - end.saturating_duration_since(Instant::now()) / 2);
+    smallest(engine, cutter, known, STUMP_ROUNDS, &budget);
+}
+
+/// Leaves out cuts that hold another one.
+fn keep_smallest(cuts: &mut Vec<Cut>) {
+    cuts.sort_by_key(|cut| cut.columns.len());
+    let mut kept: Vec<Cut> = Vec::new();
+    for cut in cuts.drain(..) {
+        let holds =
+            |small: &Cut| small.columns.iter().all(|column| cut.columns.binary_search(column).is_ok());
+        if !kept.iter().any(holds) {
+            kept.push(cut);
+        }
+    }
+    *cuts = kept;
 }
 
 /// Which thresholds matter, and the cuts that two inputs beside one give: a bound that costs little.
@@ -271,7 +336,13 @@ fn bound_again<M: Editable>(engine: &mut Engine<'_, M>, cutter: &mut Cutter, kno
 }
 
 /// The smallest set of columns, from the best so far.
-fn smallest<M: Editable>(engine: &mut Engine<'_, M>, cutter: &mut Cutter, known: &mut Known) {
+fn smallest<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    cutter: &mut Cutter,
+    known: &mut Known,
+    rounds: usize,
+    budget: &Budget,
+) {
     engine.begin(Pass::Minimum);
     let start = match &engine.best_weights {
         Some(weights) => weights.columns.iter().map(|&weight| weight > 0.0).collect(),
@@ -283,9 +354,8 @@ fn smallest<M: Editable>(engine: &mut Engine<'_, M>, cutter: &mut Cutter, known:
         .iter()
         .map(|column| whole_cost(engine.folded, &column.terms, engine.config.objective))
         .collect();
-    let budget = engine.budget();
     let cuts = std::mem::take(&mut known.cuts);
-    let found = minimum(engine, cutter, &costs, start, cuts, &budget);
+    let found = minimum(engine, cutter, &costs, start, cuts, rounds, budget);
     known.irreducible |= found.is_proved();
     known.cuts = found.cuts;
 }
@@ -319,8 +389,44 @@ fn counted<'k, M: Editable>(engine: &Engine<'_, M>, known: &'k Known) -> (Cow<'k
 /// with no constant to help, shows that they cannot: one of its own columns stays too, or a constant. No
 /// column holds a constant itself: a vote plus a constant is no vote, so folding keeps them apart.
 fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) {
+    let Some(must) = only_columns(engine, known) else { return };
+    engine.intercept = Intercept::None;
+    let mut master = engine.master(&engine.costs(), &must, Rows::Lead);
+    if !matches!(engine.settle(&mut master), Settled::Proved(_)) {
+        let stop = || engine.spent();
+        let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
+        let mut cutter = Cutter::new(engine.model, Intercept::None);
+        if let Separating::Cut(cut) = cutter.separate(&engine.points, &must, &limits) {
+            known.constant_cut = Some(or_constant(engine, cut));
+        }
+    }
+    engine.intercept = Intercept::Free;
+}
+
+/// The same from inputs at opposite ends of every axis (see `opposites`), without a solver.
+fn with_opposites<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, opposites: &[Vec<f64>]) {
+    let Some(must) = only_columns(engine, known) else { return };
+    let mut demands = Vec::new();
+    for row in opposites {
+        let Some(point) = engine.points.place(row) else { return };
+        demands.extend(engine.points.demands_of(point).map(|demand| (demand, BigUint::from(1u32))));
+    }
+    let cut = Cutter::new(engine.model, Intercept::None).cut(&engine.points, demands);
+    let cut = cut.filter(|cut| !cut.columns.iter().any(|&column| must[column]));
+    known.constant_cut = cut.map(|cut| or_constant(engine, cut));
+}
+
+/// A cut that holds without a constant, with the constant among its columns.
+fn or_constant<M: Editable>(engine: &Engine<'_, M>, mut cut: Cut) -> Cut {
+    let behind = usize::from(!trees_in_no_column(&engine.points).is_empty());
+    cut.columns.push(engine.points.columns().len() + behind);
+    cut
+}
+
+/// The columns that must stay, where trees are votes and no other set is as small as the bound.
+fn only_columns<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<Vec<bool>> {
     if !engine.file.votes_only() || engine.intercept != Intercept::Free {
-        return;
+        return None;
     }
     let mut must = vec![false; engine.points.columns().len()];
     for cut in &known.cuts {
@@ -329,22 +435,7 @@ fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) 
         }
     }
     let count = must.iter().filter(|&&must| must).count();
-    if count == 0 || cover(engine, known).is_none_or(|cover| cover.bound as usize != count) {
-        return;
-    }
-    engine.intercept = Intercept::None;
-    let mut master = engine.master(&engine.costs(), &must, Rows::Lead);
-    if !matches!(engine.settle(&mut master), Settled::Proved(_)) {
-        let stop = || engine.spent();
-        let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
-        let mut cutter = Cutter::new(engine.model, Intercept::None);
-        if let Separating::Cut(mut cut) = cutter.separate(&engine.points, &must, &limits) {
-            let behind = usize::from(!trees_in_no_column(&engine.points).is_empty());
-            cut.columns.push(must.len() + behind);
-            known.constant_cut = Some(cut);
-        }
-    }
-    engine.intercept = Intercept::Free;
+    (count > 0 && cover(engine, known).is_some_and(|cover| cover.bound as usize == count)).then_some(must)
 }
 
 /// What the bounds rest on.
@@ -461,58 +552,6 @@ fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
         Moves::Leaves if file.votes_only() && model.group_count() > 1 => Intercept::None,
         Moves::Leaves => Intercept::Free,
     }
-}
-
-/// Start points: every cell of a small space, else rows of data and random cells.
-fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], rng: &mut fastrand::Rng) {
-    let numbers = engine.points.columns().len().max(1) * (engine.model.classes().len() - 1).max(1);
-    let room = MOST_NUMBERS / numbers;
-    let sizes: Vec<usize> = engine.atlas.axis_sizes().iter().map(|&size| size as usize).collect();
-    let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
-    if let Some(cells) = cells.filter(|&cells| cells <= ALL_CELLS.min(room)) {
-        for code in 0..cells {
-            let row = engine.atlas.grid().witness(&cells_of_code(&sizes, code));
-            engine.points.add(&row);
-            if code % 256 == 0 && engine.spent() {
-                return;
-            }
-        }
-        engine.all_cells = true;
-        return;
-    }
-    engine.sweep = Sweep::new(&engine.points, engine.atlas.grid(), &sizes);
-    let width = engine.model.features().len();
-    let mut rows: Vec<&[f64]> = if width == 0 { Vec::new() } else { data.chunks_exact(width).collect() };
-    if rows.len() > DATA_ROWS.min(room) {
-        rng.shuffle(&mut rows);
-        rows.truncate(DATA_ROWS.min(room));
-    }
-    for row in &rows {
-        engine.points.add(row);
-    }
-    let budget = engine.budget();
-    let wanted = (NEAR_PER_COLUMN * engine.points.columns().len()).clamp(LEAST_NEAR, MOST_NEAR).min(room);
-    let grid = engine.atlas.grid().clone();
-    for row in near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget) {
-        engine.points.add(&row);
-    }
-    for _ in 0..RANDOM_CELLS.min(room) {
-        let cells: Vec<CellId> = sizes.iter().map(|&size| CellId::new(rng.usize(0..size))).collect();
-        let row = engine.atlas.grid().witness(&cells);
-        engine.points.add(&row);
-        if engine.spent() {
-            return;
-        }
-    }
-}
-
-fn cells_of_code(sizes: &[usize], mut code: usize) -> Vec<CellId> {
-    let cell = |&size: &usize| {
-        let cell = CellId::new(code % size);
-        code /= size;
-        cell
-    };
-    sizes.iter().map(cell).collect()
 }
 
 /// What became of each tree.

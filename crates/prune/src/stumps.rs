@@ -16,7 +16,7 @@
 //! which no model can beat, unless the band itself, missing values or the signs forbid it. Nothing here is
 //! claimed but relevance: the plan is written to a file, and the oracle judges that.
 //!
-//! Not covered: more classes; categorical axes and columns of several steps stay as they are.
+//! Not covered: more classes (see `flips`); categorical axes and columns of several steps stay as they are.
 
 use fastrand::Rng;
 use num_bigint::BigInt;
@@ -25,6 +25,7 @@ use secateur_model::{CellId, ClassId, Ensemble, Exact, Grid, LeafId, Node, TreeI
 use secateur_oracle::{Budget, Lead};
 
 use crate::column::{Column, Intercept};
+use crate::opposites::{Leads, Opposites};
 use crate::point::{column_lead, intercept_of};
 use crate::relevant::{Boundary, Relevance, Relevant, pair_at, relevant_boundaries};
 use crate::sums::Sums;
@@ -41,6 +42,8 @@ pub struct Closed {
     pub relevant: Relevant,
     /// Weights and a constant that should do, where they were found.
     pub plan: Option<StumpPlan>,
+    /// Where trees are votes: inputs whose demands, each counted once, no votes should meet without a constant.
+    pub opposites: Option<Vec<Vec<f64>>>,
 }
 
 /// A candidate: weights of the columns and what is added to the lead of class 1.
@@ -70,8 +73,9 @@ pub fn closed_form(
     let mut steps = Steps::new(model, grid, band, columns)?;
     let mut relevant = relevant_boundaries(model, grid, band, starts, rng, budget);
     steps.settle(&mut relevant, model, grid, band);
+    let opposites = steps.opposites(&relevant, grid);
     let plan = steps.plan(&relevant, columns, intercept);
-    Some(Closed { relevant, plan })
+    Some(Closed { relevant, plan, opposites })
 }
 
 /// One column as a function of the cells of one axis.
@@ -100,6 +104,8 @@ struct Steps {
     /// Class 1 is decided from here on, class 0 up to minus that.
     positive: i128,
     negative: i128,
+    /// Does class 1 win ties?
+    first_wins_ties: bool,
 }
 
 impl Steps {
@@ -178,6 +184,7 @@ impl Steps {
             own_constant,
             positive,
             negative,
+            first_wins_ties: lead.wins_ties,
         })
     }
 
@@ -237,6 +244,25 @@ impl Steps {
             (None, None) => low,
         };
         Some(Room { least: least.unwrap_or(i128::MIN), most: most.unwrap_or(i128::MAX), middle })
+    }
+
+    /// Inputs that show that votes cannot do without a constant, where they are found.
+    fn opposites(&self, relevant: &Relevant, grid: &Grid) -> Option<Vec<Vec<f64>>> {
+        if !self.votes {
+            return None;
+        }
+        let leads = Leads {
+            constant: self.constant,
+            tables: &self.tables,
+            numeric: &self.numeric,
+            positive: self.positive,
+            negative: self.negative,
+            first_wins_ties: self.first_wins_ties,
+        };
+        let Opposites { cells, beyond } = leads.opposites(relevant)?;
+        let pair = relevant.pairs().filter(|(boundary, _)| Some(*boundary) == beyond);
+        let pair = pair.flat_map(|(_, pair)| pair.rows.clone());
+        Some(cells.iter().map(|cells| grid.witness(cells)).chain(pair).collect())
     }
 
     fn plan(&mut self, relevant: &Relevant, columns: &[Column], intercept: Intercept) -> Option<StumpPlan> {

@@ -4,8 +4,10 @@ mod memory;
 
 use fastrand::Rng;
 use memory::{Memory, check, random_model};
+use secateur_model::{Ensemble, Grid};
 use secateur_oracle::{Band, Comparison};
 use secateur_prune::{Config, Effort, Fate, Moves, Objective, Outcome, Pruned, Unit, Watch, prune_model};
+use secateur_testkit::{Shape, ensemble};
 
 fn random_config(rng: &mut Rng) -> Config {
     Config {
@@ -76,4 +78,37 @@ fn a_cancelled_run_ends_with_a_model_that_decides_alike() {
         assert_eq!(pruned.outcome == Outcome::BudgetReached, !minimal, "seed {seed}");
         check(&model, &pruned, config.band, &format!("seed {seed}"));
     }
+}
+
+/// Stumps of two to five classes, some with a tree for each class and some with votes for all.
+fn random_stumps(rng: &mut Rng) -> Option<Ensemble> {
+    let mut shape = Shape::random(rng);
+    shape.depth = 1;
+    shape.trees = rng.u32(4..=16);
+    shape.categorical = 0;
+    let model = ensemble(rng, &shape);
+    (Grid::new(&[&model]).ok()?.log10_cells() <= 2.6).then_some(model)
+}
+
+#[test]
+fn stumps_of_many_classes_end_minimal_and_decide_alike_on_every_cell() {
+    let (mut runs, mut minimal) = ([0; 2], [0; 2]);
+    for seed in 0..250 {
+        let mut rng = Rng::with_seed(1000 + seed);
+        let Some(model) = random_stumps(&mut rng) else { continue };
+        let config = Config { band: *rng.choice(&[Band::Auto, Band::Exact]).unwrap(), ..Config::default() };
+        if Comparison::new(&model, &model, config.band).is_err() {
+            continue;
+        }
+        let context = format!("seed {seed}");
+        let memory = Memory(model.clone());
+        let pruned = prune_model(&memory, &[], &config, &Watch::default()).expect(&context);
+        check(&model, &pruned, config.band, &context);
+        assert!(pruned.lower_bound <= pruned.size[1].trees, "{context}");
+        let many = usize::from(model.classes().len() > 2);
+        runs[many] += 1;
+        minimal[many] += usize::from(pruned.lower_bound == pruned.size[1].trees);
+    }
+    assert!(runs[0] > 20 && runs[1] > 60, "{runs:?}");
+    assert!((0..2).all(|many| minimal[many] * 10 > runs[many] * 9), "{minimal:?} of {runs:?}");
 }

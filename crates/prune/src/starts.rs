@@ -1,0 +1,74 @@
+//! Points that a run begins with: every cell of a small space, else data, inputs near the decision boundary
+//! and random cells.
+
+use secateur_model::CellId;
+
+use crate::engine::Engine;
+use crate::near::near_boundary;
+use crate::plan::Editable;
+use crate::sweep::Sweep;
+
+/// Spaces of up to this many cells are looked at cell by cell.
+const ALL_CELLS: usize = 20_000;
+/// Random cells that start the search elsewhere.
+const RANDOM_CELLS: usize = 100;
+/// Inputs near the decision boundary, for each column, and their least and largest number.
+const NEAR_PER_COLUMN: usize = 8;
+const LEAST_NEAR: usize = 300;
+const MOST_NEAR: usize = 3_000;
+/// Rows of data that are used at most.
+const DATA_ROWS: usize = 2_000;
+/// Numbers that start points may take: points times columns times classes.
+const MOST_NUMBERS: usize = 8_000_000;
+
+/// Start points: every cell of a small space, else rows of data and random cells.
+pub(crate) fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], rng: &mut fastrand::Rng) {
+    let numbers = engine.points.columns().len().max(1) * (engine.model.classes().len() - 1).max(1);
+    let room = MOST_NUMBERS / numbers;
+    let sizes: Vec<usize> = engine.atlas.axis_sizes().iter().map(|&size| size as usize).collect();
+    let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
+    if let Some(cells) = cells.filter(|&cells| cells <= ALL_CELLS.min(room)) {
+        for code in 0..cells {
+            let row = engine.atlas.grid().witness(&cells_of_code(&sizes, code));
+            engine.points.add(&row);
+            if code % 256 == 0 && engine.spent() {
+                return;
+            }
+        }
+        engine.all_cells = true;
+        return;
+    }
+    engine.sweep = Sweep::new(&engine.points, engine.atlas.grid(), &sizes);
+    let width = engine.model.features().len();
+    let mut rows: Vec<&[f64]> = if width == 0 { Vec::new() } else { data.chunks_exact(width).collect() };
+    if rows.len() > DATA_ROWS.min(room) {
+        rng.shuffle(&mut rows);
+        rows.truncate(DATA_ROWS.min(room));
+    }
+    for row in &rows {
+        engine.points.add(row);
+    }
+    let budget = engine.budget();
+    let wanted = (NEAR_PER_COLUMN * engine.points.columns().len()).clamp(LEAST_NEAR, MOST_NEAR).min(room);
+    let grid = engine.atlas.grid().clone();
+    for row in near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget) {
+        engine.points.add(&row);
+    }
+    for _ in 0..RANDOM_CELLS.min(room) {
+        let cells: Vec<CellId> = sizes.iter().map(|&size| CellId::new(rng.usize(0..size))).collect();
+        let row = engine.atlas.grid().witness(&cells);
+        engine.points.add(&row);
+        if engine.spent() {
+            return;
+        }
+    }
+}
+
+fn cells_of_code(sizes: &[usize], mut code: usize) -> Vec<CellId> {
+    let cell = |&size: &usize| {
+        let cell = CellId::new(code % size);
+        code /= size;
+        cell
+    };
+    sizes.iter().map(cell).collect()
+}
