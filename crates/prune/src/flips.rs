@@ -48,10 +48,16 @@ pub fn class_changes(
                 let count = grid.axes()[axis].bounds().map_or(0, <[f64]>::len);
                 for below in 0..count {
                     let (low, high) = (tops[below], tops[below + 1]);
-                    let decided = low.1 > band_of_sums && high.1 > band_of_sums;
+                    // What is at the very band, or tied, is left to the exact check.
+                    let decided = low.1 >= band_of_sums && high.1 >= band_of_sums;
                     let boundary = Boundary { axis, below: CellId::new(below) };
-                    if low.0 != high.0 && decided && seen.insert((boundary, [low.0, high.0])) {
-                        found.extend(pair_at(model, grid, band, boundary, &cells));
+                    let change = (boundary, [low.0, high.0]);
+                    if low.0 == high.0 || !decided || seen.contains(&change) {
+                        continue;
+                    }
+                    if let Some(pair) = pair_at(model, grid, band, boundary, &cells) {
+                        seen.insert(change);
+                        found.push(pair);
                     }
                 }
                 if let Some(nearest) = (0..tops.len()).min_by(|&a, &b| tops[a].1.total_cmp(&tops[b].1)) {
@@ -66,6 +72,7 @@ pub fn class_changes(
 
 #[cfg(test)]
 mod tests {
+    use secateur_model::Decision;
     use secateur_testkit::{Shape, all_cells, ensemble};
 
     use super::*;
@@ -76,7 +83,9 @@ mod tests {
         let mut rng = Rng::with_seed(11);
         let (mut shown, mut there) = (0, 0);
         for _ in 0..60 {
-            let shape = Shape { depth: 1, trees: 8, classes: 4, ..Shape::random(&mut rng) };
+            let decision = Decision::Argmax;
+            let coarse = false;
+            let shape = Shape { depth: 1, trees: 8, classes: 4, decision, coarse, ..Shape::random(&mut rng) };
             let model = ensemble(&mut rng, &shape);
             let grid = Grid::new(&[&model]).unwrap();
             let pairs = class_changes(&model, &grid, None, &[], &mut rng, &Budget::unlimited());
