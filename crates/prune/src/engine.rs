@@ -470,3 +470,6 @@ pub(crate) fn size_of(model: &Ensemble) -> Size {
     let trees = || model.trees().iter().filter(|tree| !stands_in(tree));
     Size { trees: trees().count(), leaves: trees().map(|tree| tree.leaf_count()).sum() }
 }
+
+#[cfg(test)]
+mod tests;
