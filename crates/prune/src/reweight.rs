@@ -17,7 +17,7 @@ const FEW_CELLS: f64 = 7.0;
 /// How much dearer than the best columns all others are for another start.
 const DEARER: f64 = 8.0;
 /// Columns of the best support that another start does without, at most.
-const MOST_LEFT_OUT: usize = 3;
+const MOST_LEFT_OUT: usize = 2;
 /// Rounds with new costs.
 const ROUNDS: usize = 4;
 
@@ -55,7 +55,7 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
     }
 }
 
-/// Weights near the best support, without one to three of its columns that chance picks: what can stand in
+/// Weights near the best support, without one or two of its columns that chance picks: what can stand in
 /// for these is dear, so little else joins. Another start for elimination.
 pub(crate) fn reweight_again<M: Editable>(
     engine: &mut Engine<'_, M>,

@@ -34,6 +34,8 @@ use crate::watch::{Pass, Watch};
 const AGAIN: usize = 1200;
 /// And no more than this.
 const MOST_AGAIN: usize = 24;
+/// How many starts are looked for, for each of these.
+const ATTEMPTS: usize = 3;
 /// Covers that are tried for models of one feature per column.
 const STUMP_ROUNDS: usize = 30;
 /// Points that searches for pairs begin at.
@@ -160,14 +162,17 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
     let starts = if cheap { (AGAIN / indispensable.len().max(1)).min(MOST_AGAIN) } else { 0 };
     let half = half_of(engine.budget());
     let mut longest = Duration::ZERO;
-    for _ in 0..starts {
+    let mut begun = 0;
+    // Not every start leads anywhere.
+    for _ in 0..ATTEMPTS * starts {
         let started = Instant::now();
         // What would be cut off is not begun.
         let late = half.deadline.is_some_and(|deadline| started + longest >= deadline);
-        if late || engine.spent() || lower_bound(engine, known) >= engine.best.size.trees {
+        if begun == starts || late || engine.spent() || lower_bound(engine, known) >= engine.best.size.trees {
             break;
         }
         let Some(weights) = reweight_again(engine, &indispensable, rng) else { continue };
+        begun += 1;
         let next = eliminate(engine, weights, &indispensable, Some(rng));
         if next.support < best.support || next.support == best.support && !next.irreducible {
             best = next;
