@@ -101,7 +101,8 @@ fn passes<M: Editable>(
     mut known: Known,
     mut rng: fastrand::Rng,
 ) -> Pruned<M> {
-    add_points(&mut engine, data, &mut rng);
+    let one_feature_each = has_one_feature_each(&engine);
+    add_points(&mut engine, data, one_feature_each, &mut rng);
     if known.relevant.is_some() {
         without_constant(&mut engine, &mut known);
         if lower_bound(&engine, &known) >= engine.best.size.trees || engine.spent() {
@@ -109,7 +110,7 @@ fn passes<M: Editable>(
         }
     }
     let thorough = engine.config.effort != Effort::Fast;
-    if thorough && has_one_feature_each(&engine) {
+    if one_feature_each {
         smallest_of_stumps(&mut engine, data, &mut cutter, &mut known, &mut rng);
         if lower_bound(&engine, &known) >= engine.best.size.trees || engine.spent() {
             return finish(engine, known);
@@ -252,8 +253,7 @@ fn smallest_of_stumps<M: Editable>(
     let bound = lower_bound(engine, known);
     engine.watch.update(|status| status.lower_bound = bound);
     // The other passes have half of the time, should this not end.
-    let mut budget = engine.budget();
-    budget.deadline = budget.deadline.map(|end| end - end.saturating_duration_since(Instant::now()) / 2);
+    let budget = half_of(engine.budget());
     smallest(engine, cutter, known, STUMP_ROUNDS, &budget);
 }
 

@@ -10,6 +10,8 @@ use crate::sweep::Sweep;
 
 /// Spaces of up to this many cells are looked at cell by cell.
 const ALL_CELLS: usize = 20_000;
+/// Where each column looks at one feature, few of many cells matter.
+const ALL_CELLS_OF_STUMPS: usize = 500;
 /// Random cells that start the search elsewhere.
 const RANDOM_CELLS: usize = 100;
 /// Inputs near the decision boundary, for each column, and their least and largest number.
@@ -22,12 +24,18 @@ const DATA_ROWS: usize = 2_000;
 const MOST_NUMBERS: usize = 8_000_000;
 
 /// Start points: every cell of a small space, else rows of data and random cells.
-pub(crate) fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], rng: &mut fastrand::Rng) {
+pub(crate) fn add_points<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    data: &[f64],
+    stumps: bool,
+    rng: &mut fastrand::Rng,
+) {
     let numbers = engine.points.columns().len().max(1) * (engine.model.classes().len() - 1).max(1);
     let room = MOST_NUMBERS / numbers;
     let sizes: Vec<usize> = engine.atlas.axis_sizes().iter().map(|&size| size as usize).collect();
     let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
-    if let Some(cells) = cells.filter(|&cells| cells <= ALL_CELLS.min(room)) {
+    let all = if stumps { ALL_CELLS_OF_STUMPS } else { ALL_CELLS };
+    if let Some(cells) = cells.filter(|&cells| cells <= all.min(room)) {
         for code in 0..cells {
             let row = engine.atlas.grid().witness(&cells_of_code(&sizes, code));
             engine.points.add(&row);
@@ -38,7 +46,9 @@ pub(crate) fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], 
         engine.all_cells = true;
         return;
     }
-    engine.sweep = Sweep::new(&engine.points, engine.atlas.grid(), &sizes);
+    if !stumps {
+        engine.sweep = Sweep::new(&engine.points, engine.atlas.grid(), &sizes);
+    }
     let width = engine.model.features().len();
     let mut rows: Vec<&[f64]> = if width == 0 { Vec::new() } else { data.chunks_exact(width).collect() };
     if rows.len() > DATA_ROWS.min(room) {
@@ -49,7 +59,8 @@ pub(crate) fn add_points<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], 
         engine.points.add(row);
     }
     let budget = engine.budget();
-    let wanted = (NEAR_PER_COLUMN * engine.points.columns().len()).clamp(LEAST_NEAR, MOST_NEAR).min(room);
+    let near = if stumps { 0 } else { NEAR_PER_COLUMN * engine.points.columns().len() };
+    let wanted = near.clamp(LEAST_NEAR, MOST_NEAR).min(room);
     let grid = engine.atlas.grid().clone();
     for row in near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget) {
         engine.points.add(&row);
