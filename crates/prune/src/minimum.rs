@@ -62,7 +62,6 @@ impl Minimum {
 }
 
 /// Looks for the minimum, from columns that are proved to do and cuts that are known, in so many rounds.
-#[expect(clippy::too_many_arguments, reason = "a question with many parts, asked in few places")]
 pub fn minimum<'a>(
     settle: &mut dyn Settle<'a>,
     cutter: &mut Cutter,
