@@ -18,6 +18,9 @@ const FEW_CELLS: f64 = 7.0;
 const DEARER: f64 = 8.0;
 /// Columns of the best support that another start does without, at most.
 const MOST_LEFT_OUT: usize = 2;
+/// How often a start is far from the best, and how far its costs are apart.
+const AFRESH: f64 = 0.3;
+const SPREAD: f64 = 30.0;
 /// Rounds with new costs.
 const ROUNDS: usize = 4;
 
@@ -55,8 +58,8 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
     }
 }
 
-/// Weights near the best support, without one or two of its columns that chance picks: what can stand in
-/// for these is dear, so little else joins. Another start for elimination.
+/// Another start for elimination: weights near the best support, without one or two of its columns that chance
+/// picks (what can stand in for these is dear, so little else joins), or now and then weights far from it.
 pub(crate) fn reweight_again<M: Editable>(
     engine: &mut Engine<'_, M>,
     indispensable: &[bool],
@@ -64,6 +67,14 @@ pub(crate) fn reweight_again<M: Editable>(
 ) -> Option<Weights> {
     engine.begin(Pass::Reweight);
     let best = engine.best_weights.as_ref()?;
+    if rng.f64() < AFRESH {
+        let costs: Vec<f64> = engine.costs().iter().map(|cost| cost * SPREAD.powf(rng.f64())).collect();
+        let all = vec![true; costs.len()];
+        return match engine.settle(&mut engine.master(&costs, &all, Rows::Lead)) {
+            Settled::Proved(found) => Some(found),
+            _ => None,
+        };
+    }
     let mut support: Vec<usize> =
         (0..best.columns.len()).filter(|&column| best.columns[column] > 0.0).collect();
     let mut costs: Vec<f64> = engine.costs().iter().map(|cost| cost * (0.25 + 1.5 * rng.f64())).collect();

@@ -36,8 +36,11 @@ const WATCH: Duration = Duration::from_millis(100);
 const RECORD: Duration = Duration::from_millis(2);
 /// Rows of the table that are used.
 const MOST_ROWS: usize = 100_000;
-/// How much of the time is for pruning where the proof is checked too.
-const SEARCH_SHARE: f64 = 0.6;
+/// What is left of the time for the certificate and its check: a few seconds, or this share where that is more,
+/// but never more than the other.
+const CERTIFICATE_TIME: Duration = Duration::from_secs(5);
+const CERTIFICATE_SHARE: f64 = 0.15;
+const MOST_CERTIFICATE_SHARE: f64 = 0.4;
 
 /// Where the time went, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -180,15 +183,20 @@ fn config(command: &Prune, solver: LinearSolver, started: Instant) -> Config {
         }),
         solver,
         band: command.band.0,
-        // The certificate needs time of its own.
         deadline: command.time_limit.and_then(|limit| {
-            let share = if checks(command) { limit.0.mul_f64(SEARCH_SHARE) } else { limit.0 };
-            started.checked_add(share)
+            let kept_back = if checks(command) { certificate_time(limit.0) } else { Duration::ZERO };
+            started.checked_add(limit.0 - kept_back)
         }),
         threads: command.threads.unwrap_or_else(all_cores).max(1),
         seed: command.seed,
         ..Config::default()
     }
+}
+
+/// The part of a time limit that is kept for the certificate.
+fn certificate_time(limit: Duration) -> Duration {
+    let share = limit.mul_f64(CERTIFICATE_SHARE).max(CERTIFICATE_TIME);
+    share.min(limit.mul_f64(MOST_CERTIFICATE_SHARE))
 }
 
 /// No file that is read may be written to: not the model, not the table.
