@@ -32,9 +32,9 @@ WITH_HIGHS = PATH="$(abspath $(HIGHS))/bin:$$PATH" \
 	BINDGEN_EXTRA_CLANG_ARGS="-I$$(cc -print-file-name=include)"
 
 test-highs: $(HIGHS)/.installed ## the LP suite and pruning on HiGHS too, whose first build takes minutes
-	$(WITH_HIGHS) cargo test --locked --target-dir target/highs -p secateur-lp --features highs
-	$(WITH_HIGHS) cargo test --locked --target-dir target/highs -p secateur-prune -p secateur-cli \
-	  --features secateur-prune/highs,secateur-cli/highs --test solvers --test black_box solver
+	$(WITH_HIGHS) cargo test --locked --target-dir target/highs -p secateur-lp -p secateur-prune -p secateur-cli \
+	  --features secateur-lp/highs,secateur-prune/highs,secateur-cli/highs \
+	  --lib --test back_ends --test growing --test multipliers --test solvers --test black_box
 
 $(HIGHS)/.installed:
 	$(PYTHON) -m venv $(HIGHS)
