@@ -131,13 +131,23 @@ fn add_cuts(points: &Points<'_>, cutter: &mut Cutter, kept: &[bool], cuts: &mut 
     }
 }
 
+/// Attempts to make a cut smaller, times the square of the number of columns: each takes about its cube.
+const WORK: usize = 6_000_000;
+/// Attempts at least.
+const LEAST_ATTEMPTS: usize = 8;
+
 /// A cut of fewer columns, by giving back halves, quarters and so on, down to single ones.
 fn smaller(points: &Points<'_>, cutter: &mut Cutter, cut: Cut, columns: usize, limits: &Limits<'_>) -> Cut {
     let mut best = cut;
     let mut size = best.columns.len().div_ceil(2);
+    let mut attempts = (WORK / (columns * columns).max(1)).max(LEAST_ATTEMPTS);
     while best.columns.len() > 1 {
         let mut from = 0;
         while from < best.columns.len() && best.columns.len() > 1 {
+            if attempts == 0 {
+                return best;
+            }
+            attempts -= 1;
             let mut kept = vec![true; columns];
             best.columns.iter().for_each(|&column| kept[column] = false);
             let back = &best.columns[from..(from + size).min(best.columns.len())];
