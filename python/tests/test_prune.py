@@ -145,7 +145,8 @@ def test_weights_and_fates_say_what_became_of_each_tree():
             assert fate in ("kept", "scaled", "rewritten", "merged", "constant", "dropped")
             assert (weight == 0.0) == (fate in ("constant", "dropped"))
         alone = sum(fate in ("kept", "scaled", "rewritten") for fate in result.fates)
-        assert alone >= result.trees_after
+        # A constant that votes need is a tree of its own, and none of the model's.
+        assert alone + (name == "AdaBoostClassifier") >= result.trees_after
 
 
 def test_a_path_gives_a_model_that_can_be_written(tmp_path):
