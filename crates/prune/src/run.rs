@@ -30,10 +30,10 @@ use crate::starts::add_points;
 use crate::stumps::{Closed, closed_form};
 use crate::watch::{Pass, Watch};
 
-/// Further eliminations where they cost little: this, divided by the number of columns.
-const AGAIN: usize = 1200;
-/// And no more than this.
-const MOST_AGAIN: usize = 24;
+/// Further eliminations where they cost little: this, divided by the number of leaves, within these ends.
+const AGAIN: usize = 12_000;
+const LEAST_AGAIN: usize = 5;
+const MOST_AGAIN: usize = 60;
 /// How many starts are looked for, for each of these.
 const ATTEMPTS: usize = 3;
 /// Covers that are tried for models of one feature per column.
@@ -160,7 +160,8 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
     let Some(weights) = engine.best_weights.clone() else { return };
     let mut best = eliminate(engine, weights, &indispensable, None);
     let cheap = engine.all_cells || engine.sweep.is_some();
-    let starts = if cheap { (AGAIN / indispensable.len().max(1)).min(MOST_AGAIN) } else { 0 };
+    let leaves: usize = engine.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
+    let starts = if cheap { (AGAIN / leaves.max(1)).clamp(LEAST_AGAIN, MOST_AGAIN) } else { 0 };
     let half = half_of(engine.budget());
     let mut longest = Duration::ZERO;
     let mut begun = 0;
