@@ -132,7 +132,7 @@ fn add_cuts(points: &Points<'_>, cutter: &mut Cutter, kept: &[bool], cuts: &mut 
 }
 
 /// Attempts to make a cut smaller, times the square of the number of columns: each takes about its cube.
-const WORK: usize = 6_000_000;
+const WORK: usize = 1_500_000;
 /// Attempts at least.
 const LEAST_ATTEMPTS: usize = 8;
 
