@@ -1,8 +1,10 @@
 //! What the tests of all crates share: random ensembles of every kind, brute force, and fuzzing of readers.
 
+mod edited;
 pub mod fuzz;
 mod generate;
 mod reference;
 
+pub use edited::edited;
 pub use generate::{Shape, ensemble, mutate, small_float};
 pub use reference::{all_cells, every_row};

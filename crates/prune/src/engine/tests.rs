@@ -1,10 +1,9 @@
 //! The loop, step by step, on random models whose every cell is looked at.
 
 use fastrand::Rng;
-use secateur_formats::TreeEdit;
-use secateur_model::{EnsembleBuilder, Grid, Tree, TreeBuilder, TreeId};
+use secateur_model::{Grid, TreeId};
 use secateur_oracle::exact_class;
-use secateur_testkit::{Shape, ensemble, every_row};
+use secateur_testkit::{Shape, edited, ensemble, every_row};
 
 use super::*;
 use crate::fold::unfolded;
@@ -20,36 +19,7 @@ impl Editable for Plain {
     }
 
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
-        let own = &self.0;
-        let number = own.accumulation().number;
-        let intercepts = edit.intercepts.clone().unwrap_or_else(|| own.intercepts().to_vec());
-        let intercepts = intercepts.into_iter().map(|value| number.round(value)).collect();
-        let (features, classes) = (own.features().clone(), own.classes().clone());
-        let mut builder = EnsembleBuilder::new(
-            features,
-            *own.domain(),
-            classes,
-            intercepts,
-            *own.accumulation(),
-            *own.decision(),
-        )
-        .expect("taken from an ensemble");
-        for step in &edit.trees {
-            let source = own.tree(step.source());
-            let (tree, factor) = match step {
-                TreeEdit::Keep(_) => {
-                    builder.finished_tree(source.clone()).expect("taken from an ensemble");
-                    continue;
-                }
-                TreeEdit::Scale { factor, .. } => (source, &exact(*factor) * &exact(source.weight())),
-                TreeEdit::Replace { with, .. } => (with, exact(with.weight())),
-            };
-            let value = |&value: &f64| number.round_exact(&(&factor * &exact(value)));
-            let values = tree.leaf_values().iter().map(value).collect();
-            let copy = copy(&tree.with_leaf_values(values).expect("as many"));
-            builder.tree(copy, source.output(), 1.0).expect("sound");
-        }
-        Ok(Self(builder.build()))
+        Ok(Self(edited(&self.0, edit)))
     }
 
     fn votes_only(&self) -> bool {
@@ -59,18 +29,6 @@ impl Editable for Plain {
     fn bytes(&self) -> Option<u64> {
         None
     }
-}
-
-fn copy(tree: &Tree) -> TreeBuilder {
-    let mut copy = TreeBuilder::new();
-    for (_, node) in tree.nodes() {
-        match node {
-            Node::Split { split, left, right } => copy.split(split, left, right),
-            Node::Leaf(leaf) => copy.leaf(tree.leaf(leaf)),
-            Node::Unused => copy.unused(),
-        };
-    }
-    copy
 }
 
 /// A model of few cells and without averages, whose weights can be chosen at will.
