@@ -27,7 +27,7 @@ impl Editable for Plain {
     }
 
     fn bytes(&self) -> Option<u64> {
-        None
+        Some(self.0.trees().iter().map(|tree| tree.node_count() as u64).sum())
     }
 }
 
@@ -53,7 +53,16 @@ fn columns(folded: &Folded) -> Vec<Column> {
 
 /// Runs a test in an engine without points.
 fn in_engine<T>(model: &Ensemble, test: impl FnOnce(&mut Engine<'_, Plain>) -> T) -> T {
-    let (file, config, watch) = (Plain(model.clone()), Config::default(), Watch::default());
+    in_engine_for(Objective::Trees, model, test)
+}
+
+fn in_engine_for<T>(
+    objective: Objective,
+    model: &Ensemble,
+    test: impl FnOnce(&mut Engine<'_, Plain>) -> T,
+) -> T {
+    let (file, watch) = (Plain(model.clone()), Watch::default());
+    let config = Config { objective, ..Config::default() };
     let folded = unfolded(model);
     let mut engine =
         Engine::new(&file, &folded, columns(&folded), Intercept::Free, &config, &watch).expect("small sums");
@@ -118,26 +127,45 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
     assert!(calls[0] > 90 && calls[1] < calls[0] * 3 / 4, "{calls:?}");
 }
 
+fn draft(engine: &Engine<'_, Plain>, plan: &Plan) -> Draft {
+    let writer = Writer { file: engine.file, folded: engine.folded, columns: engine.points.columns() };
+    writer.draft(plan).expect("can be written")
+}
+
 #[test]
 fn a_larger_model_does_not_replace_the_best() {
     let model = random_model(&mut Rng::with_seed(13));
+    for objective in [Objective::Trees, Objective::Leaves, Objective::Bytes] {
+        in_engine_for(objective, &model, |engine| {
+            let mut plan = engine.folded_plan();
+            plan.weights[0] = 0.0;
+            let larger = (draft(engine, &plan), plan.clone());
+            plan.weights[1] = 0.0;
+            let smaller = (draft(engine, &plan), plan.clone());
+            for (draft, plan) in [&smaller, &larger] {
+                let weights = Weights { columns: plan.weights.clone(), groups: Vec::new(), scale: None };
+                engine.keep(draft, plan, Some(&weights)).expect("can be written");
+                assert_eq!(engine.best.size, size_of(&smaller.0.model));
+                assert_eq!(
+                    engine.best_weights.as_ref().map(Weights::support),
+                    Some(plan_support(&smaller.1))
+                );
+            }
+        });
+    }
+}
+
+#[test]
+fn a_file_that_reads_back_as_another_model_than_was_proved_is_not_kept() {
+    let model = random_model(&mut Rng::with_seed(14));
     in_engine(&model, |engine| {
         let mut plan = engine.folded_plan();
-        let draft = |engine: &Engine<'_, Plain>, plan: &Plan| {
-            let writer =
-                Writer { file: engine.file, folded: engine.folded, columns: engine.points.columns() };
-            writer.draft(plan).expect("can be written")
-        };
         plan.weights[0] = 0.0;
-        let larger = (draft(engine, &plan), plan.clone());
+        let other = draft(engine, &plan).model;
         plan.weights[1] = 0.0;
-        let smaller = (draft(engine, &plan), plan.clone());
-        for (draft, plan) in [&smaller, &larger] {
-            let weights = Weights { columns: plan.weights.clone(), groups: Vec::new(), scale: None };
-            engine.keep(draft, plan, Some(&weights)).expect("can be written");
-            assert_eq!(engine.best.size, size_of(&smaller.0.model));
-            assert_eq!(engine.best_weights.as_ref().map(Weights::support), Some(plan_support(&smaller.1)));
-        }
+        let proved = Draft { model: other, edit: draft(engine, &plan).edit };
+        assert!(matches!(engine.keep(&proved, &plan, None), Err(EditError::ReadBack { .. })));
+        assert!(engine.best.made.is_none());
     });
 }
 
