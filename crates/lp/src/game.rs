@@ -15,6 +15,7 @@
 //!
 //! Not covered: proof. A search that ends early or in numerical trouble says so, and weights are only hints.
 
+use crate::dense::{add_multiple, dot, eliminate, invert, times};
 use crate::status::{Limits, Status};
 
 /// A reduced cost below this is none.
@@ -25,8 +26,6 @@ const PIVOT: f64 = 1e-9;
 const SLIP: f64 = 1e-11;
 /// The size of the right-hand sides that break ties.
 const NUDGE: f64 = 1e-8;
-/// A matrix with no larger pivot than this in some column is singular.
-const SINGULAR: f64 = 1e-13;
 /// Pivots between two factorisations, at least.
 const REFACTOR: usize = 64;
 /// Points that are priced again before all are.
@@ -228,15 +227,7 @@ impl Game {
         aim: f64,
         shortlist: &mut Vec<usize>,
     ) -> Option<(Var, f64)> {
-        let rows = self.rows();
-        let mut prices = vec![0.0; rows];
-        for (row, &var) in basis.vars.iter().enumerate() {
-            let cost = self.cost(var, aim);
-            if cost != 0.0 {
-                let inverse = &basis.inverse[row * rows..][..rows];
-                prices.iter_mut().zip(inverse).for_each(|(price, entry)| *price += cost * entry);
-            }
-        }
+        let prices = self.prices(basis, aim);
         let mut best = (PRICE, None);
         let mut offer = |gain: f64, var: Var, sign: f64| {
             if gain > best.0 {
@@ -263,15 +254,48 @@ impl Game {
         if best.is_some() {
             return best;
         }
+        let mut products = Vec::new();
+        times(&self.points, &prices, &mut products);
         let mut gains: Vec<(f64, usize)> = (0..self.points())
             .filter(|&index| !basic[index])
-            .map(|index| (gain(index), index))
+            .map(|index| (-products[index], index))
             .filter(|&(gain, _)| gain > PRICE)
             .collect();
         gains.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         shortlist.clear();
         shortlist.extend(gains.iter().take(SHORTLIST).map(|&(_, index)| index));
         shortlist.first().map(|&index| (Var::Point(index), 1.0))
+    }
+
+    /// What each row is worth.
+    fn prices(&self, basis: &Basis, aim: f64) -> Vec<f64> {
+        let rows = self.rows();
+        let mut prices = vec![0.0; rows];
+        for (row, &var) in basis.vars.iter().enumerate() {
+            let cost = self.cost(var, aim);
+            if cost != 0.0 {
+                add_multiple(&mut prices, cost, &basis.inverse[row * rows..][..rows]);
+            }
+        }
+        prices
+    }
+
+    /// Weights of columns and equations whose sum is positive at every point: the prices of a basis that no
+    /// point improves, where the margin is negative.
+    pub(crate) fn solving(&self, basis: &Basis, counts: &[bool]) -> Option<(Vec<f64>, Vec<f64>)> {
+        let mut weights = self.prices(basis, 1.0);
+        for (weight, &counts) in weights.iter_mut().zip(counts) {
+            *weight = if counts { weight.max(0.0) } else { 0.0 };
+        }
+        weights[self.columns] = 0.0;
+        let mut sums = Vec::new();
+        times(&self.points, &weights, &mut sums);
+        let solved = !sums.is_empty() && sums.iter().all(|&sum| sum > 0.0);
+        solved.then(|| {
+            let free = weights.split_off(self.columns + 1);
+            weights.truncate(self.columns);
+            (weights, free)
+        })
     }
 
     fn margin(&self, basis: &Basis) -> f64 {
@@ -318,9 +342,9 @@ impl Game {
                 matrix[row * rows + at] = entry;
             }
         }
-        basis.inverse = inverse(matrix, rows)?;
+        basis.inverse = invert(matrix, rows)?;
         let sides = self.sides(nudge);
-        basis.values = basis.inverse.chunks_exact(rows).map(|row| dot(row, &sides)).collect();
+        times(&basis.inverse, &sides, &mut basis.values);
         Some(())
     }
 }
@@ -328,7 +352,9 @@ impl Game {
 impl Basis {
     /// How the basic values fall when an unknown with this column grows.
     fn direction(&self, column: &[f64]) -> Vec<f64> {
-        self.inverse.chunks_exact(self.vars.len()).map(|row| dot(row, column)).collect()
+        let mut direction = Vec::new();
+        times(&self.inverse, column, &mut direction);
+        direction
     }
 
     /// The row that ends the step, with the largest pivot among those about as near.
@@ -348,66 +374,11 @@ impl Basis {
     fn pivot(&mut self, entering: Var, leaving: usize, direction: &[f64]) {
         let rows = self.vars.len();
         let step = self.values[leaving] / direction[leaving];
-        let pivot_row: Vec<f64> =
-            self.inverse[leaving * rows..][..rows].iter().map(|entry| entry / direction[leaving]).collect();
-        for (row, &factor) in direction.iter().enumerate() {
-            if row == leaving {
-                self.inverse[row * rows..][..rows].copy_from_slice(&pivot_row);
-                self.values[row] = step;
-            } else if factor != 0.0 {
-                let target = &mut self.inverse[row * rows..][..rows];
-                target.iter_mut().zip(&pivot_row).for_each(|(entry, pivot)| *entry -= factor * pivot);
-                self.values[row] -= factor * step;
-            }
+        eliminate(&mut self.inverse, rows, leaving, direction[leaving], direction);
+        for (value, fall) in self.values.iter_mut().zip(direction) {
+            *value -= fall * step;
         }
+        self.values[leaving] = step;
         self.vars[leaving] = entering;
     }
-}
-
-/// A sum in four lanes, which the compiler turns into vector instructions.
-fn dot(left: &[f64], right: &[f64]) -> f64 {
-    let mut lanes = [0.0; 4];
-    let (heads, tails) = (left.chunks_exact(4), right.chunks_exact(4));
-    let rest: f64 = heads.remainder().iter().zip(tails.remainder()).map(|(one, other)| one * other).sum();
-    for (one, other) in heads.zip(tails) {
-        for lane in 0..4 {
-            lanes[lane] += one[lane] * other[lane];
-        }
-    }
-    lanes.iter().sum::<f64>() + rest
-}
-
-/// Gauss and Jordan with the largest pivot of each column; nothing if the matrix is singular.
-fn inverse(mut matrix: Vec<f64>, rows: usize) -> Option<Vec<f64>> {
-    let mut inverse = vec![0.0; rows * rows];
-    for row in 0..rows {
-        inverse[row * rows + row] = 1.0;
-    }
-    for column in 0..rows {
-        let size = |row: &usize| matrix[row * rows + column].abs();
-        let pivot = (column..rows).max_by(|left, right| size(left).total_cmp(&size(right)))?;
-        let head = matrix[pivot * rows + column];
-        if head.abs() < SINGULAR || head.is_nan() {
-            return None;
-        }
-        for half in [&mut matrix, &mut inverse] {
-            if pivot != column {
-                let (upper, lower) = half.split_at_mut(pivot * rows);
-                upper[column * rows..][..rows].swap_with_slice(&mut lower[..rows]);
-            }
-            half[column * rows..][..rows].iter_mut().for_each(|entry| *entry /= head);
-        }
-        let pivot_rows =
-            [matrix[column * rows..][..rows].to_vec(), inverse[column * rows..][..rows].to_vec()];
-        for row in (0..rows).filter(|&row| row != column) {
-            let factor = matrix[row * rows + column];
-            if factor != 0.0 {
-                for (half, pivot_row) in [&mut matrix, &mut inverse].into_iter().zip(&pivot_rows) {
-                    let target = &mut half[row * rows..][..rows];
-                    target.iter_mut().zip(pivot_row).for_each(|(entry, pivot)| *entry -= factor * pivot);
-                }
-            }
-        }
-    }
-    Some(inverse)
 }

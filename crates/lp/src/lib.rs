@@ -13,6 +13,7 @@
 //! crate and nowhere else: [`FEASIBILITY`] for both back ends.
 
 mod column_space;
+mod dense;
 mod error;
 mod game;
 mod general;
@@ -28,7 +29,7 @@ mod status;
 
 pub use error::Error;
 pub use growing::{Growing, LinearSolver, Saved, Sign, Start};
-pub use multipliers::{Multipliers, SMALLEST_MARGIN, Separated, Separation};
+pub use multipliers::{Multipliers, SMALLEST_MARGIN, Separated, Separation, Solving};
 pub use problem::{Column, LARGEST, Problem, Row, Sense};
 pub use rounding::round_multipliers;
 pub use status::{Limits, Reason, Solution, Status};

@@ -45,11 +45,22 @@ pub struct Multipliers {
     pub margin: f64,
 }
 
+/// Weights that solve the system at every point, by a float's word.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solving {
+    /// For each column; zero for those that are not kept.
+    pub columns: Vec<f64>,
+    /// The free intercept.
+    pub free: Vec<f64>,
+}
+
 /// What a search for multipliers found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Separated {
     /// These, worth an exact check.
     Found(Multipliers),
+    /// There are none: the kept columns solve the system.
+    Solved(Solving),
     /// The largest margin is not positive: the kept columns may well solve the system.
     NotFound,
     /// The deadline came first.
@@ -131,7 +142,7 @@ impl Separation {
             return Separated::Found(found);
         }
         match end {
-            Ended::Optimal => Separated::NotFound,
+            Ended::Optimal => self.solving(&basis, &counts).map_or(Separated::NotFound, Separated::Solved),
             Ended::Spent(status) => ended(&status),
             Ended::Enough | Ended::Stuck => Separated::Unknown(Reason::Numerical),
         }
@@ -144,6 +155,13 @@ impl Separation {
         weights.iter_mut().for_each(|weight| *weight /= total);
         let margin = -self.game.largest_sum(&points, &weights, counts);
         (margin > SMALLEST_MARGIN).then_some(Multipliers { points, weights, margin })
+    }
+
+    /// The weights that an optimal basis stands for, if they solve the system.
+    fn solving(&self, basis: &Basis, counts: &[bool]) -> Option<Solving> {
+        let (mut columns, free) = self.game.solving(basis, counts)?;
+        columns.iter_mut().zip(&self.scales).for_each(|(weight, scale)| *weight /= scale);
+        Some(Solving { columns, free })
     }
 
     fn push(&mut self, entries: &[f64], equality: &[i64]) {

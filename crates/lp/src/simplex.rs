@@ -16,6 +16,7 @@
 //! Everything is f64 and a hint. Costs are perturbed a little, always in the same way, so that ties do not
 //! make it cycle.
 
+use crate::dense::{add_multiple, dot, eliminate, invert, times};
 use crate::growing::{Sign, clean};
 
 /// How a solve ended.
@@ -103,11 +104,6 @@ impl Simplex {
         }
     }
 
-    /// How many rows there are.
-    pub(crate) fn row_count(&self) -> usize {
-        self.norms.len()
-    }
-
     /// Adds a row, with one coefficient for each unknown.
     pub(crate) fn add_row(&mut self, coefficients: impl IntoIterator<Item = f64>, bound: f64) {
         let start = self.rows.len();
@@ -158,16 +154,25 @@ impl Simplex {
         }
         let mut shortlist: Vec<usize> = Vec::new();
         let mut refreshed = false;
+        let mut point = self.point();
+        // Whether the point comes straight from the inverse.
+        let mut direct = true;
         for turn in 0..MOST_PIVOTS * (self.count + 10) {
             if turn % 64 == 0 && stop() {
                 return Ended::Unknown;
             }
-            if self.state.pivots >= REFRESH.max(self.count) && !self.refresh() {
-                return Ended::Unknown;
+            if self.state.pivots >= REFRESH.max(self.count) {
+                if !self.refresh() {
+                    return Ended::Unknown;
+                }
+                (point, direct) = (self.point(), true);
             }
-            let point = self.point();
             let entering = self.entering_slack(&point).or_else(|| self.entering_row(&point, &mut shortlist));
             let Some((entering, upward)) = entering else {
+                if !direct {
+                    (point, direct) = (self.point(), true);
+                    continue;
+                }
                 // Optimal by a drifted inverse is looked at once more.
                 if self.state.pivots > 0 && !refreshed && !self.is_met(&point) {
                     refreshed = true;
@@ -175,6 +180,7 @@ impl Simplex {
                     if !self.refresh() {
                         return Ended::Unknown;
                     }
+                    point = self.point();
                     continue;
                 }
                 return Ended::Optimal(clean(point, &self.signs));
@@ -182,13 +188,26 @@ impl Simplex {
             refreshed = false;
             let direction = self.direction(entering, upward);
             match self.leaving(&direction) {
-                Some((position, step)) => self.pivot(entering, upward, position, step, &direction),
+                Some((position, step)) => {
+                    let missing = match entering {
+                        Basic::Slack(unknown) => -point[unknown],
+                        Basic::Row(row) => self.bounds[row] - dot(self.row(row), &point),
+                    };
+                    self.pivot(entering, upward, position, step, &direction);
+                    add_multiple(
+                        &mut point,
+                        missing,
+                        &self.state.inverse[position * self.count..][..self.count],
+                    );
+                    direct = false;
+                }
                 None => {
                     let ray = self.ray(entering, &direction);
                     if self.state.pivots > 0 && !self.contradicts(&ray) {
                         if !self.refresh() {
                             return Ended::Unknown;
                         }
+                        (point, direct) = (self.point(), true);
                         continue;
                     }
                     return ray;
@@ -203,8 +222,7 @@ impl Simplex {
         let mut point = vec![0.0; self.count];
         for (basic, inverse) in self.state.basis.iter().zip(self.state.inverse.chunks_exact(self.count)) {
             if let Basic::Row(row) = *basic {
-                let bound = self.bounds[row];
-                point.iter_mut().zip(inverse).for_each(|(value, own)| *value += bound * own);
+                add_multiple(&mut point, self.bounds[row], inverse);
             }
         }
         point
@@ -236,29 +254,28 @@ impl Simplex {
 
     /// The row that the point violates most.
     fn entering_row(&self, point: &[f64], shortlist: &mut Vec<usize>) -> Option<(Basic, bool)> {
-        let best = |rows: &mut dyn Iterator<Item = usize>| {
-            rows.filter_map(|row| Some((self.violation(row, point)?, row)))
-                .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
-        };
-        if let Some((_, row)) = best(&mut shortlist.iter().copied()) {
+        let own = |row: usize| Some((self.violation(row, dot(self.row(row), point), point)?, row));
+        let listed = shortlist.iter().filter_map(|&row| own(row));
+        if let Some((_, row)) = listed.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) {
             return Some((Basic::Row(row), true));
         }
-        let mut violated: Vec<(f64, usize)> =
-            (0..self.row_count()).filter_map(|row| Some((self.violation(row, point)?, row))).collect();
+        let mut products = Vec::new();
+        times(&self.rows, point, &mut products);
+        let violated = |(row, &product): (usize, &f64)| Some((self.violation(row, product, point)?, row));
+        let mut violated: Vec<(f64, usize)> = products.iter().enumerate().filter_map(violated).collect();
         violated.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         shortlist.clear();
         shortlist.extend(violated.iter().take(SHORTLIST).map(|&(_, row)| row));
         shortlist.first().map(|&row| (Basic::Row(row), true))
     }
 
-    /// By how much of its norm a row is violated, if it is.
-    fn violation(&self, row: usize, point: &[f64]) -> Option<f64> {
-        let own = self.row(row);
-        let value = dot(own, point);
-        let missing = self.bounds[row] - value;
+    /// By how much of its norm a row with this product is violated, if it is.
+    fn violation(&self, row: usize, product: f64, point: &[f64]) -> Option<f64> {
+        let missing = self.bounds[row] - product;
         if missing <= VIOLATED * self.norms[row] {
             return None;
         }
+        let own = self.row(row);
         let largest = own.iter().zip(point).fold(0.0f64, |largest, (a, x)| largest.max((a * x).abs()));
         (missing > VIOLATED * largest).then(|| missing / self.norms[row])
     }
@@ -270,12 +287,16 @@ impl Simplex {
     /// How the basic values fall when the entering one moves by one.
     fn direction(&self, entering: Basic, upward: bool) -> Vec<f64> {
         let sign = if upward { 1.0 } else { -1.0 };
-        let inverse = self.state.inverse.chunks_exact(self.count);
         match entering {
-            Basic::Slack(unknown) => inverse.map(|own| sign * own[unknown]).collect(),
+            Basic::Slack(unknown) => {
+                let inverse = self.state.inverse.chunks_exact(self.count);
+                inverse.map(|own| sign * own[unknown]).collect()
+            }
+            // Rows grow only.
             Basic::Row(row) => {
-                let row = self.row(row);
-                inverse.map(|own| sign * dot(own, row)).collect()
+                let mut direction = Vec::new();
+                times(&self.state.inverse, self.row(row), &mut direction);
+                direction
             }
         }
     }
@@ -319,16 +340,8 @@ impl Simplex {
         }
         state.values[position] = if upward { step } else { -step };
         let sign = if upward { 1.0 } else { -1.0 };
-        let pivot = sign * direction[position];
-        let (before, rest) = state.inverse.split_at_mut(position * count);
-        let (own, after) = rest.split_at_mut(count);
-        own.iter_mut().for_each(|value| *value /= pivot);
-        let others = before.chunks_exact_mut(count).chain(after.chunks_exact_mut(count));
-        let falls = direction[..position].iter().chain(&direction[position + 1..]);
-        for (row, fall) in others.zip(falls).filter(|(_, fall)| **fall != 0.0) {
-            let factor = sign * fall;
-            row.iter_mut().zip(&*own).for_each(|(value, own)| *value -= factor * own);
-        }
+        let column: Vec<f64> = direction.iter().map(|fall| sign * fall).collect();
+        eliminate(&mut state.inverse, count, position, column[position], &column);
         if let Basic::Slack(unknown) = state.basis[position] {
             state.slack_basic[unknown] = false;
         }
@@ -391,72 +404,33 @@ impl Simplex {
     /// The inverse and the values of the basis, computed afresh; false where it is singular.
     fn refresh(&mut self) -> bool {
         let count = self.count;
-        // Columns of the basis: those of slacks are unit vectors.
+        // Columns of the basis; those of slacks are unit vectors and come first, while nothing fills them.
+        let is_row = |position: &usize| matches!(self.state.basis[*position], Basic::Row(_));
+        let (rows, mut order): (Vec<usize>, Vec<usize>) = (0..count).partition(is_row);
+        order.extend(rows);
         let mut work = vec![0.0; count * count];
-        for (position, basic) in self.state.basis.iter().enumerate() {
-            match *basic {
-                Basic::Slack(unknown) => work[unknown * count + position] = 1.0,
+        for (column, &position) in order.iter().enumerate() {
+            match self.state.basis[position] {
+                Basic::Slack(unknown) => work[unknown * count + column] = 1.0,
                 Basic::Row(row) => {
                     for (unknown, &value) in self.rows[row * count..][..count].iter().enumerate() {
-                        work[unknown * count + position] = value;
+                        work[unknown * count + column] = value;
                     }
                 }
             }
         }
         let Some(inverse) = invert(work, count) else { return false };
-        self.state.inverse = inverse;
-        self.state.values = self.state.inverse.chunks_exact(count).map(|own| dot(own, &self.costs)).collect();
+        for (own, &position) in inverse.chunks_exact(count).zip(&order) {
+            self.state.inverse[position * count..][..count].copy_from_slice(own);
+        }
+        times(&self.state.inverse, &self.costs, &mut self.state.values);
         self.state.pivots = 0;
         true
     }
-}
-
-/// A sum of products in several lanes, which the compiler turns into vector instructions.
-fn dot(left: &[f64], right: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    let (heads, tails) = (left.chunks_exact(8), right.chunks_exact(8));
-    let rest: f64 = heads.remainder().iter().zip(tails.remainder()).map(|(one, other)| one * other).sum();
-    for (one, other) in heads.zip(tails) {
-        for lane in 0..8 {
-            lanes[lane] += one[lane] * other[lane];
-        }
-    }
-    lanes.iter().sum::<f64>() + rest
 }
 
 fn identity(count: usize) -> Vec<f64> {
     let mut matrix = vec![0.0; count * count];
     matrix.iter_mut().step_by(count + 1).for_each(|value| *value = 1.0);
     matrix
-}
-
-/// The inverse of a square matrix, by Gauss and Jordan with the largest pivot of each column.
-fn invert(mut matrix: Vec<f64>, count: usize) -> Option<Vec<f64>> {
-    let mut inverse = identity(count);
-    for column in 0..count {
-        let best = (column..count)
-            .max_by(|&a, &b| matrix[a * count + column].abs().total_cmp(&matrix[b * count + column].abs()))?;
-        let pivot = matrix[best * count + column];
-        if pivot.abs() < 1e-13 {
-            return None;
-        }
-        for half in [&mut matrix, &mut inverse] {
-            if best != column {
-                let (upper, lower) = half.split_at_mut(best * count);
-                upper[column * count..][..count].swap_with_slice(&mut lower[..count]);
-            }
-            half[column * count..][..count].iter_mut().for_each(|value| *value /= pivot);
-        }
-        let own: Vec<f64> = matrix[column * count..][column..count].to_vec();
-        let own_inverse: Vec<f64> = inverse[column * count..][..count].to_vec();
-        let rows = matrix.chunks_exact_mut(count).zip(inverse.chunks_exact_mut(count)).enumerate();
-        for (_, (row, row_inverse)) in rows.filter(|&(row, _)| row != column) {
-            let factor = row[column];
-            if factor != 0.0 {
-                row[column..].iter_mut().zip(&own).for_each(|(value, own)| *value -= factor * own);
-                row_inverse.iter_mut().zip(&own_inverse).for_each(|(value, own)| *value -= factor * own);
-            }
-        }
-    }
-    Some(inverse)
 }

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use secateur_lp::{
-    BackEnd, Column, Error, Limits, Multipliers, Problem, Reason, Row, Separated, Separation, Status,
-    round_multipliers,
+    BackEnd, Column, Error, Limits, Multipliers, Problem, Reason, Row, Separated, Separation, Solving,
+    Status, round_multipliers,
 };
 
 type Points = (Vec<Vec<f64>>, Vec<Vec<i64>>);
@@ -79,10 +79,23 @@ fn assert_exact((entries, equalities): &Points, kept: &[usize], found: &Multipli
     }
 }
 
+/// Weights of kept columns, none negative, with a positive sum at every point.
+fn assert_solves((entries, equalities): &Points, kept: &[usize], solving: &Solving) {
+    for (column, &weight) in solving.columns.iter().enumerate() {
+        assert!(weight >= 0.0 && (weight == 0.0 || kept.contains(&column)), "column {column}: {weight}");
+    }
+    for (entries, equality) in entries.iter().zip(equalities) {
+        let columns: f64 = entries.iter().zip(&solving.columns).map(|(entry, weight)| entry * weight).sum();
+        let free: f64 =
+            equality.iter().zip(&solving.free).map(|(&value, weight)| value as f64 * weight).sum();
+        assert!(columns + free > 0.0, "{columns} and {free}");
+    }
+}
+
 #[test]
 fn the_margin_is_the_largest_and_the_integers_hold_exactly() {
     let mut random = fastrand::Rng::with_seed(21);
-    let (mut found, mut none) = (0, 0);
+    let (mut found, mut solved, mut none) = (0, 0, 0);
     for case in 0..400 {
         let columns = random.usize(1..9);
         let count = random.usize(1..40);
@@ -100,8 +113,14 @@ fn the_margin_is_the_largest_and_the_integers_hold_exactly() {
                     assert_exact(&points, &kept, &multipliers);
                     found += 1;
                 }
-                Separated::NotFound => {
+                Separated::Solved(solving) => {
                     assert!(largest.is_none_or(|largest| largest < 1e-6), "{case}: {largest:?}");
+                    assert_solves(&points, &kept, &solving);
+                    solved += 1;
+                }
+                // Neither multipliers nor weights: sums of zero.
+                Separated::NotFound => {
+                    assert!(largest.is_some_and(|largest| largest.abs() < 1e-6), "{case}: {largest:?}");
                     none += 1;
                 }
                 other => panic!("{case}: {other:?}"),
@@ -114,7 +133,7 @@ fn the_margin_is_the_largest_and_the_integers_hold_exactly() {
             }
         }
     }
-    assert!(found > 400 && none > 400, "{found} and {none}");
+    assert!(found > 400 && solved > 400 && none > 0, "{found}, {solved} and {none}");
 }
 
 #[test]
@@ -132,6 +151,10 @@ fn points_added_later_count_as_if_they_had_always_been_there() {
         let largest = largest_margin(&points, &kept).filter(|&largest| largest > 1e-6);
         match early.find(&kept, f64::INFINITY, &Limits::none()) {
             Separated::Found(multipliers) => assert_exact(&points, &kept, &multipliers),
+            Separated::Solved(solving) => {
+                assert_eq!(largest, None);
+                assert_solves(&points, &kept, &solving);
+            }
             Separated::NotFound => assert_eq!(largest, None),
             other => panic!("{other:?}"),
         }
@@ -149,15 +172,17 @@ fn a_column_of_zeros_does_not_matter_and_a_mirror_image_does() {
     assert!(matches!(zeros.find(&[1], 1e-4, &Limits::none()), Separated::NotFound));
     zeros.add_point(&[-1.0, -6.0], &[-1]).unwrap();
     assert!(matches!(zeros.find(&[0, 1], 1e-4, &Limits::none()), Separated::Found(_)));
-    let mut mirror = Separation::new(&[vec![-1.0, 1.0], vec![-2.0, 2.0]], &equalities).unwrap();
+    let equalities = vec![vec![1], vec![-1], vec![1]];
+    let mut mirror =
+        Separation::new(&[vec![-1.0, 1.0], vec![-2.0, 2.0], vec![3.0, -3.0]], &equalities).unwrap();
     assert_eq!(mirror.find(&[0, 1], 1e-4, &Limits::none()), Separated::NotFound);
 }
 
 #[test]
 fn one_class_alone_is_never_separated() {
     let mut separation = Separation::new(&[vec![-1.0], vec![-2.0]], &[vec![1], vec![1]]).unwrap();
-    assert_eq!(separation.find(&[0], 1e-4, &Limits::none()), Separated::NotFound);
-    assert_eq!(separation.find(&[], 1e-4, &Limits::none()), Separated::NotFound);
+    assert!(matches!(separation.find(&[0], 1e-4, &Limits::none()), Separated::Solved(_)));
+    assert!(matches!(separation.find(&[], 1e-4, &Limits::none()), Separated::Solved(_)));
     let mut nothing = Separation::new(&[], &[]).unwrap();
     assert_eq!(nothing.find(&[], 1e-4, &Limits::none()), Separated::NotFound);
 }
