@@ -21,12 +21,13 @@ use std::rc::Rc;
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::{Signed, Zero};
-use secateur_lp::{Limits, Multipliers, Separated, Separation, round_multipliers};
+use secateur_lp::{Limits, Multipliers, Separated, Separation, Solving, round_multipliers};
 use secateur_model::{Ensemble, Exact, LeafId};
 use secateur_oracle::Lead;
 
 use crate::balance::balanced;
 use crate::column::Intercept;
+use crate::master::Weights;
 use crate::point::{Points, certain_winner, column_lead, intercept_of};
 use crate::relevant::Pair;
 
@@ -47,11 +48,13 @@ pub struct Cut {
 }
 
 /// What a search for a cut ended with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Separating {
     /// A cut that holds, and that the kept columns do not meet.
     Cut(Cut),
-    /// None was found: the kept columns may do, as far as these points tell.
+    /// There is none: these weights of the kept columns do, as far as these points and floats tell.
+    Solved(Weights),
+    /// None was found.
     None,
     /// A limit was reached.
     Stopped,
@@ -131,41 +134,45 @@ impl Cutter {
             return Separating::None;
         }
         let with_margin = match self.find(points, kept, false, limits) {
-            Ok(found) => found.and_then(|found| self.rounded(points, &found)),
-            Err(Stopped) => return Separating::Stopped,
+            Found::Multipliers(found) => self.rounded(points, &found),
+            Found::Solved(weights) => return Separating::Solved(weights),
+            Found::Nothing => None,
+            Found::Stopped => return Separating::Stopped,
         };
         let cut = match with_margin.filter(|cut| cut.spares(kept)) {
             Some(cut) => Some(cut),
             None => match self.find(points, kept, true, limits) {
-                Ok(found) => found.and_then(|found| self.without_margin(points, kept, &found)),
-                Err(Stopped) => return Separating::Stopped,
+                Found::Multipliers(found) => self.without_margin(points, kept, &found),
+                // These are weights for shifted sums.
+                Found::Solved(_) | Found::Nothing => None,
+                Found::Stopped => return Separating::Stopped,
             },
         };
         cut.filter(|cut| cut.spares(kept)).map_or(Separating::None, Separating::Cut)
     }
 
     /// Weights of demands for which no kept column has a positive sum, by a float's word.
-    fn find(
-        &mut self,
-        points: &Points<'_>,
-        kept: &[bool],
-        shifted: bool,
-        limits: &Limits<'_>,
-    ) -> Result<Option<Multipliers>, Stopped> {
+    fn find(&mut self, points: &Points<'_>, kept: &[bool], shifted: bool, limits: &Limits<'_>) -> Found {
         if !self.update(points, shifted) {
-            return Ok(None);
+            return Found::Nothing;
         }
-        let Some(known) = &mut self.separations[usize::from(shifted)] else { return Ok(None) };
+        let Some(known) = &mut self.separations[usize::from(shifted)] else { return Found::Nothing };
         let mut columns: Vec<usize> = (0..kept.len()).filter(|&column| kept[column]).collect();
         columns.extend(kept.len()..kept.len() + constants(points, 0, self.intercept).len());
         let enough = if shifted { SHIFT * (1.0 - ZERO) } else { ENOUGH };
         match known.separation.find(&columns, enough, limits) {
             Separated::Found(mut found) if !shifted || found.margin > SHIFT * (1.0 - 100.0 * ZERO) => {
                 found.points.iter_mut().for_each(|point| *point = known.demands[*point]);
-                Ok(Some(found))
+                Found::Multipliers(found)
             }
-            Separated::TimeLimit | Separated::Interrupted => Err(Stopped),
-            _ => Ok(None),
+            Separated::Solved(Solving { mut columns, free }) => {
+                // What stands behind the columns: the threshold, then the original's own intercept.
+                let behind = columns.split_off(kept.len());
+                let scale = (self.intercept == Intercept::Scaled).then(|| behind[1]);
+                Found::Solved(Weights { columns, groups: free, scale })
+            }
+            Separated::TimeLimit | Separated::Interrupted => Found::Stopped,
+            _ => Found::Nothing,
         }
     }
 
@@ -273,8 +280,17 @@ fn is_untied(points: &Points<'_>, demand: usize) -> bool {
     points.demands_of(point).all(|demand| points.demands()[demand].lead > 0.0)
 }
 
-/// A limit was reached.
-struct Stopped;
+/// What a solver found.
+enum Found {
+    /// Weights of demands.
+    Multipliers(Multipliers),
+    /// Weights of columns.
+    Solved(Weights),
+    /// Neither.
+    Nothing,
+    /// A limit was reached.
+    Stopped,
+}
 
 /// What to take from a column's entries so that it is [`SHIFT`] of the largest magnitude that they have then.
 fn shift_of((least, most): (f64, f64)) -> f64 {

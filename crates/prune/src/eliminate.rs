@@ -7,51 +7,93 @@
 
 use fastrand::Rng;
 
-use crate::engine::{Engine, Settled, Why};
+use crate::engine::{Engine, Settled, Why, Word};
 use crate::master::{Master, Rows, Weights};
 use crate::plan::Editable;
 use crate::reweight::divided;
 use crate::watch::Pass;
 
+/// Columns that go, by the word of all cells, before there is a proof.
+const UNPROVED: usize = 4;
+
 /// How elimination ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eliminated {
-    /// Columns that are left.
-    pub(crate) support: usize,
-    /// Each of them was refused.
+    /// Each column that is left was refused.
     pub(crate) irreducible: bool,
+    /// A model of them is proved: the best so far, or the start.
+    pub(crate) proved: bool,
 }
 
-/// Drops what can go from the support of proved weights. Columns that are known to be indispensable are not
-/// tried. With chance, the order is a little out of order.
+/// Drops what can go from the support of weights, which are proved, or else come with chance: then the order
+/// is a little out of order. Columns that are known to be indispensable are not tried. What ends no cheaper
+/// than the best is not proved.
 pub(crate) fn eliminate<M: Editable>(
     engine: &mut Engine<'_, M>,
-    mut weights: Weights,
+    weights: &Weights,
     indispensable: &[bool],
-    mut chance: Option<&mut Rng>,
+    chance: Option<&mut Rng>,
 ) -> Eliminated {
     engine.begin(Pass::Eliminate);
+    let count = weights.columns.len();
+    let first = chance.is_none();
+    let luck: Vec<f64> = match chance {
+        Some(rng) => (0..count).map(|_| 0.2 + rng.f64()).collect(),
+        None => vec![1.0; count],
+    };
+    let mut attempt = |word| attempt(engine, weights.clone(), first, indispensable, &luck, word);
+    // Where cells and proof disagree, in the last bits, every step is proved.
+    let ended = attempt(Word::Cells).or_else(|| attempt(Word::Proof));
+    ended.unwrap_or(Eliminated { irreducible: false, proved: false })
+}
+
+/// One elimination; `None` where what holds in all cells was not proved.
+fn attempt<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    mut weights: Weights,
+    proved: bool,
+    indispensable: &[bool],
+    luck: &[f64],
+    word: Word,
+) -> Option<Eliminated> {
     let costs = engine.costs();
     let mut kept: Vec<bool> = weights.columns.iter().map(|&weight| weight > 0.0).collect();
     let mut master = engine.master(&divided(&costs, &weights), &kept, Rows::Lead);
     let mut refused = indispensable.to_vec();
     let mut irreducible = true;
-    let luck: Vec<f64> = match &mut chance {
-        Some(rng) => costs.iter().map(|_| 0.2 + rng.f64()).collect(),
-        None => vec![1.0; costs.len()],
-    };
+    let mut unproved = usize::from(!proved);
     loop {
         let influences = influences(engine, &weights);
         let next = (0..costs.len())
             .filter(|&column| kept[column] && !refused[column])
             .min_by(|&a, &b| (influences[a] * luck[a]).total_cmp(&(influences[b] * luck[b])).then(a.cmp(&b)));
+        let due = if next.is_some() { UNPROVED } else { 1 };
+        if unproved >= due && is_cheaper(engine, &costs, &kept) {
+            match engine.settle(&mut master, Word::Proof) {
+                Settled::Proved(found) => weights = found,
+                Settled::Open(Why::Budget) => {
+                    irreducible = false;
+                    break;
+                }
+                _ => return None,
+            }
+            drop_unused(&weights, &mut kept, &mut master);
+            unproved = 0;
+            continue;
+        }
         let Some(column) = next else { break };
         let saved = master.save();
         master.drop_column(column);
-        match engine.settle(&mut master) {
+        match engine.settle(&mut master, word) {
             Settled::Proved(found) => {
                 weights = found;
                 drop_unused(&weights, &mut kept, &mut master);
+                continue;
+            }
+            Settled::Holds(found) => {
+                weights = found;
+                drop_unused(&weights, &mut kept, &mut master);
+                unproved += 1;
                 continue;
             }
             Settled::Infeasible => {}
@@ -64,7 +106,13 @@ pub(crate) fn eliminate<M: Editable>(
         master.restore(saved);
         refused[column] = true;
     }
-    Eliminated { support: kept.iter().filter(|kept| **kept).count(), irreducible }
+    Some(Eliminated { irreducible, proved: unproved == 0 })
+}
+
+/// Do these columns cost less than those of the best model?
+fn is_cheaper<M: Editable>(engine: &Engine<'_, M>, costs: &[f64], kept: &[bool]) -> bool {
+    let cost: f64 = costs.iter().zip(kept).filter(|(_, kept)| **kept).map(|(cost, _)| cost).sum();
+    cost < engine.best_cost()
 }
 
 fn drop_unused(weights: &Weights, kept: &mut [bool], master: &mut Master) {

@@ -46,11 +46,22 @@ pub(crate) struct Candidate<M> {
     pub(crate) bytes: u64,
 }
 
+/// Whose word settles a support.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    /// The oracle's: a proof.
+    Proof,
+    /// That of all cells, where they can be looked at; else the oracle's.
+    Cells,
+}
+
 /// What became of a support.
 #[derive(Clone, Debug)]
 pub(crate) enum Settled {
     /// A model with these weights is proved (it is the best one if it is the smallest so far).
     Proved(Weights),
+    /// These weights do in every cell, by a float's word; nothing is proved.
+    Holds(Weights),
     /// No weights meet all demands, by a float's word.
     Infeasible,
     /// Neither.
@@ -172,8 +183,20 @@ impl<'a, M: Editable> Engine<'a, M> {
         Master::new(self.config.solver, costs, kept, terms)
     }
 
+    /// Can all cells be looked at?
+    pub(crate) fn sees_all(&self) -> bool {
+        self.all_cells || self.sweep.is_some()
+    }
+
+    /// What the columns of the best model cost, where it was found by weighing columns.
+    pub(crate) fn best_cost(&self) -> f64 {
+        let Some((_, plan)) = &self.best.made else { return f64::INFINITY };
+        let columns = self.points.columns().iter().zip(&plan.weights);
+        columns.filter(|(_, weight)| **weight > 0.0).map(|(column, _)| column.cost).sum()
+    }
+
     /// Solver and oracle take turns until the program's columns are settled.
-    pub(crate) fn settle(&mut self, master: &mut Master) -> Settled {
+    pub(crate) fn settle(&mut self, master: &mut Master, word: Word) -> Settled {
         for _ in 0..MOST_TURNS {
             if self.spent() {
                 return Settled::Open(Why::Budget);
@@ -194,6 +217,11 @@ impl<'a, M: Editable> Engine<'a, M> {
             // What a sweep refutes need not be written.
             if self.sweep.as_ref().is_some_and(|sweep| sweep.refute(&mut self.points, &weights) > 0) {
                 continue;
+            }
+            if word == Word::Cells && self.sees_all() {
+                let (candidate, points) = (weights.support(), self.points.rows().len());
+                self.watch.update(|status| (status.candidate, status.points) = (Some(candidate), points));
+                return Settled::Holds(weights);
             }
             match self.judge(&plan, &weights, MOST_NODES) {
                 Judged::Proved => return Settled::Proved(weights),
@@ -445,10 +473,10 @@ impl<'a, M: Editable> minimum::Settle<'a> for Engine<'a, M> {
     fn settle(&mut self, kept: &[bool]) -> minimum::Settled {
         let costs = self.costs();
         let mut master = self.master(&costs, kept, Rows::Lead);
-        match self.settle(&mut master) {
+        match self.settle(&mut master, Word::Proof) {
             Settled::Proved(_) => minimum::Settled::Proved,
             Settled::Infeasible => minimum::Settled::Infeasible,
-            Settled::Open(_) => minimum::Settled::Open,
+            Settled::Holds(_) | Settled::Open(_) => minimum::Settled::Open,
         }
     }
 

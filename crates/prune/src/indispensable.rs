@@ -1,19 +1,18 @@
 //! Which columns nothing can stand in for: each with a cut of that column alone.
 //!
 //! Pairs of inputs at relevant boundaries come first; a boundary that one column draws needs no solver.
-//! For every column that is left the solver is asked for multipliers that separate all others, unless weights
-//! without that column meet all demands: looking for such weights costs less than looking for multipliers in
-//! vain, and what one answer does without need not be asked for. Where no multipliers are found, more inputs near the decision boundary are added, until rounds of that show nothing new or
-//! the budget ends. A column without a cut is not said to be dispensable.
+//! For every column that is left the solver is asked for multipliers that separate all others. Where there are
+//! none its answer is weights without that column: cells that refute them are added where all can be swept,
+//! and else what these weights do without need not be asked for either. Then more inputs near the decision boundary are
+//! added, until rounds of that show nothing new or the budget ends. A column without a cut is not said to be
+//! dispensable.
 
 use fastrand::Rng;
-use secateur_lp::{Limits, LinearSolver};
+use secateur_lp::Limits;
 use secateur_model::Grid;
 use secateur_oracle::Budget;
 
-use crate::column::Intercept;
 use crate::cut::{Cut, Cutter, Separating};
-use crate::master::{Master, Rows, Solved, Terms};
 use crate::near::{is_over, near_boundary};
 use crate::point::Points;
 use crate::relevant::Relevant;
@@ -108,85 +107,36 @@ pub fn indispensable(
 pub(crate) fn ask_each(
     points: &mut Points<'_>,
     cutter: &mut Cutter,
-    asked: Vec<bool>,
+    mut asked: Vec<bool>,
     sweep: Option<&Sweep>,
     limits: &Limits<'_>,
     found: &mut dyn FnMut(Cut),
 ) -> bool {
     let mut kept = vec![true; asked.len()];
-    let mut screen = Screen::new(points, cutter.intercept(), asked, sweep, limits);
-    while let Some(column) = screen.next() {
-        if screen.can_do_without(points, column, limits) {
-            continue;
-        }
-        kept[column] = false;
-        match cutter.separate(points, &kept, limits) {
-            Separating::Cut(cut) => found(cut),
-            Separating::None => {}
-            Separating::Stopped => return false,
-        }
-        kept[column] = true;
-    }
-    limits.spent().is_none()
-}
-
-/// Weights that do without a column show that these points have no cut of it alone.
-struct Screen<'a> {
-    master: Master,
-    sweep: Option<&'a Sweep>,
-    /// Columns to ask for.
-    asked: Vec<bool>,
-}
-
-impl<'a> Screen<'a> {
-    fn new(
-        points: &mut Points<'_>,
-        intercept: Intercept,
-        asked: Vec<bool>,
-        sweep: Option<&'a Sweep>,
-        limits: &Limits<'_>,
-    ) -> Self {
-        let groups = points.model().group_count();
-        let terms = Terms { intercept, groups, intercept_cost: None, rows: Rows::Lead, floor: 0.0 };
-        let count = asked.len();
-        let (costs, all) = (vec![1.0; count], vec![true; count]);
-        let master = Master::new(LinearSolver::default(), &costs, &all, terms);
-        let mut screen = Self { master, sweep, asked };
-        screen.solve(points, limits);
-        screen
-    }
-
-    /// The next column to ask for; each comes once.
-    fn next(&mut self) -> Option<usize> {
-        let next = self.asked.iter().position(|&asked| asked)?;
-        self.asked[next] = false;
-        Some(next)
-    }
-
-    /// Are there weights without this column, as far as floats tell?
-    fn can_do_without(&mut self, points: &mut Points<'_>, column: usize, limits: &Limits<'_>) -> bool {
-        let saved = self.master.save();
-        self.master.drop_column(column);
-        let found = self.solve(points, limits);
-        self.master.restore(saved);
-        found
-    }
-
-    /// Looks for weights that no swept cell refutes; columns that they do without are not asked for.
-    fn solve(&mut self, points: &mut Points<'_>, limits: &Limits<'_>) -> bool {
-        for _ in 0..MOST_SWEEPS {
-            match self.master.solve(points.demands(), limits) {
-                Solved::Weights(weights) => {
-                    if self.sweep.is_some_and(|sweep| sweep.refute(points, &weights) > 0) {
+    for column in 0..asked.len() {
+        let mut sweeps = 0;
+        while asked[column] {
+            kept[column] = false;
+            let separating = cutter.separate(points, &kept, limits);
+            kept[column] = true;
+            match separating {
+                Separating::Cut(cut) => found(cut),
+                Separating::Solved(weights) => {
+                    let refuted = sweep.is_some_and(|sweep| sweep.refute(points, &weights) > 0);
+                    sweeps += 1;
+                    if refuted && sweeps < MOST_SWEEPS {
                         continue;
                     }
-                    let without = weights.columns.iter().map(|&weight| weight == 0.0);
-                    self.asked.iter_mut().zip(without).for_each(|(asked, without)| *asked &= !without);
-                    return true;
+                    if !refuted {
+                        let without = weights.columns.iter().map(|&weight| weight == 0.0);
+                        asked.iter_mut().zip(without).for_each(|(asked, without)| *asked &= !without);
+                    }
                 }
-                Solved::Infeasible | Solved::Open => return false,
+                Separating::None => {}
+                Separating::Stopped => return false,
             }
+            asked[column] = false;
         }
-        false
     }
+    limits.spent().is_none()
 }

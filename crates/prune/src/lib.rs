@@ -43,6 +43,7 @@ pub use cut::{Cut, Cutter, Separating};
 pub use evidence::{Bound, Crossing, Evidence, Term, write_bounds};
 pub use flips::class_changes;
 pub use indispensable::{Indispensable, indispensable};
+pub use master::Weights;
 pub use minimum::{Minimum, Settle, Settled, minimum};
 pub use near::near_boundary;
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};

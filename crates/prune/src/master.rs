@@ -23,13 +23,13 @@ pub(crate) enum Rows {
 
 /// A solution.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Weights {
+pub struct Weights {
     /// For each column.
-    pub(crate) columns: Vec<f64>,
+    pub columns: Vec<f64>,
     /// For each group, where the intercept is free; else empty.
-    pub(crate) groups: Vec<f64>,
+    pub groups: Vec<f64>,
     /// The original's intercept counts this often, where it is scaled.
-    pub(crate) scale: Option<f64>,
+    pub scale: Option<f64>,
 }
 
 impl Weights {

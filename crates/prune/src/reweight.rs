@@ -7,7 +7,7 @@
 
 use fastrand::Rng;
 
-use crate::engine::{Engine, Settled};
+use crate::engine::{Engine, Settled, Word};
 use crate::master::{Rows, Weights};
 use crate::plan::Editable;
 use crate::watch::Pass;
@@ -34,7 +34,7 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
     let scalings: &[Rows] = if few { &[Rows::Lead, Rows::One] } else { &[Rows::Lead] };
     for &rows in scalings {
         let mut master = engine.master(&costs, &all, rows);
-        if let Settled::Proved(weights) = engine.settle(&mut master) {
+        if let Settled::Proved(weights) = engine.settle(&mut master, Word::Proof) {
             last = Some((rows, weights));
         }
         if engine.spent() {
@@ -48,7 +48,7 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
             return;
         }
         let mut master = engine.master(&divided(&costs, &weights), &all, rows);
-        match engine.settle(&mut master) {
+        match engine.settle(&mut master, Word::Proof) {
             Settled::Proved(next) => weights = next,
             _ => return,
         }
@@ -70,8 +70,8 @@ pub(crate) fn reweight_again<M: Editable>(
     if rng.f64() < AFRESH {
         let costs: Vec<f64> = engine.costs().iter().map(|cost| cost * SPREAD.powf(rng.f64())).collect();
         let all = vec![true; costs.len()];
-        return match engine.settle(&mut engine.master(&costs, &all, Rows::Lead)) {
-            Settled::Proved(found) => Some(found),
+        return match engine.settle(&mut engine.master(&costs, &all, Rows::Lead), Word::Cells) {
+            Settled::Proved(found) | Settled::Holds(found) => Some(found),
             _ => None,
         };
     }
@@ -88,8 +88,8 @@ pub(crate) fn reweight_again<M: Editable>(
     rng.shuffle(&mut support);
     support.truncate(rng.usize(1..=MOST_LEFT_OUT));
     support.iter().for_each(|&column| kept[column] = false);
-    match engine.settle(&mut engine.master(&costs, &kept, Rows::Lead)) {
-        Settled::Proved(found) => Some(found),
+    match engine.settle(&mut engine.master(&costs, &kept, Rows::Lead), Word::Cells) {
+        Settled::Proved(found) | Settled::Holds(found) => Some(found),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ use crate::config::{Config, Effort, Moves, Objective, Unit};
 use crate::cover::Cover;
 use crate::cut::{Cut, Cutter, Separating};
 use crate::eliminate::eliminate;
-use crate::engine::{Engine, Settled, size_of, spent};
+use crate::engine::{Engine, Settled, Word, size_of, spent};
 use crate::evidence::{Bound, Evidence, trees_in_no_column};
 use crate::flips::class_changes;
 use crate::fold::{Folded, Limits, fold, unfolded};
@@ -158,8 +158,8 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
         }
     }
     let Some(weights) = engine.best_weights.clone() else { return };
-    let mut best = eliminate(engine, weights, &indispensable, None);
-    let cheap = engine.all_cells || engine.sweep.is_some();
+    let mut best = eliminate(engine, &weights, &indispensable, None);
+    let cheap = engine.sees_all();
     let leaves: usize = engine.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
     let starts = if cheap { (AGAIN / leaves.max(1)).clamp(LEAST_AGAIN, MOST_AGAIN) } else { 0 };
     let half = half_of(engine.budget());
@@ -175,8 +175,8 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
         }
         let Some(weights) = reweight_again(engine, &indispensable, rng) else { continue };
         begun += 1;
-        let next = eliminate(engine, weights, &indispensable, Some(rng));
-        if next.support < best.support || next.support == best.support && !next.irreducible {
+        let next = eliminate(engine, &weights, &indispensable, Some(rng));
+        if next.proved {
             best = next;
         }
         longest = longest.max(started.elapsed());
@@ -398,7 +398,7 @@ fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) 
     let Some(must) = only_columns(engine, known) else { return };
     engine.intercept = Intercept::None;
     let mut master = engine.master(&engine.costs(), &must, Rows::Lead);
-    if !matches!(engine.settle(&mut master), Settled::Proved(_)) {
+    if !matches!(engine.settle(&mut master, Word::Proof), Settled::Proved(_)) {
         let stop = || engine.spent();
         let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
         let mut cutter = Cutter::new(engine.model, Intercept::None);

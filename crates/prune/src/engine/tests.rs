@@ -116,7 +116,7 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
                 }
                 let all = vec![true; engine.points.columns().len()];
                 let mut master = engine.master(&engine.costs(), &all, Rows::Lead);
-                let Settled::Proved(weights) = engine.settle(&mut master) else { return };
+                let Settled::Proved(weights) = engine.settle(&mut master, Word::Proof) else { return };
                 calls[usize::from(swept)] += engine.oracle_calls;
                 assert!(engine.points.demands().iter().all(|demand| weights.lead(demand) > 0.0));
                 assert!(decides_alike(engine));
