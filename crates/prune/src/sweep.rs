@@ -10,7 +10,7 @@
 //!
 //! Two classes only. All sums are f64 and answers are hints: that nothing is found proves nothing.
 
-use secateur_model::{CellId, ClassId, Ensemble, Grid, Output, TreeId};
+use secateur_model::{Axis, CellId, ClassId, Ensemble, Grid, Output, TreeId};
 use secateur_oracle::Lead;
 
 use crate::master::Weights;
@@ -20,7 +20,7 @@ use crate::point::{Points, intercept_of};
 /// Spaces of up to this many cells are swept.
 const MOST_CELLS: usize = 1 << 20;
 /// Entries of all tables together.
-const MOST_ENTRIES: usize = 1 << 22;
+const MOST_ENTRIES: usize = 1 << 24;
 /// Cells that one sweep adds to the points.
 const WANTED: usize = 48;
 
@@ -79,10 +79,11 @@ impl Sweep {
             return None;
         }
         let lead = Lead::of(model, ClassId(1), ClassId(0));
+        let read = read_values(model, grid, sizes);
         let table = |(trees, axes): (&[TreeId], &Vec<usize>)| {
             let own: Vec<usize> =
                 (0..digits.len()).filter(|&digit| axes.contains(&digits[digit].0)).collect();
-            Table::new(model, grid, &lead, trees, &digits, &own)
+            Table::new(model, grid, &lead, trees, &digits, &own, &read)
         };
         let trees = points.columns().iter().map(|column| column.trees.as_slice());
         let tables = trees.zip(&columns).map(table).collect();
@@ -94,7 +95,7 @@ impl Sweep {
         let mut constant = intercept;
         let in_columns: Vec<TreeId> =
             points.columns().iter().flat_map(|column| column.trees.iter().copied()).collect();
-        let first = sweep.row(0);
+        let first = first_row(model, &sweep.grid, &read);
         for tree in (0..model.trees().len()).map(TreeId::new).filter(|tree| !in_columns.contains(tree)) {
             constant += tree_value(model, &sweep.lead, tree, &first);
         }
@@ -142,7 +143,7 @@ impl Sweep {
     /// The lead that weights and a constant give in every cell, in the order of the codes.
     fn each(&self, weights: &[f64], constant: f64, mut visit: impl FnMut(usize, f64)) {
         let count = self.digits.len();
-        let mut values: Vec<f64> = Vec::new();
+        let mut tables: Vec<(&[f64], f64)> = Vec::new();
         // Where each column stands in its table, and by digit who moves how far and who is complete.
         let mut places: Vec<usize> = Vec::new();
         let mut moving: Vec<Vec<(usize, usize)>> = vec![Vec::new(); count];
@@ -157,15 +158,16 @@ impl Sweep {
             for &(digit, stride) in &table.strides {
                 moving[digit].push((places.len(), stride));
             }
-            places.push(values.len());
-            values.extend(table.values.iter().map(|value| value * weight));
+            places.push(0);
+            tables.push((&table.values, weight));
         }
         let mut sums = vec![start; count + 1];
         let mut now = vec![0usize; count];
         let mut from = 0;
         for code in 0.. {
             for digit in from..count {
-                let own: f64 = complete[digit].iter().map(|&column| values[places[column]]).sum();
+                let value = |&column: &usize| tables[column].0[places[column]] * tables[column].1;
+                let own: f64 = complete[digit].iter().map(value).sum();
                 sums[digit + 1] = sums[digit] + own;
             }
             visit(code, sums[count]);
@@ -197,6 +199,7 @@ impl Table {
         trees: &[TreeId],
         digits: &[(usize, usize)],
         own: &[usize],
+        read: &[Vec<f64>],
     ) -> Self {
         let mut strides: Vec<(usize, usize)> = Vec::new();
         let mut entries = 1;
@@ -205,24 +208,44 @@ impl Table {
             entries *= digits[digit].1;
         }
         strides.reverse();
-        let mut cells = vec![CellId(0); digits.len()];
+        let mut row = first_row(model, grid, read);
         let value = |entry: usize| {
             for &(digit, stride) in &strides {
                 let (axis, size) = digits[digit];
-                cells[axis] = CellId::new(entry / stride % size);
+                row[grid.axes()[axis].feature().index()] = read[axis][entry / stride % size];
             }
-            let row = grid.witness(&cells);
             trees.iter().map(|&tree| tree_value(model, lead, tree, &row)).sum()
         };
         Self { values: (0..entries).map(value).collect(), strides }
     }
 }
 
-/// What a tree adds to a lead at an input.
+/// A value of every cell of every axis, as the model reads it.
+fn read_values(model: &Ensemble, grid: &Grid, sizes: &[usize]) -> Vec<Vec<f64>> {
+    let read = |axis: &Axis, cell: usize| {
+        let value = axis.witness(CellId::new(cell), grid.domain());
+        model.domain().read(value).expect("a witness is an input")
+    };
+    grid.axes()
+        .iter()
+        .zip(sizes)
+        .map(|(axis, &size)| (0..size).map(|cell| read(axis, cell)).collect())
+        .collect()
+}
+
+/// The first cell of every axis, by feature.
+fn first_row(model: &Ensemble, grid: &Grid, read: &[Vec<f64>]) -> Vec<f64> {
+    let mut row = vec![0.0; model.features().len()];
+    for (axis, cells) in grid.axes().iter().zip(read) {
+        row[axis.feature().index()] = cells[0];
+    }
+    row
+}
+
+/// What a tree adds to a lead where the features are read as these values.
 fn tree_value(model: &Ensemble, lead: &Lead, tree: TreeId, row: &[f64]) -> f64 {
     let own = model.tree(tree);
-    let read = |value: f64| model.domain().read(value).expect("a witness is an input");
-    let leaf = own.walk(|split| model.goes_left(split, read(row[split.feature.index()])));
+    let leaf = own.walk(|split| model.goes_left(split, row[split.feature.index()]));
     let values = own.leaf(leaf);
     let value = |&(group, factor): &(usize, i64)| {
         let value = match own.output() {
