@@ -167,7 +167,7 @@ impl Simplex {
                 }
                 (point, direct) = (self.point(), true);
             }
-            let entering = self.entering_slack(&point).or_else(|| self.entering_row(&point, &mut shortlist));
+            let entering = self.entering(&point, &mut shortlist);
             let Some((entering, upward)) = entering else {
                 if !direct {
                     (point, direct) = (self.point(), true);
@@ -228,9 +228,33 @@ impl Simplex {
         point
     }
 
-    /// A slack that improves the dual, and whether it grows: one of an unknown that is negative, or of one
-    /// that is held and not zero.
-    fn entering_slack(&self, point: &[f64]) -> Option<(Basic, bool)> {
+    /// What improves the dual most, as far as the slacks and the rows on the shortlist tell, or else all rows;
+    /// and whether it grows.
+    fn entering(&self, point: &[f64], shortlist: &mut Vec<usize>) -> Option<(Basic, bool)> {
+        let slack = self.entering_slack(point);
+        let own = |row: usize| Some((self.violation(row, dot(self.row(row), point), point)?, row));
+        let listed = shortlist.iter().filter_map(|&row| own(row));
+        let listed = listed.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        match (slack, listed) {
+            (Some((_, unknown, upward)), None) => return Some((Basic::Slack(unknown), upward)),
+            (Some((gain, unknown, upward)), Some((violation, _))) if gain >= violation => {
+                return Some((Basic::Slack(unknown), upward));
+            }
+            (_, Some((_, row))) => return Some((Basic::Row(row), true)),
+            (None, None) => {}
+        }
+        let mut products = Vec::new();
+        times(&self.rows, point, &mut products);
+        let violated = |(row, &product): (usize, &f64)| Some((self.violation(row, product, point)?, row));
+        let mut violated: Vec<(f64, usize)> = products.iter().enumerate().filter_map(violated).collect();
+        violated.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        shortlist.clear();
+        shortlist.extend(violated.iter().take(SHORTLIST).map(|&(_, row)| row));
+        shortlist.first().map(|&row| (Basic::Row(row), true))
+    }
+
+    /// The slack of an unknown that is negative, or of one that is held and not zero: by how much, and whether it grows.
+    fn entering_slack(&self, point: &[f64]) -> Option<(f64, usize, bool)> {
         let largest = point.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
         let tolerance = ROUNDING * largest.max(1e-12);
         let mut best: Option<(f64, usize, bool)> = None;
@@ -249,24 +273,7 @@ impl Simplex {
                 best = Some((weighed, unknown, upward));
             }
         }
-        best.map(|(_, unknown, upward)| (Basic::Slack(unknown), upward))
-    }
-
-    /// The row that the point violates most.
-    fn entering_row(&self, point: &[f64], shortlist: &mut Vec<usize>) -> Option<(Basic, bool)> {
-        let own = |row: usize| Some((self.violation(row, dot(self.row(row), point), point)?, row));
-        let listed = shortlist.iter().filter_map(|&row| own(row));
-        if let Some((_, row)) = listed.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1))) {
-            return Some((Basic::Row(row), true));
-        }
-        let mut products = Vec::new();
-        times(&self.rows, point, &mut products);
-        let violated = |(row, &product): (usize, &f64)| Some((self.violation(row, product, point)?, row));
-        let mut violated: Vec<(f64, usize)> = products.iter().enumerate().filter_map(violated).collect();
-        violated.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        shortlist.clear();
-        shortlist.extend(violated.iter().take(SHORTLIST).map(|&(_, row)| row));
-        shortlist.first().map(|&row| (Basic::Row(row), true))
+        best
     }
 
     /// By how much of its norm a row with this product is violated, if it is.
