@@ -31,9 +31,9 @@ use crate::stumps::{Closed, closed_form};
 use crate::watch::{Pass, Watch};
 
 /// Further eliminations where they cost little: this, divided by the number of leaves, within these ends.
-const AGAIN: usize = 12_000;
-const LEAST_AGAIN: usize = 5;
-const MOST_AGAIN: usize = 60;
+const AGAIN: usize = 24_000;
+const LEAST_AGAIN: usize = 6;
+const MOST_AGAIN: usize = 100;
 /// How many starts are looked for, for each of these.
 const ATTEMPTS: usize = 3;
 /// Covers that are tried for models of one feature per column.
