@@ -11,6 +11,8 @@
 //! constant tree that the intercept also covers) no margin is positive, and the answer is [`Separated::NotFound`].
 //! A kept column that is zero at all points is left out, it cannot matter.
 
+use std::collections::HashMap;
+
 use crate::error::Error;
 use crate::game::{Basis, Ended, Game};
 use crate::status::{Limits, Reason, Status};
@@ -19,14 +21,22 @@ use crate::status::{Limits, Reason, Status};
 pub const SMALLEST_MARGIN: f64 = 1e-9;
 
 /// Points, to be asked for multipliers of many sets of columns.
+///
+/// Columns that are multiples of each other at all points (trees with one and the same split) ask the same, so
+/// they are one kind, and only kinds count in the search.
 #[derive(Debug)]
 pub struct Separation {
-    /// Entries divided by the scales.
+    /// Entries of each kind, divided by the scales.
     game: Game,
     /// What the entries of each column are divided by: the largest magnitude at first, or one.
     scales: Vec<f64>,
-    /// Whether a column has an entry that is not zero.
+    /// The kind of each column, and the first column of each kind.
+    kinds: Vec<usize>,
+    firsts: Vec<usize>,
+    /// Whether a kind has an entry that is not zero.
     present: Vec<bool>,
+    /// All points as they came, where columns share a kind: a later point may tell them apart.
+    whole: (Vec<Vec<f64>>, Vec<Vec<i64>>),
     equations: usize,
     /// The best weights with all columns, where every search starts.
     base: Option<Basis>,
@@ -84,10 +94,23 @@ impl Separation {
             check(index, entries, columns, equality, equations)?;
             scales.iter_mut().zip(entries).for_each(|(scale, entry)| *scale = scale.max(entry.abs()));
         }
-        let present: Vec<bool> = scales.iter().map(|&scale| scale > 0.0).collect();
+        let empty: Vec<bool> = scales.iter().map(|&scale| scale == 0.0).collect();
         scales.iter_mut().filter(|scale| **scale == 0.0).for_each(|scale| *scale = 1.0);
-        let game = Game::new(columns, equations);
-        let mut separation = Self { game, scales, present, equations, base: None, stale: true };
+        let mut firsts = Vec::new();
+        let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
+        let mut kind_of = |column: usize| {
+            let scaled = entries.iter().map(|entries| (entries[column] / scales[column] + 0.0).to_bits());
+            *known.entry(scaled.collect()).or_insert_with(|| {
+                firsts.push(column);
+                firsts.len() - 1
+            })
+        };
+        let kinds: Vec<usize> = (0..columns).map(&mut kind_of).collect();
+        let present = firsts.iter().map(|&column| !empty[column]).collect();
+        let game = Game::new(firsts.len(), equations);
+        let whole = (Vec::new(), Vec::new());
+        let mut separation =
+            Self { game, scales, kinds, firsts, present, whole, equations, base: None, stale: true };
         for (entries, equality) in entries.iter().zip(equalities) {
             separation.push(entries, equality);
         }
@@ -97,8 +120,15 @@ impl Separation {
     /// One point more. It counts for all later questions.
     pub fn add_point(&mut self, entries: &[f64], equality: &[i64]) -> Result<(), Error> {
         check(self.points(), entries, self.scales.len(), equality, self.equations)?;
-        for (present, &entry) in self.present.iter_mut().zip(entries) {
-            if entry != 0.0 && !*present {
+        if self.tells_apart(entries) {
+            let (mut all, mut equalities) = std::mem::take(&mut self.whole);
+            all.push(entries.to_vec());
+            equalities.push(equality.to_vec());
+            *self = Self::new(&all, &equalities)?;
+            return Ok(());
+        }
+        for (present, &first) in self.present.iter_mut().zip(&self.firsts) {
+            if entries[first] != 0.0 && !*present {
                 *present = true;
                 // The base knows no bound for this column.
                 self.base = None;
@@ -107,6 +137,12 @@ impl Separation {
         self.push(entries, equality);
         self.stale = true;
         Ok(())
+    }
+
+    /// Are columns different there that were of one kind so far?
+    fn tells_apart(&self, entries: &[f64]) -> bool {
+        let scaled = |column: usize| entries[column] / self.scales[column];
+        self.kinds.iter().enumerate().any(|(column, &kind)| scaled(column) != scaled(self.firsts[kind]))
     }
 
     /// How many points there are.
@@ -119,10 +155,10 @@ impl Separation {
     /// The largest margin takes longest to find; one of 1e-4 survives any rounding.
     pub fn find(&mut self, kept: &[usize], enough: f64, limits: &Limits<'_>) -> Separated {
         let columns = self.scales.len();
-        let mut counts = vec![false; columns];
+        let mut counts = vec![false; self.firsts.len()];
         for &column in kept {
-            match counts.get_mut(column) {
-                Some(counts) => *counts = self.present[column],
+            match self.kinds.get(column) {
+                Some(&kind) => counts[kind] = self.present[kind],
                 None => return Separated::Unknown(Reason::Invalid(Error::FixedColumn { column, columns })),
             }
         }
@@ -142,7 +178,9 @@ impl Separation {
             return Separated::Found(found);
         }
         match end {
-            Ended::Optimal => self.solving(&basis, &counts).map_or(Separated::NotFound, Separated::Solved),
+            Ended::Optimal => {
+                self.solving(&basis, &counts, kept).map_or(Separated::NotFound, Separated::Solved)
+            }
             Ended::Spent(status) => ended(&status),
             Ended::Enough | Ended::Stuck => Separated::Unknown(Reason::Numerical),
         }
@@ -158,14 +196,22 @@ impl Separation {
     }
 
     /// The weights that an optimal basis stands for, if they solve the system.
-    fn solving(&self, basis: &Basis, counts: &[bool]) -> Option<Solving> {
-        let (mut columns, free) = self.game.solving(basis, counts)?;
-        columns.iter_mut().zip(&self.scales).for_each(|(weight, scale)| *weight /= scale);
+    fn solving(&self, basis: &Basis, counts: &[bool], kept: &[usize]) -> Option<Solving> {
+        let (mut weights, free) = self.game.solving(basis, counts)?;
+        let mut columns = vec![0.0; self.scales.len()];
+        // The first of a kind that is kept has the weight of all.
+        for &column in kept {
+            columns[column] = std::mem::take(&mut weights[self.kinds[column]]) / self.scales[column];
+        }
         Some(Solving { columns, free })
     }
 
     fn push(&mut self, entries: &[f64], equality: &[i64]) {
-        let entries = entries.iter().zip(&self.scales).map(|(entry, scale)| entry / scale);
+        if self.firsts.len() < self.kinds.len() {
+            self.whole.0.push(entries.to_vec());
+            self.whole.1.push(equality.to_vec());
+        }
+        let entries = self.firsts.iter().map(|&column| entries[column] / self.scales[column]);
         self.game.add_point(entries, equality.iter().map(|&value| value as f64));
     }
 }

@@ -161,6 +161,49 @@ fn points_added_later_count_as_if_they_had_always_been_there() {
     }
 }
 
+/// Columns that are multiples of each other at first and of which later points tell some apart.
+#[test]
+fn columns_of_one_kind_answer_as_columns_do() {
+    let mut random = fastrand::Rng::with_seed(23);
+    let (mut found, mut solved) = (0, 0);
+    for case in 0..200 {
+        let (mut entries, equalities) = random_points(&mut random, 24, 4, [0, 2, 3][case % 3]);
+        for (index, entries) in entries.iter_mut().enumerate() {
+            let multiples = [4.0 * entries[0], 8.0 * entries[2], 2.0 * entries[0]];
+            entries.extend(multiples);
+            if index > 12 && case % 2 == 0 {
+                entries[4] += 1.0;
+            }
+        }
+        let mut separation = Separation::new(&entries[..8], &equalities[..8]).unwrap();
+        for (entries, equality) in entries.iter().zip(&equalities).skip(8) {
+            separation.find(&[0, 1], 1e-4, &Limits::none());
+            separation.add_point(entries, equality).unwrap();
+        }
+        assert_eq!(separation.points(), 24);
+        let points = (entries, equalities);
+        for _ in 0..4 {
+            let kept: Vec<usize> = (0..7).filter(|_| random.f64() < 0.6).collect();
+            let largest = largest_margin(&points, &kept);
+            match separation.find(&kept, f64::INFINITY, &Limits::none()) {
+                Separated::Found(multipliers) => {
+                    assert!(largest.is_some_and(|largest| largest > 0.0));
+                    assert_exact(&points, &kept, &multipliers);
+                    found += 1;
+                }
+                Separated::Solved(solving) => {
+                    assert!(largest.is_none_or(|largest| largest < 1e-6), "{case}: {largest:?}");
+                    assert_solves(&points, &kept, &solving);
+                    solved += 1;
+                }
+                Separated::NotFound => assert!(largest.is_some_and(|largest| largest.abs() < 1e-6)),
+                other => panic!("{case}: {other:?}"),
+            }
+        }
+    }
+    assert!(found > 100 && solved > 100, "{found} and {solved}");
+}
+
 #[test]
 fn a_column_of_zeros_does_not_matter_and_a_mirror_image_does() {
     let equalities = vec![vec![1], vec![-1]];
