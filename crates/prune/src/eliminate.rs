@@ -4,6 +4,9 @@
 //! can do without it. Points that one attempt finds serve all later ones. What is infeasible stays so when
 //! columns go and points come, so one pass over the columns is enough: afterwards every column that is left
 //! was refused, unless an attempt stayed open.
+//!
+//! Where all cells can be looked at, which takes a small part of a proof's time, columns go by the cells' word,
+//! and a proof follows after some of them and at the end: only what is proved is ever kept.
 
 use fastrand::Rng;
 
