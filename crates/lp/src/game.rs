@@ -304,23 +304,22 @@ impl Game {
     }
 
     fn is_balanced(&self, basis: &Basis) -> bool {
-        let unmet =
-            |(var, value): (&Var, &f64)| matches!(var, Var::Under(_) | Var::Over(_)) && *value > NUDGE;
-        !basis.vars.iter().zip(&basis.values).any(unmet)
+        is_balanced(basis.vars.iter().copied().zip(basis.values.iter().copied()))
     }
 
     /// The points that carry weight, with it, as exactly as floats allow; nothing if they do not balance.
     pub(crate) fn weights(&self, basis: &Basis) -> Option<Vec<(usize, f64)>> {
-        let mut exact = basis.clone();
-        self.factor(&mut exact, 0.0)?;
-        let mut weights: Vec<(usize, f64)> = (exact.vars.iter().zip(&exact.values))
-            .filter_map(|(&var, &value)| match var {
+        let core = self.core(&basis.vars)?;
+        let values = core.values(&self.sides(0.0));
+        let solved = || core.places.iter().map(|&at| basis.vars[at]).zip(values.iter().copied());
+        let mut weights: Vec<(usize, f64)> = solved()
+            .filter_map(|(var, value)| match var {
                 Var::Point(index) if value > 0.0 => Some((index, value)),
                 _ => None,
             })
             .collect();
         weights.sort_unstable_by_key(|&(index, _)| index);
-        (self.is_balanced(&exact) && !weights.is_empty()).then_some(weights)
+        (is_balanced(solved()) && !weights.is_empty()).then_some(weights)
     }
 
     /// The largest weighted sum among the columns that count; minus one if none does.
@@ -335,18 +334,94 @@ impl Game {
 
     /// The inverse and the values from scratch; nothing if the basis is singular.
     fn factor(&self, basis: &mut Basis, nudge: f64) -> Option<()> {
-        let rows = self.rows();
-        let mut matrix = vec![0.0; rows * rows];
-        for (at, &var) in basis.vars.iter().enumerate() {
-            for (row, entry) in self.column(var).into_iter().enumerate() {
-                matrix[row * rows + at] = entry;
-            }
+        let (rows, sides) = (self.rows(), self.sides(nudge));
+        let core = self.core(&basis.vars)?;
+        let solved = core.values(&sides);
+        let mut inverse = vec![0.0; rows * rows];
+        let mut values = vec![0.0; rows];
+        for ((&at, from), &value) in
+            core.places.iter().zip(core.inverse.chunks_exact(core.size())).zip(&solved)
+        {
+            core.spread(from, &mut inverse[at * rows..][..rows]);
+            values[at] = value;
         }
-        basis.inverse = invert(matrix, rows)?;
-        let sides = self.sides(nudge);
-        times(&basis.inverse, &sides, &mut basis.values);
+        let mut combined = vec![0.0; core.size()];
+        for (at, &var) in basis.vars.iter().enumerate() {
+            let Var::Slack(row) = var else { continue };
+            combined.fill(0.0);
+            values[at] = sides[row];
+            for ((column, from), value) in
+                core.columns.iter().zip(core.inverse.chunks_exact(core.size())).zip(&solved)
+            {
+                let factor = column[row];
+                if factor != 0.0 {
+                    add_multiple(&mut combined, -factor, from);
+                    values[at] -= factor * value;
+                }
+            }
+            let target = &mut inverse[at * rows..][..rows];
+            core.spread(&combined, target);
+            target[row] = 1.0;
+        }
+        (basis.inverse, basis.values) = (inverse, values);
         Some(())
     }
+
+    /// What of a basis takes elimination; nothing if it is singular.
+    fn core(&self, vars: &[Var]) -> Option<Core> {
+        let mut open = vec![true; self.rows()];
+        let mut places = Vec::new();
+        for (at, &var) in vars.iter().enumerate() {
+            match var {
+                Var::Slack(row) => open[row] = false,
+                _ => places.push(at),
+            }
+        }
+        let rows: Vec<usize> = (0..open.len()).filter(|&row| open[row]).collect();
+        let columns: Vec<Vec<f64>> = places.iter().map(|&at| self.column(vars[at])).collect();
+        if rows.len() != places.len() {
+            return None;
+        }
+        let matrix = rows.iter().flat_map(|&row| columns.iter().map(move |column| column[row])).collect();
+        let inverse = invert(matrix, rows.len())?;
+        Some(Core { places, columns, rows, inverse })
+    }
+}
+
+/// A basis without its slacks. These are most of it, and their columns are unit vectors: what is left is a
+/// small matrix in the rows in which no basic slack stands.
+struct Core {
+    /// The places in the basis of the unknowns that are no slacks, and their columns.
+    places: Vec<usize>,
+    columns: Vec<Vec<f64>>,
+    /// The rows in which no basic slack stands.
+    rows: Vec<usize>,
+    /// Of the matrix of these columns in these rows, row by row.
+    inverse: Vec<f64>,
+}
+
+impl Core {
+    fn size(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The values of the unknowns that are no slacks.
+    fn values(&self, sides: &[f64]) -> Vec<f64> {
+        let sides: Vec<f64> = self.rows.iter().map(|&row| sides[row]).collect();
+        let mut values = Vec::new();
+        times(&self.inverse, &sides, &mut values);
+        values
+    }
+
+    /// Puts the entries of a row of the inverse where they belong in a row of the whole.
+    fn spread(&self, entries: &[f64], target: &mut [f64]) {
+        self.rows.iter().zip(entries).for_each(|(&row, &entry)| target[row] = entry);
+    }
+}
+
+/// Is no equation unmet?
+fn is_balanced(mut values: impl Iterator<Item = (Var, f64)>) -> bool {
+    !values.any(|(var, value)| matches!(var, Var::Under(_) | Var::Over(_)) && value > NUDGE)
 }
 
 impl Basis {
@@ -380,5 +455,42 @@ impl Basis {
         }
         self.values[leaving] = step;
         self.vars[leaving] = entering;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_factored_basis_is_inverted_whole() {
+        let mut state = 7u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f64 / (1u64 << 23) as f64 - 1.0
+        };
+        let sign = |point: usize| if point.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let mut game = Game::new(9, 1);
+        for point in 0..40 {
+            let entries: Vec<f64> = (0..9).map(|_| next()).collect();
+            game.add_point(entries.into_iter(), [sign(point)].into_iter());
+        }
+        let mut basis = game.start().unwrap();
+        assert_eq!(game.improve(&mut basis, &[true; 9], f64::INFINITY, &Limits::default()), Ended::Optimal);
+        game.factor(&mut basis, NUDGE).unwrap();
+        let slacks = basis.vars.iter().filter(|var| matches!(var, Var::Slack(_))).count();
+        assert!((1..9).contains(&slacks), "{slacks} slacks show nothing");
+        for (column, &var) in basis.vars.iter().enumerate() {
+            for (row, entry) in basis.direction(&game.column(var)).into_iter().enumerate() {
+                let unit = if row == column { 1.0 } else { 0.0 };
+                assert!((entry - unit).abs() < 1e-9, "row {row}, unknown {column}: {entry}");
+            }
+        }
+        let values = basis.direction(&game.sides(NUDGE));
+        assert!(values.iter().zip(&basis.values).all(|(one, other)| (one - other).abs() < 1e-9));
+        // Without the nudge the weights are a little different, and balanced.
+        let weights = game.weights(&basis).unwrap();
+        assert!((weights.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!(weights.iter().map(|&(point, weight)| sign(point) * weight).sum::<f64>().abs() < 1e-9);
     }
 }
