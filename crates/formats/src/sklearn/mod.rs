@@ -6,6 +6,7 @@ mod build;
 mod change;
 #[cfg(test)]
 mod hazards;
+mod json;
 mod npy;
 mod numeric;
 mod parts;
@@ -89,7 +90,7 @@ impl File {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let archive = Archive::parse(bytes).map_err(read_back)?;
         let parts = change::edited(self.parts().map_err(read_back)?, &self.ensemble, edit)?;
-        let bytes = rewrite::rewritten(&archive, &schema.value, &parts)?;
+        let bytes = rewrite::rewritten(&archive, schema.element(), &parts)?;
         let edited = Self::parse_owned(bytes).map_err(read_back)?;
         let expected = build::ensemble(&parts).map_err(read_back)?;
         if edited.ensemble != expected {
@@ -102,7 +103,7 @@ impl File {
 /// The parts in an archive, its schema, and the version of skops that wrote it.
 fn read(bytes: &[u8]) -> Result<(Parts, Schema, String), FormatError> {
     let archive = Archive::parse(bytes)?;
-    let schema = Schema::parse(&archive.read(schema::SCHEMA)?, bytes.len())?;
+    let schema = Schema::parse(archive.read(schema::SCHEMA)?, bytes.len())?;
     let root = schema.root()?;
     let parts = skops::Reader { archive: &archive }.parts(&root)?;
     let version = root.skops_version().to_owned();

@@ -6,15 +6,21 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::archive::{self, Archive, Source};
+use super::json::Element;
 use super::npy;
 use super::parts::{Estimator, Parts, TreeArrays, TreePart};
-use super::schema::{SCHEMA, for_each_object};
+use super::schema::{SCHEMA, id_of};
 use crate::error::EditError;
 
 /// The archive with other parts. `schema` is that of the archive and has been read as a model.
-pub(crate) fn rewritten(archive: &Archive<'_>, old: &Value, parts: &Parts) -> Result<Vec<u8>, EditError> {
-    let before = members_of(old);
-    let mut editor = Editor { used: ids_of(old), next: 1, members: HashMap::new(), archive };
+pub(crate) fn rewritten(
+    archive: &Archive<'_>,
+    old: Element<'_>,
+    parts: &Parts,
+) -> Result<Vec<u8>, EditError> {
+    let before: HashSet<&str> = old.objects().filter_map(|object| object.get("file")?.as_str()).collect();
+    let used = old.objects().filter_map(id_of).collect();
+    let mut editor = Editor { used, next: 1, members: HashMap::new(), archive };
     let schema = editor.model(old, parts).ok_or_else(|| read_back("the schema has another form"))?;
     let after = members_of(&schema);
     let text = serde_json::to_vec_pretty(&schema).map_err(|error| read_back(&error.to_string()))?;
@@ -49,9 +55,9 @@ struct Editor<'a> {
 
 /// What is `None` here has been read before, so it is there.
 impl Editor<'_> {
-    fn model(&mut self, old: &Value, parts: &Parts) -> Option<Value> {
+    fn model(&mut self, old: Element<'_>, parts: &Parts) -> Option<Value> {
         if parts.estimator == Estimator::DecisionTree {
-            let mut schema = old.clone();
+            let mut schema = old.to_value();
             self.tree(&mut schema, parts.trees.first()?)?;
             return Some(schema);
         }
@@ -59,8 +65,8 @@ impl Editor<'_> {
             Estimator::HistGradientBoosting { .. } => "_predictors",
             _ => "estimators_",
         };
-        let trees = old.get("content")?.get("content")?.get(name)?.get("content")?.as_array()?;
-        let mut schema = without_trees(old, &["content", "content", name, "content"]);
+        let trees = old.get("content")?.get("content")?.get(name)?.get("content")?.elements()?;
+        let mut schema = copy_without(old, &["content", "content", name, "content"]);
         let fields = self.attributes(&mut schema)?;
         let list = fields.get_mut(name)?;
         self.renew(list)?;
@@ -70,9 +76,9 @@ impl Editor<'_> {
             Estimator::GradientBoosting { .. } | Estimator::HistGradientBoosting { .. }
         );
         *content = if rounds {
-            self.rounds(trees, parts)?
+            self.rounds(&trees.collect::<Vec<_>>(), parts)?
         } else {
-            Value::Array(self.trees(trees.iter(), &parts.trees)?)
+            Value::Array(self.trees(&trees.collect::<Vec<_>>(), &parts.trees)?)
         };
         let count = content.as_array()?.len();
         if let Some(shape) = list.get_mut("shape") {
@@ -103,14 +109,16 @@ impl Editor<'_> {
     }
 
     /// Rounds of trees, each a list.
-    fn rounds(&mut self, old: &[Value], parts: &Parts) -> Option<Value> {
-        let lists: Option<Vec<&Vec<Value>>> =
-            old.iter().map(|round| round.get("content").and_then(Value::as_array)).collect();
-        let trees = self.trees(lists?.into_iter().flatten(), &parts.trees)?;
+    fn rounds(&mut self, old: &[Element<'_>], parts: &Parts) -> Option<Value> {
+        let mut all = Vec::new();
+        for round in old {
+            all.extend(round.get("content")?.elements()?);
+        }
+        let trees = self.trees(&all, &parts.trees)?;
         let groups = if parts.classes.len() == 2 { 1 } else { parts.classes.len() };
         let mut rounds = Vec::new();
         for trees in trees.chunks(groups) {
-            let mut round = old.first()?.clone();
+            let mut round = copy_without(*old.first()?, &["content"]);
             self.renew(&mut round)?;
             *round.get_mut("content")? = Value::Array(trees.to_vec());
             rounds.push(round);
@@ -118,10 +126,9 @@ impl Editor<'_> {
         Some(Value::Array(rounds))
     }
 
-    fn trees<'v>(&mut self, old: impl Iterator<Item = &'v Value>, parts: &[TreePart]) -> Option<Vec<Value>> {
-        let old: Vec<&Value> = old.collect();
+    fn trees(&mut self, old: &[Element<'_>], parts: &[TreePart]) -> Option<Vec<Value>> {
         let trees = parts.iter().map(|part| {
-            let mut node = (*old.get(part.origin as usize)?).clone();
+            let mut node = old.get(part.origin as usize)?.to_value();
             if part.edited {
                 self.tree(&mut node, part)?;
             }
@@ -195,24 +202,30 @@ impl Editor<'_> {
 }
 
 /// A copy without what is at the end of this path, which is most of it.
-fn without_trees(value: &Value, path: &[&str]) -> Value {
+fn copy_without(element: Element<'_>, path: &[&str]) -> Value {
     let Some((own, rest)) = path.split_first() else { return Value::Null };
-    let Value::Object(map) = value else { return value.clone() };
-    let inner = |(key, value): (&String, &Value)| {
-        (key.clone(), if key == own { without_trees(value, rest) } else { value.clone() })
+    if !element.is_object() {
+        return element.to_value();
+    }
+    let inner = |(key, value): (&str, Element<'_>)| {
+        (key.to_owned(), if key == *own { copy_without(value, rest) } else { value.to_value() })
     };
-    Value::Object(map.iter().map(inner).collect())
+    Value::Object(element.entries().map(inner).collect())
 }
 
 /// The archive members that nodes refer to.
 fn members_of(schema: &Value) -> HashSet<&str> {
     let mut members = HashSet::new();
-    for_each_object(schema, |map| members.extend(map.get("file").and_then(Value::as_str)));
+    let mut open = vec![schema];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(map) => {
+                members.extend(map.get("file").and_then(Value::as_str));
+                open.extend(map.values());
+            }
+            _ => {}
+        }
+    }
     members
-}
-
-fn ids_of(schema: &Value) -> HashSet<u64> {
-    let mut ids = HashSet::new();
-    for_each_object(schema, |map| ids.extend(map.get("__id__").and_then(Value::as_u64)));
-    ids
 }

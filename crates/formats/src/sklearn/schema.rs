@@ -6,22 +6,21 @@
 //! must be so in turn; and an edited node needs an id of its own. (Nodes that nobody reads may differ: a
 //! shared random state is taken apart anew each time.)
 
-use std::cell::RefCell;
+use std::borrow::Cow;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::map::Entry as MapEntry;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::json::{Element, Json};
 use crate::error::{FormatError, Place, Problem};
 
 /// The archive member that holds the schema.
 pub(crate) const SCHEMA: &str = "schema.json";
 
-/// How deep JSON may be nested; deeper text is refused by the parser itself.
-const DEPTH_LIMIT: usize = 128;
+/// The key under which a node has its id.
+const ID: &str = "__id__";
 
 /// A schema may hold so many values whatever the size of its archive, and one more for so many bytes of it.
 const FREE_VALUES: usize = 20_000;
@@ -30,7 +29,7 @@ const BYTES_PER_VALUE: usize = 2;
 /// A parsed schema.
 #[derive(Debug)]
 pub(crate) struct Schema {
-    pub(crate) value: Value,
+    json: Json,
     /// Ids that stand on nodes that differ, or hold such ids.
     ambiguous: HashSet<u64>,
 }
@@ -38,52 +37,50 @@ pub(crate) struct Schema {
 impl Schema {
     /// Reads JSON without repeated keys, of an archive of so many bytes.
     ///
-    /// A value takes far more memory than its text, and a deflated text may be much longer than the
+    /// A value may take far more memory than its text, and a deflated text may be much longer than the
     /// archive, so values are counted first: no more than there are commas and opening brackets, and one.
-    pub(crate) fn parse(bytes: &[u8], archive: usize) -> Result<Self, FormatError> {
-        let values = bytes.iter().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count();
+    pub(crate) fn parse(bytes: Cow<'_, [u8]>, archive: usize) -> Result<Self, FormatError> {
+        let fail = |problem| FormatError::new(Place::Entry(SCHEMA.to_owned()), problem);
+        let values = most_values(&bytes);
         if values > FREE_VALUES + archive / BYTES_PER_VALUE {
             let (declared, bytes) = (values as u64, archive as u64);
-            let problem = Problem::DeclaredTooMany { what: "JSON values", declared, bytes };
-            return Err(FormatError::new(Place::Entry(SCHEMA.to_owned()), problem));
+            return Err(fail(Problem::DeclaredTooMany { what: "JSON values", declared, bytes }));
         }
-        let repeated = RefCell::new(None);
-        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-        let parsed = Strict { repeated: &repeated }.deserialize(&mut deserializer);
-        let parsed = parsed.and_then(|value| deserializer.end().map(|()| value));
-        let value = parsed.map_err(|error| {
-            let text = error.to_string();
-            let problem = match repeated.take() {
-                Some(key) => Problem::DuplicateKey { key },
-                None if text.contains("recursion limit") => Problem::TooDeep { limit: DEPTH_LIMIT },
-                None => Problem::Syntax { expected: "JSON", found: text },
-            };
-            FormatError::new(Place::Entry(SCHEMA.to_owned()), problem)
-        })?;
-        let ambiguous = ambiguous_ids(&value);
-        Ok(Self { value, ambiguous })
+        let json = Json::parse(bytes).map_err(fail)?;
+        let ambiguous = ambiguous_ids(json.root());
+        Ok(Self { json, ambiguous })
+    }
+
+    /// The whole schema.
+    pub(crate) fn element(&self) -> Element<'_> {
+        self.json.root()
     }
 
     /// The node of the whole model.
     pub(crate) fn root(&self) -> Result<Node<'_>, FormatError> {
-        Node::at(&self.value, String::new(), &self.ambiguous)
+        Node::at(self.element(), String::new(), &self.ambiguous)
     }
 }
 
-fn ambiguous_ids(root: &Value) -> HashSet<u64> {
+/// Commas and opening brackets, counted in bytes as far as these reach, which takes few instructions.
+fn most_values(bytes: &[u8]) -> usize {
+    let in_part =
+        |part: &[u8]| part.iter().map(|byte| u8::from(matches!(byte, b',' | b'[' | b'{'))).sum::<u8>();
+    bytes.chunks(usize::from(u8::MAX)).map(|part| usize::from(in_part(part))).sum()
+}
+
+fn ambiguous_ids(root: Element<'_>) -> HashSet<u64> {
     let variants = variants(root);
     let mut ambiguous = HashSet::new();
     let mut holders: HashMap<u64, Vec<u64>> = HashMap::new();
-    for (&id, nodes) in variants.iter().filter(|(_, nodes)| nodes.len() > 1) {
-        if nodes.iter().any(|node| !equal_but_for_ids(nodes[0], node)) {
+    for (&id, (first, others)) in variants.iter().filter(|(_, (_, others))| !others.is_empty()) {
+        if others.iter().any(|other| !first.equals_but_for(*other, Some(ID))) {
             ambiguous.insert(id);
         }
-        for node in nodes {
-            for_each_object(node, |inner| {
-                if let Some(inner) = inner.get("__id__").and_then(Value::as_u64) {
-                    holders.entry(inner).or_default().push(id);
-                }
-            });
+        for node in [first].into_iter().chain(others) {
+            for inner in node.objects().filter_map(id_of) {
+                holders.entry(inner).or_default().push(id);
+            }
         }
     }
     let mut open: Vec<u64> = ambiguous.iter().copied().collect();
@@ -97,80 +94,51 @@ fn ambiguous_ids(root: &Value) -> HashSet<u64> {
     ambiguous
 }
 
-/// For each id the nodes that have it, without those that are equal to the first.
-fn variants(root: &Value) -> HashMap<u64, Vec<&Value>> {
-    let mut variants: HashMap<u64, Vec<&Value>> = HashMap::new();
-    let mut open = vec![root];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Array(items) => open.extend(items),
-            Value::Object(map) => {
-                if let Some(id) = map.get("__id__").and_then(Value::as_u64) {
-                    match variants.entry(id) {
-                        // Its inside has been looked through.
-                        Entry::Occupied(seen) if seen.get()[0] == value => continue,
-                        Entry::Occupied(mut seen) => seen.get_mut().push(value),
-                        Entry::Vacant(place) => {
-                            place.insert(vec![value]);
-                        }
-                    }
+/// For each id the first node that has it, and those that are not equal to it.
+fn variants(root: Element<'_>) -> HashMap<u64, (Element<'_>, Vec<Element<'_>>)> {
+    let mut variants: HashMap<u64, (Element<'_>, Vec<Element<'_>>)> = HashMap::new();
+    let mut next = Some(root);
+    while let Some(element) = next {
+        next = element.into_next();
+        let Some(id) = id_of(element) else { continue };
+        match variants.entry(id) {
+            Entry::Occupied(mut seen) => {
+                let (first, others) = seen.get_mut();
+                if first.equals_but_for(element, None) {
+                    // Its inside has been looked through.
+                    next = element.next();
+                } else {
+                    others.push(element);
                 }
-                open.extend(map.values());
             }
-            _ => {}
+            Entry::Vacant(place) => {
+                place.insert((element, Vec::new()));
+            }
         }
     }
     variants
 }
 
-/// Recursion ends with the depth that the parser allows.
-fn equal_but_for_ids(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal_but_for_ids(a, b))
-        }
-        (Value::Object(a), Value::Object(b)) => {
-            let same = |(key, value): (&String, &Value)| {
-                b.get(key).is_some_and(|other| key == "__id__" || equal_but_for_ids(value, other))
-            };
-            a.len() == b.len() && a.iter().all(same)
-        }
-        _ => a == b,
-    }
-}
-
-/// Calls `visit` with every object of the schema.
-pub(crate) fn for_each_object<'v>(schema: &'v Value, mut visit: impl FnMut(&'v Map<String, Value>)) {
-    let mut open = vec![schema];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Array(items) => open.extend(items),
-            Value::Object(map) => {
-                visit(map);
-                open.extend(map.values());
-            }
-            _ => {}
-        }
-    }
+/// The id of a node.
+pub(crate) fn id_of(node: Element<'_>) -> Option<u64> {
+    node.get(ID)?.as_u64()
 }
 
 /// A node of the schema, and how it was reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Node<'a> {
-    map: &'a Map<String, Value>,
+    map: Element<'a>,
     path: String,
     ambiguous: &'a HashSet<u64>,
 }
 
 impl<'a> Node<'a> {
-    fn at(value: &'a Value, path: String, ambiguous: &'a HashSet<u64>) -> Result<Self, FormatError> {
-        match value {
-            Value::Object(map) => Ok(Self { map, path, ambiguous }),
-            other => Err(FormatError::new(
-                Place::Field(path),
-                Problem::Value { found: brief(other), expected: "a node of a skops schema" },
-            )),
+    fn at(map: Element<'a>, path: String, ambiguous: &'a HashSet<u64>) -> Result<Self, FormatError> {
+        if map.is_object() {
+            return Ok(Self { map, path, ambiguous });
         }
+        let problem = Problem::Value { found: map.brief(), expected: "a node of a skops schema" };
+        Err(FormatError::new(Place::Field(path), problem))
     }
 
     /// An error at this node.
@@ -185,16 +153,15 @@ impl<'a> Node<'a> {
     }
 
     fn text_field(&self, key: &str) -> Result<&'a str, FormatError> {
-        match self.map.get(key) {
-            Some(Value::String(text)) => Ok(text),
-            Some(other) => Err(self.value_error(brief(other), "text")),
-            None => Err(self.value_error(format!("a node without {key}"), "a node of a skops schema")),
-        }
+        let Some(value) = self.map.get(key) else {
+            return Err(self.value_error(format!("a node without {key}"), "a node of a skops schema"));
+        };
+        value.as_str().ok_or_else(|| self.value_error(value.brief(), "text"))
     }
 
     /// The version of skops that wrote the file.
     pub(crate) fn skops_version(&self) -> &'a str {
-        self.map.get("_skops_version").and_then(Value::as_str).unwrap_or("of unknown version")
+        self.map.get("_skops_version").and_then(Element::as_str).unwrap_or("of unknown version")
     }
 
     /// Module and class that this node stands for.
@@ -204,7 +171,8 @@ impl<'a> Node<'a> {
 
     /// The loader of a node whose content is about to be read.
     fn loader(&self) -> Result<&'a str, FormatError> {
-        if let Some(id) = self.map.get("__id__").and_then(Value::as_u64)
+        if !self.ambiguous.is_empty()
+            && let Some(id) = id_of(self.map)
             && self.ambiguous.contains(&id)
         {
             let expected = "equal to the others of this id, which skops would take for it";
@@ -230,7 +198,7 @@ impl<'a> Node<'a> {
         Err(self.value_error(format!("{module}.{name}"), expected))
     }
 
-    fn content(&self) -> Result<&'a Value, FormatError> {
+    fn content(&self) -> Result<Element<'a>, FormatError> {
         self.map.get("content").ok_or_else(|| self.error(Problem::Missing))
     }
 
@@ -246,10 +214,11 @@ impl<'a> Node<'a> {
     /// The items of a dictionary.
     pub(crate) fn fields(&self) -> Result<Fields<'a>, FormatError> {
         self.expect("DictNode", ("builtins", "dict"), "a dictionary")?;
-        match self.content()? {
-            Value::Object(map) => Ok(Fields { map, path: self.path.clone(), ambiguous: self.ambiguous }),
-            other => Err(self.value_error(brief(other), "the items of a dictionary")),
+        let map = self.content()?;
+        if !map.is_object() {
+            return Err(self.value_error(map.brief(), "the items of a dictionary"));
         }
+        Ok(Fields { map, path: self.path.clone(), ambiguous: self.ambiguous })
     }
 
     /// The items of a list, a tuple, or an array of objects.
@@ -260,9 +229,8 @@ impl<'a> Node<'a> {
             "NdArrayNode" => self.is_object_array()?,
             _ => false,
         };
-        match self.content() {
-            Ok(Value::Array(items)) if known => items
-                .iter()
+        match self.content().ok().and_then(Element::elements) {
+            Some(items) if known => items
                 .enumerate()
                 .map(|(index, item)| Self::at(item, format!("{}[{index}]", self.path), self.ambiguous))
                 .collect(),
@@ -347,7 +315,7 @@ impl<'a> Node<'a> {
 /// Named nodes: an object's attributes or a dictionary's items.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields<'a> {
-    map: &'a Map<String, Value>,
+    map: Element<'a>,
     path: String,
     ambiguous: &'a HashSet<u64>,
 }
@@ -377,76 +345,6 @@ fn brief(value: &Value) -> String {
     }
 }
 
-/// Deserializes a [`Value`] and refuses repeated keys.
-#[derive(Clone, Copy)]
-struct Strict<'r> {
-    repeated: &'r RefCell<Option<String>>,
-}
-
-impl<'de> DeserializeSeed<'de> for Strict<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Strict<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = access.next_element_seed(self)? {
-            items.push(item);
-        }
-        Ok(Value::Array(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(key) = access.next_key::<String>()? {
-            match map.entry(key) {
-                MapEntry::Occupied(entry) => {
-                    self.repeated.replace(Some(entry.key().clone()));
-                    return Err(A::Error::custom("a key stands twice"));
-                }
-                MapEntry::Vacant(entry) => {
-                    entry.insert(access.next_value_seed(self)?);
-                }
-            }
-        }
-        Ok(Value::Object(map))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -461,7 +359,7 @@ mod tests {
             (r#"{} {}"#, "JSON expected"),
         ];
         for (text, words) in cases {
-            let message = Schema::parse(text.as_bytes(), text.len()).unwrap_err().to_string();
+            let message = Schema::parse(Cow::Borrowed(text.as_bytes()), text.len()).unwrap_err().to_string();
             assert!(message.contains(words) && message.contains("schema.json"), "{message}");
         }
         let node = |id: u32, content: &str| {
@@ -474,9 +372,9 @@ mod tests {
                 r#"{{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [{a}, {b}]}}"#
             )
         };
-        let twice = Schema::parse(list(node(7, "1"), node(7, "1")).as_bytes(), 0).unwrap();
+        let twice = Schema::parse(list(node(7, "1"), node(7, "1")).into_bytes().into(), 0).unwrap();
         assert_eq!(twice.root().unwrap().items().unwrap()[1].count().unwrap(), 1);
-        let other = Schema::parse(list(node(7, "1"), node(7, "2")).as_bytes(), 0).unwrap();
+        let other = Schema::parse(list(node(7, "1"), node(7, "2")).into_bytes().into(), 0).unwrap();
         let message = other.root().unwrap().items().unwrap()[1].count().unwrap_err().to_string();
         assert!(message.contains("__id__ 7"), "{message}");
     }
@@ -484,8 +382,8 @@ mod tests {
     #[test]
     fn a_schema_that_a_small_archive_blows_up_is_refused_before_it_is_parsed() {
         let text = format!("[{}0]", "0,".repeat(100_000));
-        let message = Schema::parse(text.as_bytes(), 1_000).unwrap_err().to_string();
+        let message = Schema::parse(Cow::Borrowed(text.as_bytes()), 1_000).unwrap_err().to_string();
         assert!(message.contains("schema.json") && message.contains("100001 JSON values"), "{message}");
-        assert!(Schema::parse(text.as_bytes(), text.len() * 2).is_ok());
+        assert!(Schema::parse(Cow::Borrowed(text.as_bytes()), text.len() * 2).is_ok());
     }
 }
