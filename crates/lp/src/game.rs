@@ -204,7 +204,10 @@ impl Game {
             let Some((entering, sign)) = self.price(basis, &basic, counts, aim, &mut shortlist) else {
                 return Ended::Optimal;
             };
-            let direction = basis.direction(&self.column(entering));
+            let direction = match entering {
+                Var::Slack(row) => basis.inverse.iter().skip(row).step_by(self.rows()).copied().collect(),
+                _ => basis.direction(&self.column(entering)),
+            };
             let Some(leaving) = basis.ratio(&direction, sign, free) else { return Ended::Stuck };
             if let Var::Point(index) = basis.vars[leaving] {
                 basic[index] = false;
