@@ -39,8 +39,8 @@ pub struct Points<'a> {
     band: Option<f64>,
     columns: Vec<Column>,
     rows: Vec<Vec<f64>>,
-    /// The point that reaches these leaves.
-    seen: HashMap<Vec<LeafId>, usize>,
+    /// The point that reaches these leaves, given as plain numbers, which are hashed all at once.
+    seen: HashMap<Vec<u32>, usize>,
     demands: Vec<Demand>,
 }
 
@@ -94,7 +94,8 @@ impl<'a> Points<'a> {
         let read: Vec<f64> =
             row.iter().map(|&value| self.model.domain().read(value)).collect::<Option<_>>()?;
         let leaves: Vec<LeafId> = self.model.leaves(&read).collect();
-        if let Some(&point) = self.seen.get(&leaves) {
+        let key: Vec<u32> = leaves.iter().map(|leaf| leaf.0).collect();
+        if let Some(&point) = self.seen.get(&key) {
             return Some(point);
         }
         let sums = self.model.exact_sums(leaves.iter().copied());
@@ -104,8 +105,7 @@ impl<'a> Points<'a> {
         for other in others {
             let lead = Lead::of(self.model, winner, other);
             let constant = intercept_of(self.model, &lead);
-            let columns =
-                self.columns.iter().map(|column| column_sum(self.model, &leaves, column, &lead).to_f64());
+            let columns = self.columns.iter().map(|column| column_entry(self.model, &leaves, column, &lead));
             self.demands.push(Demand {
                 point,
                 winner,
@@ -117,7 +117,7 @@ impl<'a> Points<'a> {
             });
         }
         self.rows.push(row.to_vec());
-        self.seen.insert(leaves, point);
+        self.seen.insert(key, point);
         Some(point)
     }
 }
@@ -141,6 +141,24 @@ pub fn certain_winner(model: &Ensemble, sums: &[Exact], band: Option<f64>) -> Op
 /// What a column adds to a lead, exactly, where the input reaches these leaves.
 pub fn column_lead(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead) -> Exact {
     column_sum(model, leaves, column, lead).total()
+}
+
+/// What a column adds to a lead, rounded once.
+fn column_entry(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead) -> f64 {
+    match (&column.trees[..], &lead.terms[..]) {
+        // One product, which the processor rounds just so; zero has no sign here.
+        (&[tree], &[(group, factor @ (1 | -1))]) => {
+            let own = model.tree(tree);
+            let values = own.leaf(leaves[tree.index()]);
+            let value = match own.output() {
+                Output::Group(of) if of.index() == group => values[0],
+                Output::Group(_) => 0.0,
+                Output::All => values[group],
+            };
+            own.weight() * value * factor as f64 + 0.0
+        }
+        _ => column_sum(model, leaves, column, lead).to_f64(),
+    }
 }
 
 fn column_sum(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead) -> ExactSum {
