@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
+use serde::ser::{Serialize, Serializer};
 use serde_json::de::Read;
 
 use crate::error::Problem;
@@ -56,6 +56,16 @@ enum Item {
     Object {
         end: u32,
     },
+}
+
+impl Item {
+    /// The bytes of a text; nothing for other values.
+    fn text_length(self) -> usize {
+        match self {
+            Self::Text { length, .. } | Self::Decoded { length, .. } => length as usize,
+            _ => 0,
+        }
+    }
 }
 
 impl Json {
@@ -169,7 +179,23 @@ impl<'a> Element<'a> {
 
     /// The value of a key of an object.
     pub(crate) fn get(self, key: &str) -> Option<Self> {
-        self.entries().find(|&(own, _)| own == key).map(|(_, value)| value)
+        if !self.is_object() {
+            return None;
+        }
+        let (mut at, end) = (self.at + 1, self.end());
+        while at + 1 < end {
+            let (own, value) = (Self { json: self.json, at }, Self { json: self.json, at: at + 1 });
+            // Most keys differ in length already.
+            if own.text_length() == key.len() && own.as_str() == Some(key) {
+                return Some(value);
+            }
+            at = value.end();
+        }
+        None
+    }
+
+    fn text_length(self) -> usize {
+        self.item().text_length()
     }
 
     /// All objects from here on inside, this one first if it is one.
@@ -220,28 +246,29 @@ impl<'a> Element<'a> {
             && self.entries().all(|(name, one)| others.get(name).is_some_and(|&other| same(name, one, other)))
     }
 
-    /// A copy that can be changed.
-    pub(crate) fn to_value(self) -> Value {
-        match self.item() {
-            Item::Null => Value::Null,
-            Item::Truth(value) => value.into(),
-            Item::Unsigned(number) => number.into(),
-            Item::Signed(number) => number.into(),
-            Item::Float(number) => number.into(),
-            Item::Text { .. } | Item::Decoded { .. } => self.as_str().into(),
-            Item::List { .. } => self.inside().map(Self::to_value).collect(),
-            Item::Object { .. } => {
-                Value::Object(self.entries().map(|(key, value)| (key.to_owned(), value.to_value())).collect())
-            }
-        }
-    }
-
     /// A value's beginning, for messages.
     pub(crate) fn brief(self) -> String {
         match self.item() {
             Item::List { .. } => "a list".to_owned(),
             Item::Object { .. } => "an object".to_owned(),
-            _ => self.to_value().to_string().chars().take(60).collect(),
+            _ => serde_json::to_string(&self).unwrap_or_default().chars().take(60).collect(),
+        }
+    }
+}
+
+impl Serialize for Element<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.item() {
+            Item::Null => serializer.serialize_unit(),
+            Item::Truth(value) => serializer.serialize_bool(value),
+            Item::Unsigned(number) => serializer.serialize_u64(number),
+            Item::Signed(number) => serializer.serialize_i64(number),
+            Item::Float(number) => serializer.serialize_f64(number),
+            Item::Text { .. } | Item::Decoded { .. } => {
+                serializer.serialize_str(self.as_str().unwrap_or_default())
+            }
+            Item::List { .. } => serializer.collect_seq(self.inside()),
+            Item::Object { .. } => serializer.collect_map(self.entries()),
         }
     }
 }
@@ -306,24 +333,26 @@ impl<'t> Builder<'t> {
         let last = self.items.len() - 1;
         let key = self.text_at(last);
         if others < FEW_KEYS {
-            return self.keys(start).any(|other| other == key);
+            return self
+                .keys(start)
+                .any(|at| self.items[at].text_length() == key.len() && self.text_at(at) == key);
         }
         if others == FEW_KEYS {
-            seen.extend(self.keys(start).map(str::to_owned));
+            seen.extend(self.keys(start).map(|at| self.text_at(at).to_owned()));
         }
         !seen.insert(key.to_owned())
     }
 
     /// The keys of the object that begins at `start`, but for the last item.
-    fn keys(&self, start: usize) -> impl Iterator<Item = &str> {
-        let mut at = start + 1;
+    fn keys(&self, start: usize) -> impl Iterator<Item = usize> {
+        let mut next = start + 1;
         std::iter::from_fn(move || {
-            let key = (at + 1 < self.items.len()).then(|| self.text_at(at))?;
-            at = match self.items[at + 1] {
+            let at = next;
+            next = match *self.items.get(at + 1)? {
                 Item::List { end } | Item::Object { end } => end as usize,
                 _ => at + 2,
             };
-            Some(key)
+            Some(at)
         })
     }
 }
@@ -424,7 +453,13 @@ impl<'de> DeserializeSeed<'de> for Key<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+
+    fn value(element: Element<'_>) -> Value {
+        serde_json::to_value(element).unwrap()
+    }
 
     fn parsed(text: &str) -> Json {
         Json::parse(Cow::Borrowed(text.as_bytes())).unwrap()
@@ -452,10 +487,10 @@ mod tests {
         for text in cases {
             let expected: Value = serde_json::from_str(text).unwrap();
             let json = parsed(text);
-            assert_eq!(json.root().to_value(), expected, "{text}");
+            assert_eq!(value(json.root()), expected, "{text}");
             assert_eq!(json.root().end(), json.items.len(), "{text}");
-            for (key, value) in expected.as_object().into_iter().flatten() {
-                assert_eq!(json.root().get(key).unwrap().to_value(), *value);
+            for (key, expected) in expected.as_object().into_iter().flatten() {
+                assert_eq!(value(json.root().get(key).unwrap()), *expected);
             }
             assert!(json.root().get("no such key").is_none());
         }
@@ -524,7 +559,7 @@ mod tests {
             let (one, other) = (parsed(one), parsed(other));
             assert_eq!(one.root().equals_but_for(other.root(), None), equal);
             assert_eq!(other.root().equals_but_for(one.root(), None), equal);
-            assert_eq!(one.root().to_value() == other.root().to_value(), equal);
+            assert_eq!(value(one.root()) == value(other.root()), equal);
         }
         let (one, other) =
             (parsed(r#"[{"id": 1, "a": {"id": 2}}]"#), parsed(r#"[{"a": {"id": 5}, "id": 1}]"#));

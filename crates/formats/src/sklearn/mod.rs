@@ -10,6 +10,7 @@ mod json;
 mod npy;
 mod numeric;
 mod parts;
+mod patch;
 mod rewrite;
 mod schema;
 mod skops;

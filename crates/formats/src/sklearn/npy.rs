@@ -10,18 +10,18 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// An array whose header has been checked against its bytes.
 #[derive(Debug)]
 pub(crate) struct Array<'a> {
-    kind: Kind,
+    kind: Kind<'a>,
     shape: Vec<usize>,
     data: &'a [u8],
 }
 
 /// The type of an element.
 #[derive(Debug, PartialEq)]
-enum Kind {
+enum Kind<'a> {
     /// `<f8`, `|b1`, `<U3`, ...
-    Plain(String),
+    Plain(&'a str),
     /// Name and type of each field.
-    Record(Vec<(String, String)>),
+    Record(Vec<(&'a str, &'a str)>),
 }
 
 impl<'a> Array<'a> {
@@ -69,13 +69,7 @@ impl<'a> Array<'a> {
         size: usize,
     ) -> Result<impl Iterator<Item = &'a [u8]>, Problem> {
         let fits = match &self.kind {
-            Kind::Record(found) => {
-                found.len() == fields.len()
-                    && found
-                        .iter()
-                        .zip(fields)
-                        .all(|((name, kind), field)| (name.as_str(), kind.as_str()) == *field)
-            }
+            Kind::Record(found) => found == fields,
             Kind::Plain(_) => false,
         };
         if !fits || self.shape.len() != 1 {
@@ -162,14 +156,14 @@ impl<'a> Array<'a> {
 
     fn other(&self, expected: &'static str) -> Problem {
         let kind = match &self.kind {
-            Kind::Plain(kind) => kind.clone(),
+            Kind::Plain(kind) => (*kind).to_owned(),
             Kind::Record(fields) => format!("{fields:?}"),
         };
         Problem::Value { found: format!("an array of type {kind} and shape {:?}", self.shape), expected }
     }
 }
 
-impl Kind {
+impl Kind<'_> {
     /// Bytes of one element; `None` where the sum overflows.
     fn size(&self) -> Result<Option<usize>, Problem> {
         match self {
@@ -234,28 +228,28 @@ struct Header<'a> {
     rest: &'a str,
 }
 
-type HeaderFields = (Kind, bool, Vec<usize>);
+type HeaderFields<'a> = (Kind<'a>, bool, Vec<usize>);
 
-impl Header<'_> {
-    fn parse(mut self) -> Result<HeaderFields, Problem> {
+impl<'a> Header<'a> {
+    fn parse(mut self) -> Result<HeaderFields<'a>, Problem> {
         let (mut kind, mut fortran, mut shape) = (None, None, None);
         self.expect('{')?;
         while !self.take('}') {
             let key = self.quoted()?;
             self.expect(':')?;
-            let repeated = match key.as_str() {
+            let repeated = match key {
                 "descr" => kind.replace(self.kind()?).is_some(),
                 "fortran_order" => fortran.replace(self.truth()?).is_some(),
                 "shape" => shape.replace(self.shape()?).is_some(),
                 _ => {
                     return Err(Problem::Syntax {
                         expected: "'descr', 'fortran_order' or 'shape'",
-                        found: key,
+                        found: key.to_owned(),
                     });
                 }
             };
             if repeated {
-                return Err(Problem::DuplicateKey { key });
+                return Err(Problem::DuplicateKey { key: key.to_owned() });
             }
             self.take(',');
         }
@@ -267,7 +261,7 @@ impl Header<'_> {
         )
     }
 
-    fn kind(&mut self) -> Result<Kind, Problem> {
+    fn kind(&mut self) -> Result<Kind<'a>, Problem> {
         if !self.take('[') {
             return Ok(Kind::Plain(self.quoted()?));
         }
@@ -308,12 +302,11 @@ impl Header<'_> {
         Ok(shape)
     }
 
-    fn quoted(&mut self) -> Result<String, Problem> {
+    fn quoted(&mut self) -> Result<&'a str, Problem> {
         self.skip_space();
         let quote = if self.rest.starts_with('"') { '"' } else { '\'' };
         let body = self.rest.strip_prefix(quote).ok_or_else(|| self.unexpected("text in quotes"))?;
         let (text, rest) = body.split_once(quote).ok_or_else(|| self.unexpected("text in quotes"))?;
-        let text = text.to_owned();
         self.rest = rest;
         Ok(text)
     }

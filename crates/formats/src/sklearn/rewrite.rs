@@ -3,13 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::archive::{self, Archive, Source};
 use super::json::Element;
 use super::npy;
 use super::parts::{Estimator, Parts, TreeArrays, TreePart};
-use super::schema::{SCHEMA, id_of};
+use super::patch::{Patch, member_of};
+use super::schema::{ID, SCHEMA, id_of};
 use crate::error::EditError;
 
 /// The archive with other parts. `schema` is that of the archive and has been read as a model.
@@ -18,12 +19,13 @@ pub(crate) fn rewritten(
     old: Element<'_>,
     parts: &Parts,
 ) -> Result<Vec<u8>, EditError> {
-    let before: HashSet<&str> = old.objects().filter_map(|object| object.get("file")?.as_str()).collect();
+    let before: HashSet<&str> = old.objects().filter_map(member_of).collect();
     let used = old.objects().filter_map(id_of).collect();
     let mut editor = Editor { used, next: 1, members: HashMap::new(), archive };
     let schema = editor.model(old, parts).ok_or_else(|| read_back("the schema has another form"))?;
-    let after = members_of(&schema);
-    let text = serde_json::to_vec_pretty(&schema).map_err(|error| read_back(&error.to_string()))?;
+    let mut after = HashSet::new();
+    schema.add_members(&mut after);
+    let mut text = serde_json::to_vec_pretty(&schema).map_err(|error| read_back(&error.to_string()))?;
     let mut new: Vec<(String, Vec<u8>)> = editor.members.into_iter().collect();
     new.sort();
     let mut sources = Vec::new();
@@ -33,7 +35,11 @@ pub(crate) fn rewritten(
             for (name, content) in new.drain(..) {
                 sources.push(Source::New { like: member, name, content });
             }
-            sources.push(Source::New { like: member, name: SCHEMA.to_owned(), content: text.clone() });
+            sources.push(Source::New {
+                like: member,
+                name: SCHEMA.to_owned(),
+                content: std::mem::take(&mut text),
+            });
         } else if after.contains(name) || !before.contains(name) {
             sources.push(Source::Same(member));
         }
@@ -55,9 +61,9 @@ struct Editor<'a> {
 
 /// What is `None` here has been read before, so it is there.
 impl Editor<'_> {
-    fn model(&mut self, old: Element<'_>, parts: &Parts) -> Option<Value> {
+    fn model<'v>(&mut self, old: Element<'v>, parts: &Parts) -> Option<Patch<'v>> {
+        let mut schema = Patch::Same(old);
         if parts.estimator == Estimator::DecisionTree {
-            let mut schema = old.to_value();
             self.tree(&mut schema, parts.trees.first()?)?;
             return Some(schema);
         }
@@ -66,69 +72,65 @@ impl Editor<'_> {
             _ => "estimators_",
         };
         let trees = old.get("content")?.get("content")?.get(name)?.get("content")?.elements()?;
-        let mut schema = copy_without(old, &["content", "content", name, "content"]);
+        let trees: Vec<Element<'v>> = trees.collect();
         let fields = self.attributes(&mut schema)?;
         let list = fields.get_mut(name)?;
         self.renew(list)?;
-        let content = list.get_mut("content")?;
         let rounds = matches!(
             parts.estimator,
             Estimator::GradientBoosting { .. } | Estimator::HistGradientBoosting { .. }
         );
-        *content = if rounds {
-            self.rounds(&trees.collect::<Vec<_>>(), parts)?
-        } else {
-            Value::Array(self.trees(&trees.collect::<Vec<_>>(), &parts.trees)?)
-        };
-        let count = content.as_array()?.len();
+        let items = if rounds { self.rounds(&trees, parts)? } else { self.trees(&trees, &parts.trees)? };
+        let count = items.len();
+        *list.get_mut("content")? = Patch::List(items);
         if let Some(shape) = list.get_mut("shape") {
             self.renew(shape)?;
-            *shape.get_mut("content")?.get_mut(0)? = self.scalar(count.to_string());
+            *shape.get_mut("content")?.item_mut(0)? = self.scalar(count.to_string());
         }
         match &parts.estimator {
             Estimator::AdaBoost { weights } => {
                 let array = npy::write_doubles(&[weights.len()], weights);
-                fields.insert("estimator_weights_".to_owned(), self.array(array));
+                fields.insert("estimator_weights_", self.array(array))?;
             }
             Estimator::GradientBoosting { learning_rate, start, .. } => {
-                fields.insert("learning_rate".to_owned(), self.scalar(format!("{learning_rate:?}")));
-                fields.insert("n_estimators_".to_owned(), self.scalar(count.to_string()));
+                fields.insert("learning_rate", self.scalar(format!("{learning_rate:?}")))?;
+                fields.insert("n_estimators_", self.scalar(count.to_string()))?;
                 if start.is_none() {
-                    fields.insert("init_".to_owned(), self.scalar("\"zero\"".to_owned()));
+                    fields.insert("init_", self.scalar("\"zero\"".to_owned()))?;
                 }
             }
             Estimator::HistGradientBoosting { baseline, .. } => {
                 let array = npy::write_doubles(&[1, baseline.len()], baseline);
-                fields.insert("_baseline_prediction".to_owned(), self.array(array));
+                fields.insert("_baseline_prediction", self.array(array))?;
                 return Some(schema);
             }
             _ => {}
         }
-        fields.insert("n_estimators".to_owned(), self.scalar(count.to_string()));
+        fields.insert("n_estimators", self.scalar(count.to_string()))?;
         Some(schema)
     }
 
     /// Rounds of trees, each a list.
-    fn rounds(&mut self, old: &[Element<'_>], parts: &Parts) -> Option<Value> {
+    fn rounds<'v>(&mut self, old: &[Element<'v>], parts: &Parts) -> Option<Vec<Patch<'v>>> {
         let mut all = Vec::new();
         for round in old {
             all.extend(round.get("content")?.elements()?);
         }
-        let trees = self.trees(&all, &parts.trees)?;
+        let mut trees = self.trees(&all, &parts.trees)?.into_iter();
         let groups = if parts.classes.len() == 2 { 1 } else { parts.classes.len() };
         let mut rounds = Vec::new();
-        for trees in trees.chunks(groups) {
-            let mut round = copy_without(*old.first()?, &["content"]);
+        while trees.len() > 0 {
+            let mut round = Patch::Same(*old.first()?);
             self.renew(&mut round)?;
-            *round.get_mut("content")? = Value::Array(trees.to_vec());
+            *round.get_mut("content")? = Patch::List(trees.by_ref().take(groups).collect());
             rounds.push(round);
         }
-        Some(Value::Array(rounds))
+        Some(rounds)
     }
 
-    fn trees(&mut self, old: &[Element<'_>], parts: &[TreePart]) -> Option<Vec<Value>> {
+    fn trees<'v>(&mut self, old: &[Element<'v>], parts: &[TreePart]) -> Option<Vec<Patch<'v>>> {
         let trees = parts.iter().map(|part| {
-            let mut node = old.get(part.origin as usize)?.to_value();
+            let mut node = Patch::Same(*old.get(part.origin as usize)?);
             if part.edited {
                 self.tree(&mut node, part)?;
             }
@@ -138,22 +140,22 @@ impl Editor<'_> {
     }
 
     /// Puts arrays into the node of an estimator.
-    fn tree(&mut self, estimator: &mut Value, part: &TreePart) -> Option<()> {
+    fn tree(&mut self, estimator: &mut Patch<'_>, part: &TreePart) -> Option<()> {
         let fields = self.attributes(estimator)?;
         let arrays = part.arrays.to_npy().into_iter().map(|npy| self.array(npy)).collect::<Vec<_>>();
         match part.arrays {
             TreeArrays::Plain { .. } => {
                 let state = self.attributes(fields.get_mut("tree_")?)?;
                 for (name, array) in ["nodes", "values"].into_iter().zip(arrays) {
-                    state.insert(name.to_owned(), array);
+                    state.insert(name, array)?;
                 }
-                state.insert("max_depth".to_owned(), self.scalar(part.arrays.depth().to_string()));
-                state.insert("node_count".to_owned(), self.scalar(part.arrays.node_count().to_string()));
+                state.insert("max_depth", self.scalar(part.arrays.depth().to_string()))?;
+                state.insert("node_count", self.scalar(part.arrays.node_count().to_string()))?;
             }
             TreeArrays::Histogram { .. } => {
                 let names = ["nodes", "raw_left_cat_bitsets", "binned_left_cat_bitsets"];
                 for (name, array) in names.into_iter().zip(arrays) {
-                    fields.insert(name.to_owned(), array);
+                    fields.insert(name, array)?;
                 }
             }
         }
@@ -161,18 +163,17 @@ impl Editor<'_> {
     }
 
     /// The attributes of an object that is about to change.
-    fn attributes<'v>(&mut self, node: &'v mut Value) -> Option<&'v mut Map<String, Value>> {
+    fn attributes<'p, 'v>(&mut self, node: &'p mut Patch<'v>) -> Option<&'p mut Patch<'v>> {
         self.renew(node)?;
         let dictionary = node.get_mut("content")?;
         self.renew(dictionary)?;
-        dictionary.get_mut("content")?.as_object_mut()
+        dictionary.get_mut("content")
     }
 
     /// Gives a node an id of its own.
-    fn renew(&mut self, node: &mut Value) -> Option<()> {
+    fn renew(&mut self, node: &mut Patch<'_>) -> Option<()> {
         let id = self.fresh();
-        node.as_object_mut()?.insert("__id__".to_owned(), id.into());
-        Some(())
+        node.insert(ID, Patch::New(id.into()))
     }
 
     fn fresh(&mut self) -> u64 {
@@ -183,49 +184,20 @@ impl Editor<'_> {
     }
 
     /// A scalar, given as the JSON text of its value.
-    fn scalar(&mut self, text: String) -> Value {
-        json!({
+    fn scalar(&mut self, text: String) -> Patch<'static> {
+        Patch::New(json!({
             "__class__": "str", "__module__": "builtins", "__loader__": "JsonNode",
             "content": text, "is_json": true, "__id__": self.fresh(),
-        })
+        }))
     }
 
-    fn array(&mut self, npy: Vec<u8>) -> Value {
+    fn array(&mut self, npy: Vec<u8>) -> Patch<'static> {
         let id = self.fresh();
         let file = format!("{id}.npy");
         self.members.insert(file.clone(), npy);
-        json!({
+        Patch::New(json!({
             "__class__": "ndarray", "__module__": "numpy", "__loader__": "NdArrayNode",
             "type": "numpy", "file": file, "__id__": id,
-        })
+        }))
     }
-}
-
-/// A copy without what is at the end of this path, which is most of it.
-fn copy_without(element: Element<'_>, path: &[&str]) -> Value {
-    let Some((own, rest)) = path.split_first() else { return Value::Null };
-    if !element.is_object() {
-        return element.to_value();
-    }
-    let inner = |(key, value): (&str, Element<'_>)| {
-        (key.to_owned(), if key == *own { copy_without(value, rest) } else { value.to_value() })
-    };
-    Value::Object(element.entries().map(inner).collect())
-}
-
-/// The archive members that nodes refer to.
-fn members_of(schema: &Value) -> HashSet<&str> {
-    let mut members = HashSet::new();
-    let mut open = vec![schema];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Array(items) => open.extend(items),
-            Value::Object(map) => {
-                members.extend(map.get("file").and_then(Value::as_str));
-                open.extend(map.values());
-            }
-            _ => {}
-        }
-    }
-    members
 }

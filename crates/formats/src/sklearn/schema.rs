@@ -20,7 +20,7 @@ use crate::error::{FormatError, Place, Problem};
 pub(crate) const SCHEMA: &str = "schema.json";
 
 /// The key under which a node has its id.
-const ID: &str = "__id__";
+pub(crate) const ID: &str = "__id__";
 
 /// A schema may hold so many values whatever the size of its archive, and one more for so many bytes of it.
 const FREE_VALUES: usize = 20_000;
