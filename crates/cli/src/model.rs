@@ -23,8 +23,9 @@ pub(crate) fn read(path: &Path) -> Result<Model> {
             _ => anyhow!("{shown}: cannot be read: {error}"),
         })?
     };
-    let file = ModelFile::parse(&bytes)
+    let size = bytes.len() as u64;
+    let file = ModelFile::parse_owned(bytes)
         .map_err(ReadError::from)
         .map_err(|error| anyhow!("{shown}: {}", printable(&error.to_string())))?;
-    Ok(Model { file, bytes: bytes.len() as u64 })
+    Ok(Model { file, bytes: size })
 }

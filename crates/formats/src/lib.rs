@@ -86,7 +86,8 @@ impl ModelFile {
         Self::parse_owned(bytes.to_vec())
     }
 
-    fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
+    /// As [`parse`](Self::parse), for bytes that the document may keep.
+    pub fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
         Ok(match detect::detect(&bytes)? {
             Format::XgBoostJson | Format::XgBoostUbj => {
                 Self::XgBoost(Box::new(Document::parse_owned(bytes)?))

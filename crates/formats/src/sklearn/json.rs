@@ -206,13 +206,17 @@ impl<'a> Element<'a> {
     /// Equal, in whatever order keys stand, but for what stands under this key everywhere. Recursion ends with
     /// the depth that the parser allows.
     pub(crate) fn equals_but_for(self, other: Self, key: Option<&str>) -> bool {
+        self.stands_as(other) || self.equals_in_any_order(other, key)
+    }
+
+    fn equals_in_any_order(self, other: Self, key: Option<&str>) -> bool {
         match (self.item(), other.item()) {
             (Item::List { .. }, Item::List { .. }) => {
                 let (mut own, mut others) = (self.inside(), other.inside());
                 loop {
                     match (own.next(), others.next()) {
                         (None, None) => return true,
-                        (Some(one), Some(other)) if one.equals_but_for(other, key) => {}
+                        (Some(one), Some(other)) if one.equals_in_any_order(other, key) => {}
                         _ => return false,
                     }
                 }
@@ -225,8 +229,29 @@ impl<'a> Element<'a> {
         }
     }
 
+    /// Are the items the same, one by one? Equal values nearly always stand so.
+    fn stands_as(self, other: Self) -> bool {
+        let length = self.end() - self.at;
+        let same = |offset: usize| {
+            let (own, others) =
+                (Self { at: self.at + offset, ..self }, Self { at: other.at + offset, ..other });
+            match (own.item(), others.item()) {
+                (Item::Text { .. } | Item::Decoded { .. }, Item::Text { .. } | Item::Decoded { .. }) => {
+                    own.text_length() == others.text_length() && own.as_str() == others.as_str()
+                }
+                (Item::List { end }, Item::List { end: other_end })
+                | (Item::Object { end }, Item::Object { end: other_end }) => {
+                    end as usize - self.at == other_end as usize - other.at
+                }
+                (own, others) => own == others,
+            }
+        };
+        other.end() - other.at == length && (0..length).all(same)
+    }
+
     fn object_equals_but_for(self, other: Self, key: Option<&str>) -> bool {
-        let same = |name: &str, one: Self, other: Self| key == Some(name) || one.equals_but_for(other, key);
+        let same =
+            |name: &str, one: Self, other: Self| key == Some(name) || one.equals_in_any_order(other, key);
         // Nearly always the keys stand in one order.
         let (mut own, mut others) = (self.entries(), other.entries());
         loop {

@@ -43,7 +43,7 @@ pub struct File {
 enum Source {
     /// With its schema, which takes longest to read, and its parts, once an edit was drafted from them.
     Skops {
-        bytes: Vec<u8>,
+        bytes: Arc<Vec<u8>>,
         version: String,
         schema: Arc<Schema>,
         parts: OnceLock<Parts>,
@@ -120,7 +120,7 @@ impl Document for File {
         let (parts, schema, version_of_skops) = read(&bytes)?;
         let ensemble = build::ensemble(&parts)?;
         let Parts { estimator, version, .. } = parts;
-        let (schema, parts) = (Arc::new(schema), OnceLock::new());
+        let (bytes, schema, parts) = (Arc::new(bytes), Arc::new(schema), OnceLock::new());
         let source = Source::Skops { bytes, version: version_of_skops, schema, parts };
         Ok(Self { source, estimator, version, ensemble })
     }
