@@ -214,17 +214,18 @@ impl Folder<'_> {
         arena.expand(done.pop().expect("a walk ends with its root"))
     }
 
-    /// Adds trees of one structure and output into the first of them.
+    /// Adds trees of one structure and output into the last of them: what comes late in a sum makes fewer partial
+    /// sums large, so the library's rounding stays within the original's and the proof needs no search.
     fn add_equal_structures(&self, drafts: &mut Vec<Draft>) {
         // Several where votes do not add up to votes.
-        let mut first: BTreeMap<(Option<u32>, Vec<Part>), Vec<usize>> = BTreeMap::new();
+        let mut last: BTreeMap<(Option<u32>, Vec<Part>), Vec<usize>> = BTreeMap::new();
         let mut kept: Vec<Draft> = Vec::new();
-        for draft in drafts.drain(..) {
+        for draft in drafts.drain(..).rev() {
             let group = match draft.output {
                 Output::Group(group) => Some(group.0),
                 Output::All => None,
             };
-            let hosts = first.entry((group, draft.simple.nodes.clone())).or_default();
+            let hosts = last.entry((group, draft.simple.nodes.clone())).or_default();
             let frozen = |draft: &Draft| self.limits.frozen.contains(&draft.host);
             let mut sums = None;
             let host = hosts.iter().copied().find(|&host| {
@@ -248,6 +249,7 @@ impl Folder<'_> {
                 }
             }
         }
+        kept.reverse();
         *drafts = kept;
     }
 
