@@ -27,10 +27,12 @@ from harness import hostile_rows
 from prunable import CASES, case, saved_and_loaded
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits
 from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 import secateur
@@ -134,6 +136,19 @@ def test_something_is_pruned_where_there_is_something():
         result = pruning(name)
         assert result.trees_after < result.trees_before, name
         assert result.outcome == "proved"
+
+
+def test_equal_votes_of_many_classes_become_one_without_a_search():
+    # Merged into the last of them, votes round no more than they did, so the proof is in the first bound.
+    rows, target = load_digits(return_X_y=True)
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+    model = AdaBoostClassifier(stump, n_estimators=50, random_state=0).fit(rows, target)
+    splits = {(each.tree_.feature[0], each.tree_.threshold[0]) for each in model.estimators_}
+    assert len(splits) < 50
+    result = secateur.prune(model)
+    assert result.trees_after < 50
+    assert result.lower_bound == result.trees_after
+    assert (result.model.predict(rows) == model.predict(rows)).all()
 
 
 def test_weights_and_fates_say_what_became_of_each_tree():
