@@ -115,6 +115,7 @@ impl EnsembleBuilder {
         let ensemble = Ensemble {
             features,
             domain,
+            missing_left_out: false,
             classes,
             intercepts,
             intercept_errors,

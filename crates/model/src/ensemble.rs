@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::decision::Decision;
 use crate::exact::Exact;
 use crate::exact_sum::ExactSum;
-use crate::feature::{Categories, Feature, FeatureKind, InputDomain, NumberType};
+use crate::feature::{Categories, Feature, FeatureKind, InputDomain, NumberType, Scope};
 use crate::ids::{FeatureId, LeafId, TreeId};
 use crate::tree::{Output, Split, Test, Tree};
 
@@ -165,6 +165,8 @@ pub struct Average {
 pub struct Ensemble {
     pub(crate) features: Features,
     pub(crate) domain: InputDomain,
+    /// The library accepts missing values, and the scope leaves them out of the domain.
+    pub(crate) missing_left_out: bool,
     pub(crate) classes: ClassLabels,
     pub(crate) intercepts: Vec<f64>,
     pub(crate) intercept_errors: Vec<f64>,
@@ -179,9 +181,33 @@ impl Ensemble {
         &self.features
     }
 
-    /// The values the library accepts.
+    /// The values the library accepts, those outside the scope left out.
     pub fn domain(&self) -> &InputDomain {
         &self.domain
+    }
+
+    /// Does the library accept missing values, in scope or not?
+    pub fn accepts_missing(&self) -> bool {
+        self.domain.missing || self.missing_left_out
+    }
+
+    /// The inputs that this model is looked at for. A file is read for all of them.
+    pub fn scope(&self) -> Scope {
+        if self.missing_left_out { Scope::NoMissing } else { Scope::All }
+    }
+
+    /// The same model for the inputs of this scope, whatever its own is. Where the library accepts no missing
+    /// values anyway, leaving them out changes nothing, and the scope stays [`Scope::All`].
+    pub fn within(&self, scope: Scope) -> Cow<'_, Self> {
+        let accepts = self.accepts_missing();
+        let left_out = accepts && scope == Scope::NoMissing;
+        if left_out == self.missing_left_out {
+            return Cow::Borrowed(self);
+        }
+        let mut model = self.clone();
+        model.domain.missing = accepts && !left_out;
+        model.missing_left_out = left_out;
+        Cow::Owned(model)
     }
 
     /// The classes.

@@ -6,7 +6,8 @@
 //!   sends to its lower side, so it is an input itself and no cell is empty, even where two thresholds
 //!   have no float between them, where a threshold is not of the input type, or where the library reads a
 //!   whole window as zero;
-//! - categorical: categories that no split tells apart share a cell; so do all values that are in no set.
+//! - categorical: categories that no split tells apart share a cell; so do all values that are in no set, and
+//!   all that are no category where those count as missing and missing values have no cell to share;
 //!   Where models disagree on what a category is (one truncates, one wants whole numbers, one compares
 //!   with thresholds), the axis is numeric, with boundaries around the values of each category;
 //! - missing values, where they are accepted, are the last cell.
@@ -61,6 +62,8 @@ enum Kind {
         cells: BTreeMap<u32, u32>,
         count: u32,
         rest: Option<u32>,
+        /// The cell of values that are no category, where they count as missing and there is no missing cell.
+        unseen: Option<u32>,
         witnesses: Vec<f64>,
     },
 }
@@ -223,8 +226,8 @@ impl Axis {
         }
         match &self.kind {
             Kind::Numeric { bounds } => Some(CellId::new(bounds.partition_point(|&bound| bound < value))),
-            Kind::Categorical { categories, cells, rest, .. } => match categories.code(value) {
-                None if categories.unseen_is_missing => self.missing_cell(),
+            Kind::Categorical { categories, cells, rest, unseen, .. } => match categories.code(value) {
+                None if categories.unseen_is_missing => self.missing_cell().or(unseen.map(CellId)),
                 code => code.and_then(|code| cells.get(&code).copied()).or(*rest).map(CellId),
             },
         }
@@ -339,10 +342,9 @@ impl<'a> AxisMaker<'a> {
     fn finish(mut self, feature: FeatureId, domain: &InputDomain) -> Axis {
         let missing = domain.missing;
         let categories = match self.readings[..] {
-            // Unseen values that count as missing need a cell, and without missing values there is none.
-            // So do values that only some models read as zero.
+            // Values that only some models read as zero need a cell, and so do unseen ones.
             [(only, window)]
-                if !self.numeric && (missing || !only.unseen_is_missing) && window == domain.zero_window =>
+                if !self.numeric && window == domain.zero_window && (missing || has_unseen(only, domain)) =>
             {
                 only.clone()
             }
@@ -380,9 +382,26 @@ impl<'a> AxisMaker<'a> {
             witnesses.push(value);
             witnesses.len() as u32 - 1
         });
+        // Unseen values that count as missing share the missing cell, if there is one.
+        let unseen = (categories.unseen_is_missing && !missing).then(|| {
+            witnesses.push(no_category(&categories, domain).expect("looked at above"));
+            witnesses.len() as u32 - 1
+        });
         let count = witnesses.len() as u32;
-        Axis { feature, kind: Kind::Categorical { categories, cells, count, rest, witnesses }, missing }
+        let kind = Kind::Categorical { categories, cells, count, rest, unseen, witnesses };
+        Axis { feature, kind, missing }
     }
+}
+
+/// Is there a witness for values that are no category?
+fn has_unseen(categories: &Categories, domain: &InputDomain) -> bool {
+    !categories.unseen_is_missing || no_category(categories, domain).is_some()
+}
+
+/// An input that is no category.
+fn no_category(categories: &Categories, domain: &InputDomain) -> Option<f64> {
+    let inputs = (1..=1u32 << 16).map(|number| -f64::from(number));
+    inputs.filter(|&value| domain.read(value) == Some(value)).find(|&value| categories.code(value).is_none())
 }
 
 /// A value that is in no set, a real category where there is one.

@@ -27,7 +27,7 @@ pub use decision::{Decision, Softmax};
 pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, InterceptPosition, Order};
 pub use exact::Exact;
 pub use exact_sum::ExactSum;
-pub use feature::{Categories, CategoryRule, Feature, FeatureKind, InputDomain, NumberType};
+pub use feature::{Categories, CategoryRule, Feature, FeatureKind, InputDomain, NumberType, Scope};
 pub use grid::{Axis, CellSet, Grid, GridError};
 pub use ids::{CellId, ClassId, FeatureId, GroupId, LeafId, NodeId, TreeId};
 pub use predict::{PredictError, Predictor};

@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
-    InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder,
+    InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, Scope, TreeBuilder,
 };
 use secateur_testkit::{Shape, all_cells, ensemble, every_row, small_float};
 
@@ -19,7 +19,16 @@ fn cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
     })
 }
 
-/// The same, half of them with intercepts that are known up to an error only: large or tiny beside the
+/// The same, and those that accept missing values once more without them.
+fn scoped_cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
+    cases().flat_map(|(seed, rng, model)| {
+        let narrow = model.within(Scope::NoMissing).into_owned();
+        let narrow = (narrow.scope() == Scope::NoMissing).then(|| (seed, rng.clone(), narrow));
+        [(seed, rng, model)].into_iter().chain(narrow)
+    })
+}
+
+/// The same as [`cases`], half of them with intercepts that are known up to an error only: large or tiny beside the
 /// rounding, also beyond the intercept itself.
 fn uncertain_cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
     cases().map(|(seed, mut rng, model)| {
@@ -110,7 +119,7 @@ fn the_fast_predictor_gives_the_bits_of_a_plain_walk() {
 
 #[test]
 fn inputs_of_one_cell_reach_the_same_leaves() {
-    for (seed, mut rng, model) in cases() {
+    for (seed, mut rng, model) in scoped_cases() {
         let grid = Grid::new(&[&model]).unwrap();
         for _ in 0..60 {
             let row = random_row(&mut rng, &model);
@@ -161,7 +170,7 @@ fn a_joint_grid_tells_apart_what_either_model_does() {
 
 #[test]
 fn every_cell_has_a_witness_that_lies_in_it() {
-    for (seed, _, model) in cases() {
+    for (seed, _, model) in scoped_cases() {
         let grid = Grid::new(&[&model]).unwrap();
         for cells in all_cells(&grid).take(3000) {
             let row = grid.witness(&cells);
@@ -171,8 +180,40 @@ fn every_cell_has_a_witness_that_lies_in_it() {
 }
 
 #[test]
+fn a_scope_without_missing_values_leaves_out_their_cells_and_nothing_else() {
+    let (mut narrowed, mut unseen, mut as_they_are) = (0, 0, 0);
+    for (seed, mut rng, model) in cases() {
+        let narrow = model.within(Scope::NoMissing);
+        assert_eq!(*narrow.within(Scope::All), model, "seed {seed}: a scope is set, not only narrowed");
+        if !model.domain().missing {
+            assert_eq!(*narrow, model, "seed {seed}: nothing to leave out");
+            as_they_are += 1;
+            continue;
+        }
+        assert_eq!((narrow.scope(), narrow.accepts_missing()), (Scope::NoMissing, true));
+        let [all, some] = [&model, &*narrow].map(|model| Grid::new(&[model]).unwrap());
+        for (before, after) in all.axes().iter().zip(some.axes()) {
+            // The missing cell goes, and where unseen categories were in it, one of their own comes.
+            let counts_unseen = !before.is_numeric()
+                && model.features().categories(before.feature()).is_some_and(|c| c.unseen_is_missing);
+            assert_eq!(after.missing_cell(), None);
+            assert_eq!(after.len(), before.len() - 1 + usize::from(counts_unseen), "seed {seed}");
+            unseen += u32::from(counts_unseen);
+        }
+        for _ in 0..20 {
+            let row = random_row(&mut rng, &model);
+            let used = |axis: &secateur_model::Axis| row[axis.feature().index()].is_nan();
+            assert_eq!(some.cells_of(&row).is_none(), some.axes().iter().any(used), "seed {seed}: {row:?}");
+        }
+        assert!(every_row(&some).take(3000).all(|row| row.iter().all(|value| !value.is_nan())));
+        narrowed += 1;
+    }
+    assert!(narrowed > 300 && unseen > 20 && as_they_are > 300, "{narrowed} {unseen} {as_they_are}");
+}
+
+#[test]
 fn the_left_cells_of_a_split_are_those_whose_witness_goes_left() {
-    for (seed, _, model) in cases() {
+    for (seed, _, model) in scoped_cases() {
         let grid = Grid::new(&[&model]).unwrap();
         for split in model.trees().iter().flat_map(|tree| tree.splits()) {
             let axis = &grid.axes()[grid.axis_of(split.feature).unwrap()];
