@@ -21,7 +21,7 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         original: Digest::of(original),
         pruned: Digest::of(pruned),
         band: BandClaim::Exact,
-        scope: Scope::Whole,
+        scope: Scope::All,
         local_rounding: false,
     };
     // As many steps as can be read, and an end that counts them: nothing but the rules can refuse this one.

@@ -1,5 +1,7 @@
 //! What a certificate claims.
 
+use secateur_model::Scope;
+
 use crate::digest::Digest;
 
 /// The claim: for every input in scope on which the original's winner leads by more than the band, the
@@ -12,7 +14,7 @@ pub struct Claim {
     pub pruned: Digest,
     /// How near to the original's decision boundary the claim reaches.
     pub band: BandClaim,
-    /// For which inputs.
+    /// For which inputs, of those that both models accept.
     pub scope: Scope,
     /// Systems may use the pruned model's rounding by input ([`Slack::Local`](crate::Slack)).
     pub local_rounding: bool,
@@ -35,11 +37,4 @@ impl BandClaim {
             Self::Score(score) => score,
         }
     }
-}
-
-/// The inputs that a claim is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Every input that both models accept.
-    Whole,
 }

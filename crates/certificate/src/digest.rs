@@ -109,7 +109,8 @@ impl Encoding<'_> {
         self.text("secateur model 1");
         let domain = model.domain();
         self.number(domain.number);
-        self.flag(domain.missing);
+        // What the library accepts: the scope is part of the claim, not of the model.
+        self.flag(model.accepts_missing());
         self.flag(domain.infinities);
         self.option(domain.zero_window);
         self.features(model);
@@ -270,6 +271,7 @@ impl Encoding<'_> {
 mod tests {
     use super::*;
     use fastrand::Rng;
+    use secateur_model::Scope;
     use secateur_testkit::{Shape, ensemble, mutate};
     use std::collections::HashMap;
 
@@ -290,6 +292,7 @@ mod tests {
             let other = mutate(&mut rng, &model);
             assert_eq!(Digest::of(&model), Digest::of(&model.clone()));
             changed += u32::from(model != other);
+            assert_eq!(Digest::of(&model.within(Scope::NoMissing)), Digest::of(&model), "seed {seed}");
             for model in [model, other] {
                 let known = seen.entry(Digest::of(&model)).or_insert_with(|| model.clone());
                 assert_eq!(*known, model, "seed {seed}: two models, one digest");

@@ -4,8 +4,9 @@
 //! byte, the lens or the axis in the others. Kind 0 is for all other steps, told apart by those bits.
 
 use num_bigint::BigUint;
+use secateur_model::Scope;
 
-use crate::claim::{BandClaim, Claim, Scope};
+use crate::claim::{BandClaim, Claim};
 use crate::step::{Intercept, Slack, Step};
 
 pub(crate) const EXTENDED: u8 = 0;
@@ -136,9 +137,10 @@ pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
             float(out, score);
         }
     }
-    match claim.scope {
-        Scope::Whole => out.push(0),
-    }
+    out.push(match claim.scope {
+        Scope::All => 0,
+        Scope::NoMissing => 1,
+    });
     out.push(u8::from(claim.local_rounding));
 }
 

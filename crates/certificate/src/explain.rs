@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use secateur_model::Scope;
+
 use crate::claim::{BandClaim, Claim};
 use crate::step::{Intercept, Slack, Step};
 
@@ -14,9 +16,13 @@ pub fn explain_claim(claim: &Claim) -> String {
         BandClaim::Exact => "exact arithmetic, ties by rule".to_owned(),
         BandClaim::Score(score) => format!("leads above {score:e}"),
     };
+    let scope = match claim.scope {
+        Scope::All => "every input that both models accept",
+        Scope::NoMissing => "every input without missing values that both models accept",
+    };
     let rounding = if claim.local_rounding { "by input where a system says so" } else { "over all inputs" };
     format!(
-        "original {}\npruned   {}\nband     {band}\nscope    every input that both models accept\nrounding {rounding}\n",
+        "original {}\npruned   {}\nband     {band}\nscope    {scope}\nrounding {rounding}\n",
         claim.original, claim.pruned
     )
 }

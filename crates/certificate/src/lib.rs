@@ -13,13 +13,15 @@ mod reader;
 mod step;
 mod writer;
 
-pub use claim::{BandClaim, Claim, Scope};
+pub use claim::{BandClaim, Claim};
 pub use digest::{Digest, canonical};
 pub use encode::encode;
 pub use explain::{explain_claim, explain_step};
 pub use reader::{ReadError, Reader};
 pub use step::{CoverTerm, CutTerm, Intercept, Slack, Step};
 pub use writer::Writer;
+
+pub use secateur_model::Scope;
 
 /// The first line of every certificate of this version.
 pub const MAGIC: &[u8] = b"secateur certificate 1\n";

@@ -8,9 +8,10 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::ZlibDecoder;
 use num_bigint::BigUint;
+use secateur_model::Scope;
 use thiserror::Error;
 
-use crate::claim::{BandClaim, Claim, Scope};
+use crate::claim::{BandClaim, Claim};
 use crate::digest::Digest;
 use crate::encode as code;
 use crate::step::{CoverTerm, CutTerm, Intercept, Slack, Step};
@@ -91,7 +92,7 @@ impl<R: Read> Reader<R> {
             original: Digest([0; 32]),
             pruned: Digest([0; 32]),
             band: BandClaim::Exact,
-            scope: Scope::Whole,
+            scope: Scope::All,
             local_rounding: false,
         };
         let mut reader = Self {
@@ -142,9 +143,9 @@ impl<R: Read> Reader<R> {
             0 => BandClaim::Exact,
             _ => BandClaim::Score(self.float()?),
         };
-        self.choice(1)?;
+        let scope = if self.choice(2)? == 0 { Scope::All } else { Scope::NoMissing };
         let local_rounding = self.choice(2)? == 1;
-        Ok(Claim { original, pruned, band, scope: Scope::Whole, local_rounding })
+        Ok(Claim { original, pruned, band, scope, local_rounding })
     }
 
     #[inline]

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use secateur_certificate::{BandClaim, Intercept, Reader, explain_claim, explain_step};
 use secateur_formats::ModelFile;
+use secateur_model::Scope;
 use serde_json::{Value, json};
 
 use crate::{ColumnBound, Limits, Proved, Reason, Verdict, aligned, check};
 
 const USAGE: &str = "\
-Check a certificate that two models decide alike on every input
+Check a certificate that two models decide alike on every input, or on every input without missing values
 
 Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
        secateur-check --explain[=N] CERTIFICATE
@@ -22,6 +23,7 @@ Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
 Options:
   --band BAND    demand a claim that reaches at least this near to the original's decision boundary: 0 (exact
                  arithmetic), or a score; a certificate with a larger band is invalid
+  --every-input  demand a claim about every input: a certificate that leaves missing values out is invalid
   --json         print one JSON object
   --explain[=N]  print the certificate as text, with its first N steps (all unless given); nothing is checked
   -h, --help     print this
@@ -37,6 +39,7 @@ struct Arguments {
     /// The number of steps to print.
     explain: Option<u64>,
     band: Option<f64>,
+    every_input: bool,
 }
 
 /// Runs the command as its process would; the exit code. The first argument is the name of the program.
@@ -60,6 +63,7 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
         match text.as_str() {
             "-h" | "--help" => return Ok(None),
             "--json" => arguments.json = true,
+            "--every-input" => arguments.every_input = true,
             "--explain" => arguments.explain = Some(u64::MAX),
             "--band" => {
                 let value = words.next().ok_or("--band needs a value")?;
@@ -101,6 +105,9 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     let verdict = match verdict {
         Verdict::Valid(proved) if arguments.band.is_some_and(|asked| proved.band().score() > asked) => {
             Verdict::Invalid { reason: Reason::ClaimBandAsked, step: None }
+        }
+        Verdict::Valid(proved) if arguments.every_input && proved.claim.scope != Scope::All => {
+            Verdict::Invalid { reason: Reason::ClaimScopeAsked, step: None }
         }
         other => other,
     };
@@ -158,7 +165,11 @@ fn words(verdict: &Verdict) -> String {
                     "as the libraries decide, wherever the original's winner leads by more than {score:e}"
                 ),
             };
-            let mut text = format!("valid: the two models decide alike on every input, {band}\n");
+            let inputs = match proved.claim.scope {
+                Scope::All => "every input",
+                Scope::NoMissing => "every input without missing values",
+            };
+            let mut text = format!("valid: the two models decide alike on {inputs}, {band}\n");
             let family = |bound: &ColumnBound| {
                 let intercept = match bound.intercept {
                     Intercept::Counted => "where constants other than zero count as one more",
@@ -207,7 +218,7 @@ fn claim_json(proved: &Proved) -> Value {
         "original": proved.claim.original.to_string(),
         "pruned": proved.claim.pruned.to_string(),
         "band": {"exact": proved.band() == BandClaim::Exact, "score": proved.band().score()},
-        "scope": "whole",
+        "scope": proved.claim.scope.name(),
         "systems": proved.systems,
         "steps": proved.steps,
         "columns": proved.columns.as_ref().map(bound),

@@ -3,7 +3,7 @@
 //! # What is proved
 //! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An input is a
 //! row of values that both libraries accept: every float of their input type, missing values and infinities
-//! where both take them. The *lead* of class y over class c is the exact difference that A's (B's) decision rule
+//! where both take them; a claim may leave missing values out, and says so (`scope`). The *lead* of class y over class c is the exact difference that A's (B's) decision rule
 //! looks at, on the stored numbers, nothing rounded. A valid certificate with band b proves:
 //!
 //! > For every input where A's lead of some class y over every other class exceeds b, the library loading B
@@ -67,7 +67,10 @@ pub fn check(
     limits: &Limits,
 ) -> Result<Verdict, ReadError> {
     let mut reader = Reader::new(certificate)?;
-    let answer = match Pair::new(original, pruned, reader.claim()) {
+    // What is looked at is what the claim is about, whatever inputs the caller has in mind.
+    let scope = reader.claim().scope;
+    let [original, pruned] = [original.within(scope), pruned.within(scope)];
+    let answer = match Pair::new(&original, &pruned, reader.claim()) {
         Ok(pair) => follow(&pair, &mut reader, *limits)?,
         Err(reason) => Err((reason, None)),
     };

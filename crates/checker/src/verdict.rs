@@ -134,6 +134,8 @@ reasons! {
     ClaimLocalRounding = "claim.local_rounding",
     /// The band of the claim is larger than the one that was asked for.
     ClaimBandAsked = "claim.band_asked",
+    /// The claim leaves out inputs, and one about every input was asked for.
+    ClaimScopeAsked = "claim.scope_asked",
     /// A step of this kind has no place here.
     OrderUnexpected = "order.unexpected",
     /// A stack names a tree that does not exist.

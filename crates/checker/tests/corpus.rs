@@ -9,10 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Opened, certified, stumps};
+use common::{Opened, certified, stumps, stumps_with};
 use num_bigint::BigUint;
 use secateur_certificate::{
-    BandClaim, CoverTerm, CutTerm, Digest, Intercept, MAGIC, Slack, Step, Writer, encode,
+    BandClaim, CoverTerm, CutTerm, Digest, Intercept, MAGIC, Scope, Slack, Step, Writer, encode,
 };
 use secateur_checker::{Limits, Reason, Verdict, check};
 use secateur_formats::{Edit, ModelFile, TreeEdit};
@@ -59,6 +59,10 @@ impl Models {
             let trees = kept.iter().map(replace).collect();
             binary.edit(&Edit { trees, intercepts: Some(vec![0.0]) }).unwrap()
         };
+        // The first stump, which sends missing values to the other side.
+        let turned = stumps_with(0.0, &[(0, 0.5, -2.0, 2.0)], true);
+        let with = TreeEdit::Replace { tree: TreeId(0), with: turned.trees()[0].clone() };
+        let missing_left = Edit { trees: vec![with], intercepts: Some(vec![0.0]) };
         let files = vec![
             ("binary_scaled", scaled(&binary, 0.02)),
             ("binary_far", scaled(&binary, 0.6)),
@@ -66,6 +70,7 @@ impl Models {
             ("stumps", replaced(&[0, 1])),
             ("first_stump", replaced(&[0])),
             ("second_stump", replaced(&[1])),
+            ("missing_left", binary.edit(&missing_left).unwrap()),
             ("binary", binary),
             ("three", three),
         ];
@@ -83,6 +88,7 @@ impl Models {
 
 const BINARY: [&str; 2] = ["binary", "binary_scaled"];
 const THREE: [&str; 2] = ["three", "three_scaled"];
+const MISSING: [&str; 2] = ["first_stump", "missing_left"];
 const STUMPS: [&str; 2] = ["stumps", "first_stump"];
 
 fn cut(terms: &[(u32, u32, u32, u32)]) -> Step {
@@ -171,6 +177,13 @@ fn cases(models: &Models) -> Vec<Case> {
         None,
     );
 
+    // Alike but for missing values.
+    let [first, other] = models.pair(MISSING);
+    assert!(certified(first, other, Band::Auto).is_none(), "the models differ at missing values");
+    let narrow = certified(&first.within(Scope::NoMissing), other, Band::Auto).expect("and nowhere else");
+    let narrow = Opened::read(&narrow).unwrap();
+    add("accept", "no_missing", MISSING, narrow.write(), None);
+
     let find = |opened: &Opened, wanted: fn(&Step) -> bool| opened.steps.iter().position(wanted).unwrap();
     let mut refuse = |name: &str, models, opened: &Opened, change: &dyn Fn(&mut Opened), reason: Reason| {
         let mut copy = opened.clone();
@@ -191,6 +204,10 @@ fn cases(models: &Models) -> Vec<Case> {
         (copy.claim.band, copy.claim.local_rounding) = (BandClaim::Exact, true);
     };
     refuse("rounding_by_input_without_rounding", BINARY, &binary, &exact, Reason::ClaimLocalRounding);
+    let widen = |copy: &mut Opened| copy.claim.scope = Scope::All;
+    refuse("scope_wider_than_proved", MISSING, &narrow, &widen, Reason::CloseBound);
+    let missing = |copy: &mut Opened| copy.steps.push(Step::Point { values: vec![f64::NAN; width] });
+    refuse("missing_value_out_of_scope", MISSING, &narrow, &missing, Reason::PointValues);
 
     let stack = |original: Vec<u32>| {
         move |copy: &mut Opened| {
@@ -403,6 +420,7 @@ const ELSEWHERE: &[Reason] = &[
     Reason::ClaimFeatures,
     Reason::ClaimNoCertainMargin,
     Reason::ClaimBandAsked,
+    Reason::ClaimScopeAsked,
     Reason::CellsOrder,
     Reason::LimitOverlay,
     Reason::LimitLenses,
@@ -527,6 +545,17 @@ fn the_program_ends_with_the_codes_of_its_contract() {
     assert!(code == 1 && text.contains("claim.band_asked"), "{text}");
     assert_eq!(with("--band=0").0, 1);
     assert!(with("--band=0.001").1.starts_with("valid"));
+    let (code, text, _) = with("--every-input");
+    assert!(code == 0 && text.starts_with("valid: the two models decide alike on every input, "), "{text}");
+    let narrow = ["models/first_stump.json", "models/missing_left.json", "accept/no_missing"];
+    let (code, text, _) = run(&narrow);
+    assert!(code == 0 && text.contains("decide alike on every input without missing values, "), "{text}");
+    let (code, text, _) = run(&[&narrow[..], &["--json"]].concat());
+    assert!(code == 0 && text.contains("\"scope\": \"no_missing\""), "{text}");
+    let (code, text, _) = run(&[&narrow[..], &["--every-input"]].concat());
+    assert!(code == 1 && text.contains("claim.scope_asked"), "{text}");
+    let (_, text, _) = run(&["--explain", "accept/no_missing"]);
+    assert!(text.contains("every input without missing values"), "{text}");
     assert_eq!(with("--wrong").0, 2);
     assert_eq!(with("--band=much").0, 2);
     assert_eq!(run(&["a", "b"]).0, 2);

@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Opened, certified, searched_pair};
-use secateur_certificate::{BandClaim, Digest, Slack, Step};
+use secateur_certificate::{BandClaim, Claim, Digest, Scope, Slack, Step};
 use secateur_model::{Ensemble, Grid};
 use secateur_oracle::{Band, exact_class};
 use secateur_testkit::every_row;
@@ -15,6 +15,9 @@ use secateur_testkit::every_row;
 /// content, so whatever passes proves the claim that the changed certificate makes:
 /// - `band up`: a larger band is a weaker claim; fewer inputs are left in the systems;
 /// - `band down`, `slack`: a stronger or another claim whose systems the same bounds happen to close;
+/// - `scope narrowed`: a weaker claim, about fewer cells; steps that name a missing cell no longer fit;
+/// - `scope widened`: the stronger claim, where missing values share the fate of others or the bounds of the
+///   same steps hold for them too;
 /// - `stack dropped`, `tree out of stack`: stacks only make bounds tighter; trees stand alone then;
 /// - `lens`, `multiplier`, `lens dropped`, `lens doubled`: another combination of rows that closes the box too;
 /// - `narrow`, `narrow dropped`: less or something else is cut off, and the boxes still close;
@@ -34,6 +37,8 @@ const HARMLESS: &[&str] = &[
     "multiplier",
     "narrow",
     "narrow dropped",
+    "scope narrowed",
+    "scope widened",
     "slack",
     "stack dropped",
     "swapped",
@@ -53,6 +58,10 @@ fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
         claim("digest", &|copy| copy.claim.pruned.0[byte] ^= 0x80);
     }
     claim("announced", &|copy| copy.claim.local_rounding ^= true);
+    match opened.claim.scope {
+        Scope::All => claim("scope narrowed", &|copy| copy.claim.scope = Scope::NoMissing),
+        Scope::NoMissing => claim("scope widened", &|copy| copy.claim.scope = Scope::All),
+    }
     claim("band up", &|copy| {
         copy.claim.band = BandClaim::Score(opened.claim.band.score() * 2.0 + 1.0);
     });
@@ -173,16 +182,17 @@ fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
     all
 }
 
-/// A claim with another band, from its definition.
-fn claim_is_true(first: &Ensemble, second: &Ensemble, band: BandClaim) -> bool {
-    let grid = Grid::new(&[first, second]).unwrap();
-    let predictor = secateur_model::Predictor::new(second);
+/// A claim with another band or scope, from its definition.
+fn claim_is_true(first: &Ensemble, second: &Ensemble, claim: &Claim) -> bool {
+    let [first, second] = [first.within(claim.scope), second.within(claim.scope)];
+    let grid = Grid::new(&[&first, &second]).unwrap();
+    let predictor = secateur_model::Predictor::new(&second);
     every_row(&grid).all(|row| {
-        let winner = exact_class(first, &row);
-        match band {
-            BandClaim::Exact => exact_class(second, &row) == winner,
+        let winner = exact_class(&first, &row);
+        match claim.band {
+            BandClaim::Exact => exact_class(&second, &row) == winner,
             BandClaim::Score(band) => {
-                !common::leads_by_more_than(first, &row, winner, band)
+                !common::leads_by_more_than(&first, &row, winner, band)
                     || predictor.classes(&row).unwrap()[0] == winner
             }
         }
@@ -200,7 +210,8 @@ fn every_change_is_refused_or_known_to_be_harmless() {
             continue;
         }
         let band = if seed % 2 == 0 { Band::Auto } else { Band::Exact };
-        let Some(bytes) = certified(&first, &second, band) else { continue };
+        let scope = if seed % 3 == 0 { Scope::NoMissing } else { Scope::All };
+        let Some(bytes) = certified(&first.within(scope), &second, band) else { continue };
         let opened = Opened::read(&bytes).unwrap();
         assert_eq!(opened.write(), bytes, "reading and writing a certificate changes it");
         let has = |wanted: fn(&Step) -> bool| opened.steps.iter().any(wanted);
@@ -222,7 +233,7 @@ fn every_change_is_refused_or_known_to_be_harmless() {
                 None => {
                     slot.0 += 1;
                     assert!(HARMLESS.contains(&kind), "seed {seed}: {kind} was accepted");
-                    assert!(claim_is_true(&first, &second, mutant.claim.band), "seed {seed}: {kind}: false");
+                    assert!(claim_is_true(&first, &second, &mutant.claim), "seed {seed}: {kind}: false");
                 }
             }
         }
@@ -247,7 +258,7 @@ fn a_proof_of_something_else_never_proves_a_false_claim() {
         let band = if seed % 2 == 0 { Band::Auto } else { Band::Exact };
         let Some(bytes) = certified(&first, &first, band) else { continue };
         let opened = Opened::read(&bytes).unwrap().about(&first, &other);
-        if claim_is_true(&first, &other, opened.claim.band) {
+        if claim_is_true(&first, &other, &opened.claim) {
             continue;
         }
         tried += 1;

@@ -19,7 +19,7 @@ fn claim(original: &Ensemble, pruned: &Ensemble, band: BandClaim) -> Claim {
         original: Digest::of(original),
         pruned: Digest::of(pruned),
         band,
-        scope: Scope::Whole,
+        scope: Scope::All,
         local_rounding: false,
     }
 }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use secateur_certificate::{BandClaim, Claim, Digest, Scope, Slack, Step, Writer, encode};
+use secateur_certificate::{BandClaim, Claim, Digest, Slack, Step, Writer, encode};
 
 use crate::compare::{Compared, Comparison, Question, Verdict};
 use crate::record::{ProofStep, Record};
@@ -27,7 +27,7 @@ impl Comparison<'_> {
     pub fn claim(&self) -> Claim {
         let [original, pruned] = self.models().map(Digest::of);
         let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
-        Claim { original, pruned, band, scope: Scope::Whole, local_rounding: self.knows_rounding_by_input() }
+        Claim { original, pruned, band, scope: self.scope(), local_rounding: self.knows_rounding_by_input() }
     }
 
     /// Proves or refutes the claim as [`run`](Self::run) does, and writes the proof down. The certificate is

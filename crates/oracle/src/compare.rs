@@ -15,12 +15,15 @@
 //! the two decide alike after all, it is no counterexample, and where the last bits of the second
 //! library's scores are not fixed (a free order of addition) it stays open.
 //!
+//! The claim is about the inputs that both models accept, within their scope: for models without missing
+//! values ([`Ensemble::within`]) there is no cell of missing values, so nothing here looks at one.
+//!
 //! With band zero the claim is about exact arithmetic on both sides, ties included.
 
 use std::sync::Mutex;
 
 use secateur_model::{
-    CellId, ClassId, Decision, Ensemble, Exact, GridError, LeafId, LocalRounding, Predictor,
+    CellId, ClassId, Decision, Ensemble, Exact, GridError, LeafId, LocalRounding, Predictor, Scope,
 };
 use thiserror::Error;
 
@@ -162,6 +165,12 @@ impl<'a> Comparison<'a> {
     /// The band of the claim, as a score; zero for exact arithmetic.
     pub fn band(&self) -> f64 {
         self.band.unwrap_or(0.0)
+    }
+
+    /// The inputs of the claim. Where a model does not accept missing values, there are none to leave out.
+    pub fn scope(&self) -> Scope {
+        let both_accept = self.models().iter().all(|model| model.accepts_missing());
+        if both_accept && !self.atlas.grid().domain().missing { Scope::NoMissing } else { Scope::All }
     }
 
     /// The two models.
@@ -478,6 +487,11 @@ impl<'a> Judge<'a> {
     }
 
     fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
+        let domain = self.comparison.atlas.grid().domain();
+        // Columns that no split looks at count too: a counterexample is an input of the claim.
+        if row.iter().any(|&value| domain.read(value).is_none()) {
+            return None;
+        }
         let cells = self.comparison.atlas.cells_of(row)?;
         let winner = exact_class(self.comparison.first, row);
         let others = (0..self.comparison.classes.len() as u32).map(ClassId).filter(|&class| class != winner);

@@ -111,6 +111,11 @@ pub(crate) fn leads_by_more_than(model: &Ensemble, row: &[f64], winner: ClassId,
 
 /// A binary model in f64 over two columns, one stump for each (feature, threshold, left, right).
 pub(crate) fn stumps(intercept: f64, stumps: &[(u32, f64, f64, f64)]) -> Ensemble {
+    stumps_with(intercept, stumps, false)
+}
+
+/// The same, with a side for missing values; the model itself accepts none.
+pub(crate) fn stumps_with(intercept: f64, stumps: &[(u32, f64, f64, f64)], missing_left: bool) -> Ensemble {
     let domain =
         InputDomain { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
     let accumulation = Accumulation {
@@ -127,7 +132,7 @@ pub(crate) fn stumps(intercept: f64, stumps: &[(u32, f64, f64, f64)]) -> Ensembl
     for &(feature, threshold, left, right) in stumps {
         let mut tree = TreeBuilder::new();
         let test = Test::Less { threshold };
-        let split = Split { feature: FeatureId(feature), test, missing_left: false };
+        let split = Split { feature: FeatureId(feature), test, missing_left };
         tree.split(split, NodeId(1), NodeId(2)).leaf(&[left]).leaf(&[right]);
         builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
     }
