@@ -58,7 +58,8 @@ pub enum CertifyError {
     Unreadable(#[from] ReadError),
 }
 
-/// Proves that `pruned` decides as `original`, writes the proof down with what the lower bounds rest on, and
+/// Proves that `pruned` decides as `original` on every input in the scope of the two
+/// ([`Ensemble::within`]), writes the proof down with what the lower bounds rest on, and
 /// has it checked.
 pub fn certify(
     original: &Ensemble,

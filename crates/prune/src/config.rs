@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use secateur_lp::LinearSolver;
+use secateur_model::Scope;
 use secateur_oracle::{Band, Cancel};
 
 /// How far to go.
@@ -61,6 +62,8 @@ pub struct Config {
     pub solver: LinearSolver,
     /// How near to the decision boundary the claim reaches.
     pub band: Band,
+    /// Which inputs the claim is about.
+    pub scope: Scope,
     /// When to end with the best that is proved by then.
     pub deadline: Option<Instant>,
     /// A switch to end early, with the best that is proved by then.
@@ -80,6 +83,7 @@ impl Default for Config {
             unit: None,
             solver: LinearSolver::default(),
             band: Band::Auto,
+            scope: Scope::All,
             deadline: None,
             cancel: Cancel::default(),
             threads: 1,

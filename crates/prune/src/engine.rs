@@ -114,15 +114,17 @@ enum Judged {
 
 impl<'a, M: Editable> Engine<'a, M> {
     /// A run without points, whose best model is the original.
+    ///
+    /// `model` is the file's, within the scope of the run.
     pub(crate) fn new(
         file: &'a M,
+        model: &'a Ensemble,
         folded: &'a Folded,
         columns: Vec<Column>,
         intercept: Intercept,
         config: &'a Config,
         watch: &'a Watch,
     ) -> Result<Self, PruneError> {
-        let model = file.ensemble();
         // The band of the claim is that of every comparison with the original.
         let comparison = Comparison::new(model, model, config.band)?;
         let band = (config.band != Band::Exact).then(|| comparison.band());

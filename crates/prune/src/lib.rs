@@ -54,13 +54,15 @@ pub use stumps::{Closed, StumpPlan, closed_form};
 pub use watch::{Pass, Status, Watch};
 
 pub use secateur_lp::LinearSolver;
+pub use secateur_model::Scope;
 
 use secateur_formats::ModelFile;
 
 /// A smaller model that decides as this one does.
 ///
-/// `data` holds start points, one row of the model's features after the other; it may be empty. The answer
-/// holds for every input whatever the points are.
+/// `data` holds start points, one row of the model's features after the other; it may be empty, and rows that
+/// are outside the scope or not accepted do not count. The answer holds for every input in scope whatever the
+/// points are.
 pub fn prune(file: &ModelFile, data: &[f64], config: &Config, watch: &Watch) -> Result<Pruned, PruneError> {
     prune_model(file, data, config, watch)
 }

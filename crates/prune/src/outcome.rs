@@ -1,7 +1,7 @@
 //! What a run ends with.
 
 use secateur_formats::{EditError, ModelFile};
-use secateur_model::TreeId;
+use secateur_model::{Scope, TreeId};
 use secateur_oracle::CompareError;
 use thiserror::Error;
 
@@ -102,6 +102,8 @@ pub struct Pruned<M = ModelFile> {
     pub irreducible: bool,
     /// The band of the claim, as a score.
     pub band: f64,
+    /// The inputs of the claim.
+    pub scope: Scope,
     /// How often the oracle was asked.
     pub oracle_calls: u64,
     /// How many inputs were looked at by the solver.

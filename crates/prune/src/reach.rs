@@ -86,7 +86,8 @@ impl<'a> Cuts<'a> {
                 };
                 let below = bounds.partition_point(goes_left);
                 let all = below == bounds.len() && goes_left(&self.grid.domain().max());
-                Side::Below { cells: (below + usize::from(all)) as u32, missing: split.missing_left }
+                let missing = split.missing_left && axis.missing_cell().is_some();
+                Side::Below { cells: (below + usize::from(all)) as u32, missing }
             }
             _ => Side::Opaque(self.cuts.len()),
         }

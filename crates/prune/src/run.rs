@@ -49,7 +49,10 @@ pub(crate) fn run<M: Editable>(
     config: &Config,
     watch: &Watch,
 ) -> Result<Pruned<M>, PruneError> {
-    let model = file.ensemble();
+    // All passes see the model as it is within the scope. Candidates are read back as they are: the oracle
+    // compares them with this one, on inputs that both accept.
+    let model = file.ensemble().within(config.scope);
+    let model = model.as_ref();
     let started = Instant::now();
     watch.update(|status| {
         status.pass = Pass::Fold;
@@ -62,7 +65,7 @@ pub(crate) fn run<M: Editable>(
             Moves::Weights => unfolded(model),
         };
         let columns = columns(model, &folded, config);
-        let mut engine = Engine::new(file, &folded, columns, intercept(file, config), config, watch)?;
+        let mut engine = Engine::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
         engine.seconds.fold = started.elapsed().as_secs_f64();
         let mut known = Known::default();
         let mut cutter = Cutter::new(engine.model, engine.intercept);
@@ -483,6 +486,7 @@ fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
         lower_bound,
         irreducible: known.irreducible || lower_bound >= trees,
         band: engine.band,
+        scope: engine.model.scope(),
         oracle_calls: engine.oracle_calls,
         points: engine.points.rows().len(),
         seconds: engine.seconds,

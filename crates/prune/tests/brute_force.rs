@@ -2,11 +2,18 @@
 
 mod memory;
 
+use std::sync::Arc;
+
 use fastrand::Rng;
 use memory::{Memory, check, random_model};
-use secateur_model::{Ensemble, Grid};
-use secateur_oracle::{Band, Comparison};
-use secateur_prune::{Config, Effort, Fate, Moves, Objective, Outcome, Pruned, Unit, Watch, prune_model};
+use secateur_model::{
+    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, Grid, GroupId,
+    InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Scope, Split, Test, TreeBuilder,
+};
+use secateur_oracle::{Band, Cancel, Comparison, Progress};
+use secateur_prune::{
+    Config, Effort, Fate, Moves, Objective, Outcome, Pruned, Unit, Watch, certify, prune_model,
+};
 use secateur_testkit::{Shape, ensemble};
 
 fn random_config(rng: &mut Rng) -> Config {
@@ -16,6 +23,7 @@ fn random_config(rng: &mut Rng) -> Config {
         moves: *rng.choice(&[Moves::Leaves, Moves::Leaves, Moves::Weights]).unwrap(),
         unit: *rng.choice(&[None, Some(Unit::Round), Some(Unit::Tree)]).unwrap(),
         band: *rng.choice(&[Band::Auto, Band::Exact, Band::Score(0.25)]).unwrap(),
+        scope: *rng.choice(&[Scope::All, Scope::NoMissing]).unwrap(),
         seed: rng.u64(..),
         ..Config::default()
     }
@@ -62,6 +70,59 @@ fn pruned_models_decide_alike_on_every_cell() {
     }
     assert!(runs > 150 && smaller > 70 && cells > 3_000, "{runs} {smaller} {cells}");
     assert!(scaled > 20, "{scaled}");
+}
+
+/// A majority of trees that look at one column each, where half of them send missing values to the other side:
+/// without missing values, those of one column are one.
+fn votes_that_missing_values_tell_apart() -> Ensemble {
+    let domain = InputDomain { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
+    let accumulation = Accumulation {
+        number: NumberType::F64,
+        intercept: InterceptPosition::First,
+        order: Order::File,
+        average: None,
+    };
+    let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
+    let (features, classes) = (Features::unnamed(3), ClassLabels::Unnamed(2));
+    let mut builder =
+        EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+    for (feature, missing_left) in (0..3).flat_map(|feature| [(feature, false), (feature, true)]) {
+        let mut tree = TreeBuilder::new();
+        let split =
+            Split { feature: FeatureId(feature), test: Test::LessOrEqual { threshold: 0.5 }, missing_left };
+        tree.split(split, NodeId(1), NodeId(2)).leaf(&[-1.0]).leaf(&[1.0]);
+        builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
+    }
+    builder.build()
+}
+
+#[test]
+fn a_scope_without_missing_values_lets_more_go_and_is_certified_for_it() {
+    let model = votes_that_missing_values_tell_apart();
+    let run = |scope: Scope, data: &[f64]| {
+        let config = Config { scope, ..Config::default() };
+        let pruned = prune_model(&Memory(model.clone()), data, &config, &Watch::default()).unwrap();
+        assert_eq!(pruned.scope, scope);
+        check(&model, &pruned, config.band, &format!("{scope:?}"));
+        let (cancel, progress) = (Cancel::default(), Arc::new(Progress::default()));
+        let (original, file) = (model.within(scope), &pruned.file.0);
+        let certificate =
+            certify(&original, file, Some(&pruned.evidence), config.band, 1, &cancel, &progress).unwrap();
+        assert_eq!(certificate.proved.claim.scope, scope);
+        assert_eq!(certificate.proved.columns.unwrap().bound as usize, pruned.lower_bound);
+        // The same file is no pruned model for every input unless it was made for it.
+        let whole = certify(&model, file, None, config.band, 1, &cancel, &progress);
+        assert_eq!(whole.is_ok(), scope == Scope::All);
+        // Start points that are out of scope do not count.
+        let points = &pruned.evidence.points;
+        assert!(scope == Scope::All || points.iter().flatten().all(|value| !value.is_nan()));
+        pruned
+    };
+    let missing = [0.0, f64::NAN, 1.0, 1.0, 1.0, 0.0];
+    let [all, narrow] = [Scope::All, Scope::NoMissing].map(|scope| run(scope, &missing));
+    assert_eq!((narrow.size[1].trees, narrow.outcome, narrow.lower_bound), (3, Outcome::Proved, 3));
+    assert!(all.size[1].trees > 3, "{:?}", all.size);
+    assert_eq!(run(Scope::NoMissing, &[]).file.0, narrow.file.0);
 }
 
 #[test]

@@ -64,8 +64,8 @@ fn in_engine_for<T>(
     let (file, watch) = (Plain(model.clone()), Watch::default());
     let config = Config { objective, ..Config::default() };
     let folded = unfolded(model);
-    let mut engine =
-        Engine::new(&file, &folded, columns(&folded), Intercept::Free, &config, &watch).expect("small sums");
+    let mut engine = Engine::new(&file, model, &folded, columns(&folded), Intercept::Free, &config, &watch)
+        .expect("small sums");
     test(&mut engine)
 }
 
