@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use secateur_model::Scope;
 
 use crate::output::complain;
 use crate::verify::{BandArgument, Limit};
@@ -100,7 +101,8 @@ The models may be of any two formats. Exit code 0: proved; 1: they differ; 3: un
 
 The claim: wherever the first model's winner leads by more than the band, the library loading the second
 model decides as the library loading the first. The band `auto` is the smallest for which the first model's
-own decision is no artefact of its rounding; 0 compares both in exact arithmetic, ties included.
+own decision is no artefact of its rounding; 0 compares both in exact arithmetic, ties included. It is about
+every input that both libraries accept; with --no-missing, about every one without missing values.
 
 Examples:
   secateur verify model.json converted.onnx
@@ -117,6 +119,10 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
+    /// Leave missing values out: the claim is about every input without one, in any column
+    #[arg(long)]
+    pub(crate) no_missing: bool,
+
     /// Stop after this time, undecided: 30s, 10m, 2h
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<Limit>,
@@ -129,7 +135,8 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Rows to start from; a counterexample is brought as near to one of them as it can be
+    /// Rows to start from; a counterexample is brought as near to one of them as it can be. With --no-missing
+    /// rows with missing values do not count
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: Option<PathBuf>,
 
@@ -155,7 +162,8 @@ pub(crate) struct Verify {
 #[command(after_help = "\
 The pruned model has MODEL's own format and dialect; its library loads it as any other. What is proved is
 the file as written: wherever the original's winner leads by more than the band, the library loading OUT
-decides as the library loading MODEL. OUT is written whole or not at all.
+decides as the library loading MODEL, on every input that it accepts; with --no-missing, on every one without
+missing values, and often more can go then. OUT is written whole or not at all.
 
 Exit code 0: done; 3: the time limit came first, and OUT holds the best model that was proved by then;
 130: the same for Ctrl-C. What is not proved is never written, unless --method asks for it.
@@ -164,6 +172,7 @@ Examples:
   secateur prune model.json -o pruned.json
   secateur prune model.txt -o pruned.txt --data table.csv --target label     start from real rows
   secateur prune model.txt -o pruned.txt --effort minimum --time-limit 10m
+  secateur prune forest.skops -o pruned.skops --no-missing                   no input will have a NaN
   secateur prune model.txt -o small.txt --method ic --size 20 --data table.csv --target label \\
       --accept-unproved                                                      decisions change!")]
 pub(crate) struct Prune {
@@ -175,7 +184,7 @@ pub(crate) struct Prune {
     pub(crate) output: PathBuf,
 
     /// Rows to start from, CSV or Parquet; both models are compared on them at the end. The guarantee is
-    /// for every input, with or without them
+    /// for every input, with or without them. With --no-missing rows with missing values do not count
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: Option<PathBuf>,
 
@@ -202,6 +211,10 @@ pub(crate) struct Prune {
     /// How near to the original's decision boundary the claim reaches: auto, 0, or a score
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
+
+    /// Leave missing values out: the claim is about every input without one, in any column
+    #[arg(long)]
+    pub(crate) no_missing: bool,
 
     /// End after this time with the best model that is proved by then: 30s, 10m, 2h
     #[arg(long, value_name = "TIME")]
@@ -233,7 +246,7 @@ pub(crate) struct Prune {
 
     /// Prune to a given size by one of the paper's baselines: DECISIONS CHANGE, nothing is proved
     #[arg(long, value_enum, requires_all = ["size", "data", "target", "accept_unproved"],
-          conflicts_with_all = ["certificate", "report", "time_limit"])]
+          conflicts_with_all = ["certificate", "report", "time_limit", "no_missing"])]
     pub(crate) method: Option<Method>,
 
     /// How many trees (with trees for each class: rounds) --method keeps
@@ -247,6 +260,23 @@ pub(crate) struct Prune {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The scope that `--no-missing` stands for.
+fn scope(no_missing: bool) -> Scope {
+    if no_missing { Scope::NoMissing } else { Scope::All }
+}
+
+impl Verify {
+    pub(crate) fn scope(&self) -> Scope {
+        scope(self.no_missing)
+    }
+}
+
+impl Prune {
+    pub(crate) fn scope(&self) -> Scope {
+        scope(self.no_missing)
+    }
 }
 
 /// How far `prune` goes.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use secateur_formats::ModelFile;
-use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, NumberType};
+use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, NumberType, Scope};
 use secateur_oracle::{Band, Budget, Comparison, Counterexample, Options, StopReason, Undecided, Verdict};
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,8 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let out = certificate::open(command.certificate.as_deref(), &[&command.first, &command.second])?;
     let bytes = [first.bytes, second.bytes];
     let [first, second] = [first.file, second.file];
-    let ours = first.ensemble();
+    let ours = first.ensemble().within(command.scope());
+    let ours = ours.as_ref();
     let (theirs, matching) = align(ours, second.ensemble());
     let theirs = theirs.as_ref().unwrap_or(second.ensemble());
     let comparison = Comparison::new(ours, theirs, command.band.0)
@@ -80,6 +81,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         first: &first,
         models: [ours, theirs],
         domain: comparison.atlas().grid().domain(),
+        scope: comparison.scope(),
         matching,
         band: comparison.band(),
         verdict: &verdict,
@@ -170,6 +172,7 @@ struct Report<'a> {
     first: &'a ModelFile,
     models: [&'a Ensemble; 2],
     domain: &'a InputDomain,
+    scope: Scope,
     matching: &'static str,
     band: f64,
     verdict: &'a Verdict,
@@ -207,7 +210,8 @@ impl Report<'_> {
             "reason": reason,
             "band": {"score": self.band, "probability": self.probability(self.band)},
             "proved_above": self.proved_above,
-            "domain": domain_words(self.domain),
+            "scope": self.scope.name(),
+            "domain": domain_words(self.domain, self.scope),
             "counterexample": counterexample,
             "certificate": self.certificate,
             "nodes": self.nodes,
@@ -242,16 +246,20 @@ impl Report<'_> {
             Verdict::Undecided(why) => format!("undecided: {}\n", undecided(why)),
         };
         let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
+        let inputs = match self.scope {
+            Scope::All => "",
+            Scope::NoMissing => "for every input without missing values, ",
+        };
         let claim = if self.band == 0.0 {
-            "in exact arithmetic, ties by each library's rule".to_owned()
+            format!("{inputs}in exact arithmetic, ties by each library's rule")
         } else {
-            format!("as the libraries decide, wherever {}", self.leads(self.band))
+            format!("{inputs}as the libraries decide, wherever {}", self.leads(self.band))
         };
         line("claim", &claim);
         if let Some(above) = self.proved_above {
             line("proved", &format!("they decide alike wherever {}", self.leads(above)));
         }
-        line("inputs", &domain_words(self.domain));
+        line("inputs", &domain_words(self.domain, self.scope));
         line("columns", self.matching);
         if let Verdict::Different(example) = self.verdict {
             self.example_words(example, talk, &mut line);
@@ -341,14 +349,15 @@ fn undecided(why: &Undecided) -> &'static str {
 }
 
 /// Which inputs the claim is about.
-pub(crate) fn domain_words(domain: &InputDomain) -> String {
+pub(crate) fn domain_words(domain: &InputDomain, scope: Scope) -> String {
     let number = match domain.number {
         NumberType::F32 => "every f32 number",
         NumberType::F64 => "every f64 number",
     };
     let infinities = if domain.infinities { ", infinities" } else { "" };
     let missing = if domain.missing { ", missing values" } else { "" };
-    format!("{number}{infinities}{missing}, in every column")
+    let left_out = if scope == Scope::NoMissing { "; no missing values" } else { "" };
+    format!("{number}{infinities}{missing}, in every column{left_out}")
 }
 
 /// Missing values are null; JSON has no infinities, so they are text.

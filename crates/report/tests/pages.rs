@@ -145,3 +145,15 @@ fn each_outcome_says_what_is_proved_and_no_more() {
     let page = html(&samples::identical());
     assert!(page.contains("Both models decide alike") && page.contains("without rounding"));
 }
+
+#[test]
+fn a_claim_without_missing_values_says_so() {
+    for (name, mut report) in samples::all() {
+        let whole = html(&report);
+        assert!(!whole.contains("without missing values") && !whole.contains("Not claimed"), "{name}");
+        report.claim.missing_left_out = true;
+        let narrow = html(&report);
+        assert!(narrow.contains("On every input without missing values ("), "{name}");
+        assert!(narrow.contains("anything about inputs with missing values"), "{name}");
+    }
+}

@@ -38,10 +38,9 @@ pub(super) fn make(
             });
         }
         let _working = working;
-        let models = [original.ensemble(), pruned.ensemble()];
         match certify(
-            models[0],
-            models[1],
+            &original.ensemble().within(config.scope),
+            pruned.ensemble(),
             Some(evidence),
             config.band,
             config.threads,

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use secateur_formats::ModelFile;
-use secateur_model::{ClassId, Ensemble, Predictor};
+use secateur_model::{ClassId, Ensemble, Predictor, Scope};
 use secateur_oracle::{Band, exact_class};
 use secateur_prune::{Config, LinearSolver, Outcome, Pruned, Status, Watch, certain_winner, prune};
 
@@ -56,7 +56,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
     refuse_to_overwrite(command)?;
-    let rows = read_rows(command, original.file.ensemble(), talk)?;
+    let rows = read_rows(command, &original.file.ensemble().within(command.scope()), talk)?;
     // A place that cannot be written to is told before the work, not after it.
     let output = Output::open(Some(&command.output))?;
     let mut certificate = match &command.certificate {
@@ -183,6 +183,7 @@ fn config(command: &Prune, solver: LinearSolver, started: Instant) -> Config {
         }),
         solver,
         band: command.band.0,
+        scope: command.scope(),
         deadline: command.time_limit.and_then(|limit| {
             let kept_back = if checks(command) { certificate_time(limit.0) } else { Duration::ZERO };
             started.checked_add(limit.0 - kept_back)
@@ -271,11 +272,11 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
         values.chunks_exact(width).enumerate().filter(|(_, row)| accepted(row)).map(|(at, _)| at).collect();
     if kept.len() < count {
         let left_out = counted((count - kept.len()) as u64, "row has", "rows have");
-        talk.note(format!(
-            "note: {}: {left_out} values that the library does not accept as an input of this model, and are \
-             left out",
-            path.display()
-        ));
+        let why = match ensemble.scope() {
+            Scope::All => "values that the library does not accept as an input of this model",
+            Scope::NoMissing => "missing values, or values that the library does not accept,",
+        };
+        talk.note(format!("note: {}: {left_out} {why} and are left out", path.display()));
     }
     if count == MOST_ROWS {
         talk.note(format!("note: {}: the first {MOST_ROWS} rows are used", path.display()));

@@ -1,6 +1,6 @@
 //! The result of a run of `prune`, as what the HTML page is made from.
 
-use secateur_prune::Outcome;
+use secateur_prune::{Outcome, Scope};
 use secateur_report as page;
 
 use super::report::Report;
@@ -27,7 +27,8 @@ impl Report<'_> {
             claim: page::Claim {
                 band: self.pruned.band,
                 probability: self.probability(),
-                inputs: domain_words(ensemble.domain()),
+                inputs: domain_words(ensemble.within(self.pruned.scope).domain(), self.pruned.scope),
+                missing_left_out: self.pruned.scope == Scope::NoMissing,
                 matching: None,
                 classes: classes(ensemble),
             },

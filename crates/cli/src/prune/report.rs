@@ -1,7 +1,7 @@
 //! What a run of `prune` says: one JSON object, or words for people.
 
 use anyhow::{Context, Result};
-use secateur_model::{Decision, FeatureId};
+use secateur_model::{Decision, FeatureId, Scope};
 use secateur_oracle::Band;
 use secateur_prune::{Certificate, Fate, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
@@ -59,6 +59,7 @@ impl Report<'_> {
             "lower_bound": self.pruned.lower_bound,
             "minimal": self.minimal(),
             "irreducible": self.pruned.irreducible,
+            "scope": self.pruned.scope.name(),
             "band": {"score": self.pruned.band, "probability": self.probability()},
             "oracle_calls": self.pruned.oracle_calls,
             "points": self.pruned.points,
@@ -91,9 +92,13 @@ impl Report<'_> {
     pub(super) fn words(&self, talk: Talk) -> String {
         let [before, after] = self.pruned.size;
         let kept = format!(
-            "{} -> {}, every decision unchanged",
+            "{} -> {}, every decision unchanged{}",
             before.trees,
-            counted(after.trees as u64, "tree", "trees")
+            counted(after.trees as u64, "tree", "trees"),
+            match self.pruned.scope {
+                Scope::All => "",
+                Scope::NoMissing => " for every input without missing values",
+            }
         );
         let mut text = match self.pruned.outcome {
             Outcome::AlreadyMinimal => {
@@ -132,7 +137,8 @@ impl Report<'_> {
             }
         }
         line("claim", &self.claim_words());
-        line("inputs", &domain_words(self.original.file.ensemble().domain()));
+        let scope = self.pruned.scope;
+        line("inputs", &domain_words(self.original.file.ensemble().within(scope).domain(), scope));
         if let Some(checked) = self.checked {
             line("data", &data_words(checked));
         }
@@ -224,7 +230,15 @@ impl Report<'_> {
     }
 
     fn claim_words(&self) -> String {
-        claim_words(self.original, self.command.band.0, self.pruned.band, self.probability())
+        let words = claim_words(self.original, self.command.band.0, self.pruned.band, self.probability());
+        match self.pruned.scope {
+            Scope::All => words,
+            Scope::NoMissing => format!("for every input without missing values, {words}"),
+        }
+    }
+
+    fn scope_flag(&self) -> &'static str {
+        if self.pruned.scope == Scope::NoMissing { " --no-missing" } else { "" }
     }
 
     fn check_words(&self) -> String {
@@ -232,7 +246,7 @@ impl Report<'_> {
             [&self.command.model, &self.command.output].map(|path| path.display().to_string());
         match &self.certificate {
             Some(certificate) => format!("secateur-check {model} {output} {certificate}"),
-            None => format!("secateur verify {model} {output}"),
+            None => format!("secateur verify {model} {output}{}", self.scope_flag()),
         }
     }
 }

@@ -139,6 +139,8 @@ pub(crate) fn classes(ensemble: &Ensemble) -> Vec<String> {
 /// What `prune` adds to the page: fates, weights, splits, evidence, history.
 pub(crate) fn pruning(pair: &Pair<'_>, pruned: &Pruned, history: History, report: &mut page::Report) {
     let [original, smaller] = pair.files.map(ModelFile::ensemble);
+    // What is shown is what the claim is about.
+    let original = &*original.within(pruned.scope);
     let crossings = Crossings::find(original, pair.rows, pruned.band, pruned.relevant.as_ref());
     let [before, after] = [original, smaller].map(SplitTable::of);
     report.features = before.features_beside(&after, &crossings, original);

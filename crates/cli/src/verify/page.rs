@@ -1,6 +1,6 @@
 //! The answer of `verify`, as what the HTML page is made from.
 
-use secateur_model::{Ensemble, FeatureId};
+use secateur_model::{Ensemble, FeatureId, Scope};
 use secateur_oracle::{Counterexample, Verdict};
 use secateur_report as page;
 
@@ -21,7 +21,8 @@ impl Report<'_> {
             claim: page::Claim {
                 band: self.band,
                 probability: self.probability(self.band),
-                inputs: domain_words(self.domain),
+                inputs: domain_words(self.domain, self.scope),
+                missing_left_out: self.scope == Scope::NoMissing,
                 matching: Some(self.matching.to_owned()),
                 classes: classes(self.models[0]),
             },

@@ -10,5 +10,6 @@ mod predict;
 mod prune;
 mod refusals;
 mod report;
+mod scope;
 mod support;
 mod verify;

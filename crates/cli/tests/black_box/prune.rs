@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{FLOWERS, Folder, LABELS, Run, THREE_CLASSES, UNNAMED};
 
 /// A LightGBM model of stumps on two columns: feature, threshold, and the two leaves.
-fn stumps(stumps: &[(usize, f64, f64, f64)]) -> String {
+pub(crate) fn stumps(stumps: &[(usize, f64, f64, f64)]) -> String {
     let mut text =
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx=1\n\
                     objective=binary sigmoid:1\nfeature_names=a b\nfeature_infos=[0:10] [0:10]\n\n"

@@ -69,16 +69,18 @@ fn headline(report: &Report) -> String {
 fn claim(report: &Report) -> String {
     let claim = &report.claim;
     let names = if report.outcome.is_pruning() { ["original", "pruned"] } else { ["first", "second"] };
-    let inputs = escape::sentence(&claim.inputs);
+    let every_input =
+        if claim.missing_left_out { "every input without missing values" } else { "every input" };
+    let inputs = format!("{every_input} ({})", escape::sentence(&claim.inputs));
     let statement = if claim.band == 0.0 {
         format!(
-            "On every input ({inputs}) the {} model decides for the same class as the {}, computed without \
+            "On {inputs} the {} model decides for the same class as the {}, computed without \
              rounding, with ties broken by each library’s own rule.",
             names[1], names[0]
         )
     } else {
         format!(
-            "On every input ({inputs}) where the {} model’s winning class leads by more than {}{}, the {} file, \
+            "On {inputs} where the {} model’s winning class leads by more than {}{}, the {} file, \
              loaded by its library, decides for the same class.",
             names[0],
             number::short(claim.band),
@@ -132,6 +134,9 @@ fn facts(report: &Report) -> String {
             number::value("band.probability.1", high, &number::full(high, false))
         );
         facts.push(("As probability", text));
+    }
+    if claim.missing_left_out {
+        facts.push(("Not claimed", "anything about inputs with missing values".to_owned()));
     }
     if let Some(bound) = report.lower_bound {
         let count = number::count("lower_bound", bound as u64);
