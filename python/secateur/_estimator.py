@@ -47,6 +47,7 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         objective: str = "trees",
         moves: str = "leaves",
         band: str | float = "auto",
+        missing: bool = True,
         time_limit: float | str | None = None,
         threads: int | None = None,
         seed: int = 0,
@@ -56,6 +57,7 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.objective = objective
         self.moves = moves
         self.band = band
+        self.missing = missing
         self.time_limit = time_limit
         self.threads = threads
         self.seed = seed
@@ -77,6 +79,7 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             objective=self.objective,
             moves=self.moves,
             band=self.band,
+            missing=self.missing,
             time_limit=self.time_limit,
             threads=self.threads,
             seed=self.seed,

@@ -24,6 +24,13 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     return value
 
 
+def missing(value: Any) -> bool:
+    """Are inputs with missing values part of the claim?"""
+    if not isinstance(value, bool):
+        raise OptionError(f"missing must be True or False, not {value!r}")
+    return value
+
+
 def band(value: Any) -> float | None:
     """`None` for "auto", else a score."""
     if isinstance(value, str) and value == "auto":

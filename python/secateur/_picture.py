@@ -27,6 +27,8 @@ def summary(result: Pruning) -> str:
     if result.leaves_before != result.leaves_after:
         words += f", {result.leaves_before} -> {result.leaves_after} leaves"
     words += f"; {_OUTCOMES[result.outcome]}"
+    if result.scope != "all":
+        words += " for inputs without missing values"
     if result.outcome != "already_minimal":
         if result.minimal:
             words += ", and no smaller number of trees can"
@@ -35,13 +37,14 @@ def summary(result: Pruning) -> str:
     return f"{words}; band {result.band:.3g}, {result.seconds:.2f} s"
 
 
-def claim(band: float, probability: tuple[float, float] | None) -> str:
-    """What a band means, in words."""
+def claim(band: float, probability: tuple[float, float] | None, scope: str) -> str:
+    """What a band and a scope mean, in words."""
+    inputs = "every input" if scope == "all" else "every input without missing values"
     if band == 0.0:
-        return "Both models decide alike on every input, in exact arithmetic, ties by the library's rule."
+        return f"Both models decide alike on {inputs}, in exact arithmetic, ties by the library's rule."
     interval = "" if probability is None else f" (probability {_interval(*probability)})"
     return (
-        "The library decides alike with both models on every input on which the original's winner leads by "
+        f"The library decides alike with both models on {inputs} on which the original's winner leads by "
         f"more than {band:.3e}{interval}."
     )
 
@@ -57,7 +60,7 @@ def html(result: Pruning) -> str:
     needed = "as many are needed" if result.minimal else "not known to be the least"
     rows += [
         ("at least", f"{result.lower_bound} trees ({needed})"),
-        ("claim", _html.escape(claim(result.band, result.probability))),
+        ("claim", _html.escape(claim(result.band, result.probability, result.scope))),
         ("time", f"{result.seconds:.2f} s"),
     ]
     if isinstance(result.certificate, str):
@@ -66,7 +69,8 @@ def html(result: Pruning) -> str:
         f'<tr><th style="text-align:left">{name}</th><td style="text-align:left">{text}</td></tr>'
         for name, text in rows
     )
-    title = _html.escape(_OUTCOMES[result.outcome])
+    inputs = "" if result.scope == "all" else ", for inputs without missing values"
+    title = _html.escape(_OUTCOMES[result.outcome] + inputs)
     return f'<div class="secateur"><p><b>Pruning</b>: {title}</p>{svg(result)}<table>{table}</table></div>'
 
 

@@ -41,6 +41,8 @@ class Pruning:
     fates: list[str]
     """What became of each tree of the original: "kept", "scaled", "rewritten" (with other leaves), "merged" (into the
     leaves of another tree), "constant" (the same everywhere, now in the intercept) or "dropped"."""
+    scope: str
+    """The inputs of the claim: "all", or "no_missing" where those with missing values are left out."""
     band: float
     """The claim is for inputs on which the original's winner leads by more than this."""
     probability: tuple[float, float] | None
@@ -70,7 +72,7 @@ class Pruning:
     @property
     def claim(self) -> str:
         """What is proved, in words."""
-        return _picture.claim(self.band, self.probability)
+        return _picture.claim(self.band, self.probability, self.scope)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model, as `secateur prune --json` prints it."""
@@ -82,6 +84,7 @@ class Pruning:
             "lower_bound": self.lower_bound,
             "minimal": self.minimal,
             "irreducible": self.irreducible,
+            "scope": self.scope,
             "band": {
                 "score": self.band,
                 "probability": None if self.probability is None else list(self.probability),
@@ -111,6 +114,7 @@ def prune(
     objective: str = "trees",
     moves: str = "leaves",
     band: str | float = "auto",
+    missing: bool = True,
     time_limit: float | str | None = None,
     threads: int | None = None,
     certificate: bool | str | os.PathLike[str] | None = None,
@@ -129,6 +133,9 @@ def prune(
     - `moves`: "leaves" may merge trees and move the intercept, "weights" only scales and drops trees.
     - `band`: "auto" is the smallest for which the model's own decisions are no artefact of its rounding, 0 is
       exact arithmetic with its ties, a larger score allows changes that near to the decision boundary.
+    - `missing`: False leaves inputs with missing values out of the claim, for those who never have any: NaN, or what
+      the classifier turns into one. More can go then, from forests most of all. Rows of `X` with missing values do
+      not count. Where the library takes no missing values, this changes nothing.
     - `time_limit`: seconds, or "30s", "10m", "2h"; the best model that is proved by then is the answer.
     - `threads`: all cores unless given. `seed`: where random choices start.
     - `certificate`: a path to write it to, or True to have it in the result.
@@ -154,6 +161,7 @@ def prune(
         "objective": _options.choice("objective", objective, _options.OBJECTIVES),
         "moves": _options.choice("moves", moves, _options.MOVES),
         "band": _options.band(band),
+        "missing": _options.missing(missing),
         "time_limit": _options.time_limit(time_limit),
         "threads": _options.threads(threads),
         "seed": _options.count("seed", seed, 0),
@@ -177,6 +185,7 @@ def prune(
         bytes_after=_size(after),
         weights=np.array([weight for _, weight in fates], dtype=np.float64),
         fates=[fate for fate, _ in fates],
+        scope=answer["scope"],
         band=answer["band"],
         probability=None if answer["probability"] is None else tuple(answer["probability"]),
         lower_bound=answer["lower_bound"],
@@ -207,7 +216,7 @@ def _averaged(
         return after, fates
     factor = 1.0 / total
     scaled = after.edit([(tree, factor) for tree in range(after.tree_count)])
-    chosen = {name: settings[name] for name in ("band", "threads", "seed")}
+    chosen = {name: settings[name] for name in ("band", "threads", "seed", "missing")}
     # Rounding is all that can differ, so the proof is as long as the one before.
     proof = compare(before, scaled, time_limit=max(1.0, 2.0 * answer["seconds"]["total"]), **chosen)
     if proof["outcome"] != "identical":
@@ -225,7 +234,8 @@ def _certified(
     """The certificate, or the path to which it was written, whole or not at all."""
     if certificate is None or certificate is False:
         return None
-    content = certify(before, after, evidence=evidence, band=settings["band"], threads=settings["threads"])
+    chosen = {name: settings[name] for name in ("band", "threads", "missing")}
+    content = certify(before, after, evidence=evidence, **chosen)
     if certificate is True:
         return content
     path = os.fsdecode(certificate)

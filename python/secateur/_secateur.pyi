@@ -55,6 +55,8 @@ def compare(
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
+    *,
+    missing: bool = True,
 ) -> dict[str, Any]: ...
 def prune(
     model: Model,
@@ -68,6 +70,7 @@ def prune(
     threads: int | None = None,
     seed: int = 0,
     progress: Callable[[dict[str, Any]], None] | None = None,
+    missing: bool = True,
 ) -> dict[str, Any]: ...
 @final
 class Evidence:
@@ -80,6 +83,7 @@ def certify(
     evidence: Evidence | None = None,
     band: float | None = None,
     threads: int | None = None,
+    missing: bool = True,
 ) -> bytes: ...
 def check(
     original: Model,

@@ -20,9 +20,11 @@ class Verification:
     leads by more than `band`, the second model decides the same. `counterexample` is an input row on which
     they differ. `undecided` says that neither was found, and `reason` why; `proved_above` then is a lead of the
     first model's winner above which the two are proved to decide alike, where they are similar enough for that.
+    `scope` says which inputs are meant: "all", or "no_missing" where those with missing values are left out.
     """
 
     outcome: str
+    scope: str
     band: float
     counterexample: np.ndarray | None
     classes: tuple[Any, Any] | None
@@ -53,6 +55,7 @@ def verify(
     b: Any,
     *,
     band: str | float = "auto",
+    missing: bool = True,
     time_limit: float | str | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -62,7 +65,7 @@ def verify(
     `a` and `b` are whatever `secateur.load` reads, of any two formats. Columns are matched by name where both have
     names, else by order. Of two pipelines the last steps are compared, and the steps before must be the same. `band` is "auto" (the smallest one for
     which the first model's own decision is no artefact of its rounding), 0 (exact arithmetic, ties included) or
-    a larger score. `time_limit` is in seconds, or "30s", "10m", "2h".
+    a larger score. `missing=False` leaves inputs with missing values out. `time_limit` is in seconds, or "30s", "10m", "2h".
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import AdaBoostClassifier
@@ -82,6 +85,7 @@ def verify(
         first.model,
         second.model,
         band=_options.band(band),
+        missing=_options.missing(missing),
         time_limit=_options.time_limit(time_limit),
         threads=_options.threads(threads),
         seed=_options.count("seed", seed, 0),
@@ -93,6 +97,7 @@ def verify(
     different = answer["outcome"] == "different"
     return Verification(
         outcome=answer["outcome"],
+        scope=answer["scope"],
         band=answer["band"],
         counterexample=answer["row"] if different else None,
         classes=classes,

@@ -69,13 +69,16 @@ def accepted(values: list[float], domain: dict) -> np.ndarray:
     return array
 
 
-def hostile_rows(model: secateur.Model, base: np.ndarray, count: int = 10_000, seed: int = 0) -> np.ndarray:
+def hostile_rows(
+    model: secateur.Model, base: np.ndarray, count: int = 10_000, seed: int = 0, missing: bool = True
+) -> np.ndarray:
     """`count` rows for `model`: a third with one or two hostile values in a row of `base`, a third with
-    about half of the values hostile, a third with nothing else."""
+    about half of the values hostile, a third with nothing else. Missing values are hostile unless they are not
+    wanted."""
     random = np.random.default_rng(seed)
     base = np.asarray(base, dtype=np.float64)
     rows = base[random.integers(0, len(base), count)].copy()
-    domain = model.domain
+    domain = {**model.domain, "missing": missing and model.domain["missing"]}
     if domain["number"] == "f32":
         rows = rows.astype(np.float32).astype(np.float64)
     splits = model.split_values()

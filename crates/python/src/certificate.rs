@@ -23,7 +23,7 @@ pub(crate) struct Evidence(pub(crate) secateur_prune::Evidence);
 
 /// Proves that two models decide alike and gives the proof as a certificate that the checker accepts.
 #[pyfunction]
-#[pyo3(signature = (original, pruned, *, evidence=None, band=None, threads=None))]
+#[pyo3(signature = (original, pruned, *, evidence=None, band=None, threads=None, missing=true))]
 pub(crate) fn certify<'py>(
     py: Python<'py>,
     original: &Model,
@@ -31,8 +31,10 @@ pub(crate) fn certify<'py>(
     evidence: Option<&Evidence>,
     band: Option<f64>,
     threads: Option<usize>,
+    missing: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (ours, theirs) = (original.file.ensemble(), pruned.file.ensemble());
+    let ours = original.file.ensemble().within(options::scope(missing));
+    let (ours, theirs) = (ours.as_ref(), pruned.file.ensemble());
     let (band, threads) = (options::band(band), options::threads(threads));
     let (cancel, progress) = (Cancel::default(), Arc::default());
     let evidence = evidence.map(|evidence| &evidence.0);

@@ -12,10 +12,11 @@ use crate::model::Model;
 use crate::{error, interrupt, options};
 
 /// Proves that two models decide alike, or finds an input on which they do not. `band` is `None` for the
-/// smallest certain one, zero for exact arithmetic. Columns are matched by name where both models have names, and
+/// smallest certain one, zero for exact arithmetic; without `missing`, inputs with missing values are left out. Columns are matched by name where both models have names, and
 /// a row is in the order of the first.
 #[pyfunction]
-#[pyo3(signature = (first, second, band=None, time_limit=None, threads=None, seed=0))]
+#[pyo3(signature = (first, second, band=None, time_limit=None, threads=None, seed=0, *, missing=true))]
+#[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn compare<'py>(
     py: Python<'py>,
     first: &Model,
@@ -24,11 +25,13 @@ pub(crate) fn compare<'py>(
     time_limit: Option<f64>,
     threads: Option<usize>,
     seed: u64,
+    missing: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let started = Instant::now();
     let deadline = options::deadline(started, time_limit)?;
     let band = options::band(band);
-    let (ours, theirs) = (first.file.ensemble(), second.file.ensemble());
+    let ours = first.file.ensemble().within(options::scope(missing));
+    let (ours, theirs) = (ours.as_ref(), second.file.ensemble());
     // As on the command line: by name where both have names, else by order.
     let named = ours.features().has_names() && theirs.features().has_names();
     let reordered = if named { theirs.with_column_order(ours.features()) } else { None };
@@ -49,6 +52,7 @@ pub(crate) fn compare<'py>(
     )?;
 
     let answer = PyDict::new(py);
+    answer.set_item("scope", comparison.scope().name())?;
     answer.set_item("band", comparison.band())?;
     answer.set_item("proved_above", proved_above)?;
     answer.set_item("nodes", compared.nodes)?;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use secateur_oracle::Band;
+use secateur_prune::Scope;
 
 /// `None` is the smallest certain band, zero exact arithmetic.
 pub(crate) fn band(score: Option<f64>) -> Band {
@@ -14,6 +15,11 @@ pub(crate) fn band(score: Option<f64>) -> Band {
         Some(0.0) => Band::Exact,
         Some(score) => Band::Score(score),
     }
+}
+
+/// With or without missing values.
+pub(crate) fn scope(missing: bool) -> Scope {
+    if missing { Scope::All } else { Scope::NoMissing }
 }
 
 /// When a run that starts now has to end.

@@ -17,7 +17,7 @@ use crate::{error, interrupt, options};
 #[pyfunction]
 #[pyo3(signature = (
     model, rows=None, *, effort="thorough", objective="trees", moves="leaves", band=None, time_limit=None,
-    threads=None, seed=0, progress=None
+    threads=None, seed=0, progress=None, missing=true
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn prune<'py>(
@@ -32,6 +32,7 @@ pub(crate) fn prune<'py>(
     threads: Option<usize>,
     seed: u64,
     progress: Option<Py<PyAny>>,
+    missing: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let started = Instant::now();
     let cancel = Cancel::default();
@@ -40,6 +41,7 @@ pub(crate) fn prune<'py>(
         objective: options::choice("objective", objective, &OBJECTIVES)?,
         moves: options::choice("moves", moves, &MOVES)?,
         band: options::band(band),
+        scope: options::scope(missing),
         deadline: options::deadline(started, time_limit)?,
         cancel: cancel.clone(),
         threads: options::threads(threads),
@@ -75,6 +77,7 @@ pub(crate) fn prune<'py>(
     answer.set_item("lower_bound", pruned.lower_bound)?;
     answer.set_item("irreducible", pruned.irreducible)?;
     answer.set_item("fates", pruned.fates.iter().map(fate).collect::<Vec<_>>())?;
+    answer.set_item("scope", pruned.scope.name())?;
     answer.set_item("band", pruned.band)?;
     answer.set_item("probability", secateur_cli::probabilities(&model.file, pruned.band))?;
     answer.set_item("oracle_calls", pruned.oracle_calls)?;
