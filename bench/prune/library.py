@@ -44,11 +44,13 @@ def _decide(probabilities: np.ndarray) -> np.ndarray:
     return probabilities > 0.5 if probabilities.ndim == 1 else probabilities.argmax(axis=1)
 
 
-def adversarial(model: Path, rows: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
-    """Half of them hostile (thresholds and their neighbours, missing values), half mixes of training rows."""
+def adversarial(model: Path, rows: np.ndarray, count: int, seed: int = 0, missing: bool = True) -> np.ndarray:
+    """Half of them hostile (thresholds and their neighbours, missing values where wanted), half mixes of training
+    rows."""
     random = np.random.default_rng(seed)
     mixed = rows[random.integers(0, len(rows), (count // 2, rows.shape[1])), np.arange(rows.shape[1])]
-    return np.concatenate([hostile_rows(secateur.load(model), rows, count=count - count // 2, seed=seed), mixed])
+    hostile = hostile_rows(secateur.load(model), rows, count=count - count // 2, seed=seed, missing=missing)
+    return np.concatenate([hostile, mixed])
 
 
 def outside_band(model: Path, rows: np.ndarray, band: float, level: float | None) -> int:

@@ -179,7 +179,8 @@ def _run(case: Case, options: argparse.Namespace) -> Result:
         checked = subprocess.run([checker, model, pruned, certificate, "--json"], capture_output=True, text=True)
         result.verdict = json.loads(checked.stdout)["verdict"] if checked.stdout else "unreadable"
         result.cost = _cost(case, options, model, pruned, certificate)
-    _ask_library(case, model, pruned, [rows, test_rows, adversarial(model, rows, options.rows)], options, result)
+    hostile = adversarial(model, rows, options.rows, missing=case.missing)
+    _ask_library(case, model, pruned, [rows, test_rows, hostile], options, result)
     return result
 
 
@@ -195,7 +196,8 @@ def _cost(case: Case, options: argparse.Namespace, model: Path, pruned: Path, ce
     flags = [*map(str, case.flags)]
     band = flags[flags.index("--band") + 1] if "--band" in flags else "auto"
     again = certificate.with_name(certificate.name + "-again")
-    results = run("search", band), run("write", band, again), run("check", certificate)
+    scope = [] if case.missing else ["no_missing"]
+    results = run("search", band, *scope), run("write", band, again, *scope), run("check", certificate)
     again.unlink(missing_ok=True)
     if not all(results):
         return None

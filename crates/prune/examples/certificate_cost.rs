@@ -3,7 +3,7 @@
 //! `certificate_cost search ORIGINAL PRUNED BAND` proves that two models decide alike and keeps nothing.
 //! `certificate_cost write ORIGINAL PRUNED BAND FILE` does the same and writes the proof to a file.
 //! `certificate_cost check ORIGINAL PRUNED FILE` has a certificate checked.
-//! BAND is `auto`, `0` (exact arithmetic) or a score. The two searches are the same but for the record: one
+//! BAND is `auto`, `0` (exact arithmetic) or a score; a last word `no_missing` leaves missing values out. The two searches are the same but for the record: one
 //! thread, the same boxes in the same order. Each prints one line of JSON; times are seconds of this process's
 //! only thread after the models are read, the fastest of several runs where they are short.
 
@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use secateur_checker::{Limits, Verdict as Checked, aligned, check};
 use secateur_formats::ModelFile;
-use secateur_model::Ensemble;
+use secateur_model::{Ensemble, Scope};
 use secateur_oracle::{Band, Comparison, Options, Verdict};
 
 /// Short runs are repeated until this much time is spent.
@@ -28,12 +28,20 @@ type Failure = Box<dyn std::error::Error>;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let result = match words[..] {
-        ["search", original, pruned, band] => search(original, pruned, band, None),
-        ["write", original, pruned, band, file] => search(original, pruned, band, Some(file)),
-        ["check", original, pruned, file] => judge(original, pruned, file),
-        _ => Err("usage: certificate_cost search|write|check ORIGINAL PRUNED [BAND] [FILE]".into()),
-    };
+    let result =
+        match words[..] {
+            ["search", original, pruned, band] => search(original, pruned, band, Scope::All, None),
+            ["search", original, pruned, band, "no_missing"] => {
+                search(original, pruned, band, Scope::NoMissing, None)
+            }
+            ["write", original, pruned, band, file] => search(original, pruned, band, Scope::All, Some(file)),
+            ["write", original, pruned, band, file, "no_missing"] => {
+                search(original, pruned, band, Scope::NoMissing, Some(file))
+            }
+            ["check", original, pruned, file] => judge(original, pruned, file),
+            _ => Err("usage: certificate_cost search|write|check ORIGINAL PRUNED [BAND] [FILE] [no_missing]"
+                .into()),
+        };
     match result {
         Ok(line) => {
             println!("{line}");
@@ -53,8 +61,15 @@ fn models(original: &str, pruned: &str) -> Result<[Ensemble; 2], Failure> {
     Ok([original, pruned])
 }
 
-fn search(original: &str, pruned: &str, band: &str, file: Option<&str>) -> Result<String, Failure> {
+fn search(
+    original: &str,
+    pruned: &str,
+    band: &str,
+    scope: Scope,
+    file: Option<&str>,
+) -> Result<String, Failure> {
     let [original, pruned] = models(original, pruned)?;
+    let original = original.within(scope);
     let band = match band {
         "auto" => Band::Auto,
         "0" => Band::Exact,
