@@ -39,6 +39,10 @@ QUICK = {
 }
 
 
+# A goal that is out of reach.
+PROVED = ", proved: no smaller one does"
+
+
 @dataclass
 class Cost:
     """What the certificate of one run costs. `search` and `written` are the run's last proof once more, without and
@@ -76,7 +80,7 @@ class Result:
         missed = []
         after = answer["trees"]["after"]
         if goal.trees is not None and after > goal.trees:
-            missed.append(f"size {after} > {goal.trees}")
+            missed.append(f"size {after} > {goal.trees}" + (PROVED if answer["minimal"] else ""))
         if goal.minimal and not answer["minimal"]:
             missed.append("not proved minimal")
         # Where a tree is the sum of others it goes all the same; what stays has to be proved minimal.
@@ -274,7 +278,11 @@ def _summary(results: list[Result]) -> list[str]:
     minimal = sum(result.answer["minimal"] for result in answered)
     cut = sum(result.answer["outcome"] == "budget_reached" for result in answered)
     walls = [result.wall for result in answered]
-    lines.append(f"- {met} of {len(results)} cases meet every goal; {minimal} are proved minimal, {cut} hit the time limit.")
+    beyond = sum(bool(missed) and all(PROVED in miss for miss in missed) for missed in (each.misses() for each in results))
+    lines.append(
+        f"- {met} of {len(results)} cases meet every goal, and in {beyond} more it is proved that none can; "
+        f"{minimal} are proved minimal, {cut} hit the time limit."
+    )
     lines.append(f"- Wall seconds: median {statistics.median(walls):.3f}, largest {max(walls):.2f}.")
     rows = sum(result.rows for result in answered)
     outside = sum(result.changed_outside_band for result in answered)
