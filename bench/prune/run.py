@@ -83,6 +83,8 @@ class Result:
             missed.append(f"size {after} > {goal.trees}" + (PROVED if answer["minimal"] else ""))
         if goal.minimal and not answer["minimal"]:
             missed.append("not proved minimal")
+        if goal.irreducible and not answer["irreducible"]:
+            missed.append("not irreducible")
         # Where a tree is the sum of others it goes all the same; what stays has to be proved minimal.
         if goal.nothing_goes and not answer["minimal"]:
             missed.append(f"{answer['outcome']}, not proved minimal")
