@@ -3,8 +3,9 @@
 //! # What is proved
 //! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An input is a
 //! row of values that both libraries accept: every float of their input type, missing values and infinities
-//! where both take them; a claim may leave missing values out, and says so (`scope`). The *lead* of class y over class c is the exact difference that A's (B's) decision rule
-//! looks at, on the stored numbers, nothing rounded. A valid certificate with band b proves:
+//! where both take them; a claim may leave missing values out, and says so (`scope`). The *lead* of class y
+//! over class c is the exact difference that A's (B's) decision rule looks at, on the stored numbers, nothing
+//! rounded. A valid certificate with band b proves:
 //!
 //! > For every input where A's lead of some class y over every other class exceeds b, the library loading B
 //! > decides y, and so does the library loading A.

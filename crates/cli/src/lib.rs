@@ -10,20 +10,22 @@
 //! 130: interrupted by Ctrl-C; `prune` writes the best model that was proved by then.
 //!
 //! # `prune --json`
-//! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `interrupted`, `trees`,
-//! `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within the moves),
-//! `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word), `scope`
-//! (`all`, or `no_missing` where missing values are left out), `band` (`score`, `probability`), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`,
-//! `write`, `total`), `output`, `certificate` (a path, or null), `data` (null, or `rows` and
-//! `changed_in_band`), `fates` (for each tree of the original `fate`: `kept`, `scaled`, `rewritten`, `merged`,
-//! `constant`, `dropped`; `weight` and `into` where they apply), `relevant_thresholds` (null where not looked
-//! at, or `count` and `total`). With `--method`: `method`, `members`
-//! (`before`, `after`, `chosen`), `fidelity` (the share of rows decided as before), `accuracy`, `rows`.
+//! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `interrupted`,
+//! `trees`, `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
+//! the moves), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word),
+//! `scope` (`all`, or `no_missing` where missing values are left out), `band` (`score`, `probability`),
+//! `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),
+//! `output`, `certificate` (a path, or null), `data` (null, or `rows` and `changed_in_band`), `fates` (for
+//! each tree of the original `fate`: `kept`, `scaled`, `rewritten`, `merged`, `constant`, `dropped`; `weight`
+//! and `into` where they apply), `relevant_thresholds` (null where not looked at, or `count` and `total`).
+//! With `--method`: `method`, `members` (`before`, `after`, `chosen`), `fidelity` (the share of rows decided
+//! as before), `accuracy`, `rows`.
 //!
 //! # `verify --json`
 //! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` (`score`,
-//! `probability`), `scope` (as for `prune`), `domain` (in words), `counterexample` (null, or `input` by feature
-//! with null for missing, `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path, or null), `nodes`, `seconds`.
+//! `probability`), `scope` (as for `prune`), `domain` (in words), `counterexample` (null, or `input` by
+//! feature with null for missing, `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path,
+//! or null), `nodes`, `seconds`.
 //!
 //! # `inspect --json`
 //! One object; its keys stay:

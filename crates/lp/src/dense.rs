@@ -40,7 +40,8 @@ pub(crate) fn add_multiple(target: &mut [f64], factor: f64, of: &[f64]) {
     );
 }
 
-/// One step of an elimination: divides a row by the pivot, and takes from each other row so much of it as `factors` says.
+/// One step of an elimination: divides a row by the pivot, and takes from each other row so much of it as
+/// `factors` says.
 pub(crate) fn eliminate(matrix: &mut [f64], count: usize, position: usize, pivot: f64, factors: &[f64]) {
     Arch::new().dispatch(
         #[inline(always)]

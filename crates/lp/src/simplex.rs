@@ -253,7 +253,8 @@ impl Simplex {
         shortlist.first().map(|&row| (Basic::Row(row), true))
     }
 
-    /// The slack of an unknown that is negative, or of one that is held and not zero: by how much, and whether it grows.
+    /// The slack of an unknown that is negative, or of one that is held and not zero: by how much, and
+    /// whether it grows.
     fn entering_slack(&self, point: &[f64]) -> Option<(f64, usize, bool)> {
         let largest = point.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
         let tolerance = ROUNDING * largest.max(1e-12);

@@ -2,10 +2,11 @@
 //!
 //! `certificate_cost search ORIGINAL PRUNED BAND` proves that two models decide alike and keeps nothing.
 //! `certificate_cost write ORIGINAL PRUNED BAND FILE` does the same and writes the proof to a file.
-//! `certificate_cost check ORIGINAL PRUNED FILE` has a certificate checked.
-//! BAND is `auto`, `0` (exact arithmetic) or a score; a last word `no_missing` leaves missing values out. The two searches are the same but for the record: one
-//! thread, the same boxes in the same order. Each prints one line of JSON; times are seconds of this process's
-//! only thread after the models are read, the fastest of several runs where they are short.
+//! `certificate_cost check ORIGINAL PRUNED FILE` has a certificate checked. BAND is `auto`, `0` (exact
+//! arithmetic) or a score; a last word `no_missing` leaves missing values out. The two searches are the same
+//! but for the record: one thread, the same boxes in the same order. Each prints one line of JSON; times are
+//! seconds of this process's only thread after the models are read, the fastest of several runs where they
+//! are short.
 
 use std::fs::File;
 use std::io::BufWriter;

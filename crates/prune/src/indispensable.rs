@@ -1,11 +1,11 @@
 //! Which columns nothing can stand in for: each with a cut of that column alone.
 //!
-//! Pairs of inputs at relevant boundaries come first; a boundary that one column draws needs no solver.
-//! For every column that is left the solver is asked for multipliers that separate all others. Where there are
+//! Pairs of inputs at relevant boundaries come first; a boundary that one column draws needs no solver. For
+//! every column that is left the solver is asked for multipliers that separate all others. Where there are
 //! none its answer is weights without that column: cells that refute them are added where all can be swept,
-//! and else what these weights do without need not be asked for either. Then more inputs near the decision boundary are
-//! added, until rounds of that show nothing new or the budget ends. A column without a cut is not said to be
-//! dispensable.
+//! and else what these weights do without need not be asked for either. Then more inputs near the decision
+//! boundary are added, until rounds of that show nothing new or the budget ends. A column without a cut is
+//! not said to be dispensable.
 
 use fastrand::Rng;
 use secateur_lp::Limits;

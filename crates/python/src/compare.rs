@@ -12,8 +12,8 @@ use crate::model::Model;
 use crate::{error, interrupt, options};
 
 /// Proves that two models decide alike, or finds an input on which they do not. `band` is `None` for the
-/// smallest certain one, zero for exact arithmetic; without `missing`, inputs with missing values are left out. Columns are matched by name where both models have names, and
-/// a row is in the order of the first.
+/// smallest certain one, zero for exact arithmetic; without `missing`, inputs with missing values are left
+/// out. Columns are matched by name where both models have names, and a row is in the order of the first.
 #[pyfunction]
 #[pyo3(signature = (first, second, band=None, time_limit=None, threads=None, seed=0, *, missing=true))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
