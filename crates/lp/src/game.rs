@@ -26,6 +26,8 @@ const PIVOT: f64 = 1e-9;
 const SLIP: f64 = 1e-11;
 /// The size of the right-hand sides that break ties.
 const NUDGE: f64 = 1e-8;
+/// A sum below this, of weights of sum one, may be zero up to rounding.
+const POSITIVE: f64 = 1e-12;
 /// Pivots between two factorisations, at least.
 const REFACTOR: usize = 64;
 /// Points that are priced again before all are.
@@ -293,7 +295,7 @@ impl Game {
         weights[self.columns] = 0.0;
         let mut sums = Vec::new();
         times(&self.points, &weights, &mut sums);
-        let solved = !sums.is_empty() && sums.iter().all(|&sum| sum > 0.0);
+        let solved = !sums.is_empty() && sums.iter().all(|&sum| sum > POSITIVE);
         solved.then(|| {
             let free = weights.split_off(self.columns + 1);
             weights.truncate(self.columns);
