@@ -92,10 +92,34 @@ fn assert_solves((entries, equalities): &Points, kept: &[usize], solving: &Solvi
     }
 }
 
+/// Judges an answer by the largest margin that a linear program finds; how often each kind of answer came is counted:
+/// multipliers, weights, neither.
+fn assert_right(points: &Points, kept: &[usize], answer: &Separated, counts: &mut [usize; 3]) {
+    let largest = largest_margin(points, kept);
+    match answer {
+        Separated::Found(multipliers) => {
+            assert!(largest.is_some_and(|largest| largest > 0.0), "{multipliers:?}, not {largest:?}");
+            assert_exact(points, kept, multipliers);
+            counts[0] += 1;
+        }
+        Separated::Solved(solving) => {
+            assert!(largest.is_none_or(|largest| largest < 1e-6), "{largest:?}");
+            assert_solves(points, kept, solving);
+            counts[1] += 1;
+        }
+        // Sums of zero.
+        Separated::NotFound => {
+            assert!(largest.is_some_and(|largest| largest.abs() < 1e-6), "{largest:?}");
+            counts[2] += 1;
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn the_margin_is_the_largest_and_the_integers_hold_exactly() {
     let mut random = fastrand::Rng::with_seed(21);
-    let (mut found, mut solved, mut none) = (0, 0, 0);
+    let mut counts = [0; 3];
     for case in 0..400 {
         let columns = random.usize(1..9);
         let count = random.usize(1..40);
@@ -106,24 +130,10 @@ fn the_margin_is_the_largest_and_the_integers_hold_exactly() {
         for _ in 0..4 {
             let kept: Vec<usize> = (0..columns).filter(|_| random.f64() < 0.8).collect();
             let largest = largest_margin(&points, &kept);
-            match separation.find(&kept, f64::INFINITY, &Limits::none()) {
-                Separated::Found(multipliers) => {
-                    let largest = largest.expect("weights that balance");
-                    assert!((multipliers.margin - largest).abs() < 1e-6, "{multipliers:?}, not {largest}");
-                    assert_exact(&points, &kept, &multipliers);
-                    found += 1;
-                }
-                Separated::Solved(solving) => {
-                    assert!(largest.is_none_or(|largest| largest < 1e-6), "{case}: {largest:?}");
-                    assert_solves(&points, &kept, &solving);
-                    solved += 1;
-                }
-                // Neither multipliers nor weights: sums of zero.
-                Separated::NotFound => {
-                    assert!(largest.is_some_and(|largest| largest.abs() < 1e-6), "{case}: {largest:?}");
-                    none += 1;
-                }
-                other => panic!("{case}: {other:?}"),
+            let answer = separation.find(&kept, f64::INFINITY, &Limits::none());
+            assert_right(&points, &kept, &answer, &mut counts);
+            if let (Separated::Found(multipliers), Some(largest)) = (&answer, largest) {
+                assert!((multipliers.margin - largest).abs() < 1e-6, "{multipliers:?}, not {largest}");
             }
             let enough = separation.find(&kept, 1e-4, &Limits::none());
             assert_eq!(matches!(enough, Separated::Found(_)), largest.is_some_and(|largest| largest > 1e-6));
@@ -133,7 +143,7 @@ fn the_margin_is_the_largest_and_the_integers_hold_exactly() {
             }
         }
     }
-    assert!(found > 400 && solved > 400 && none > 0, "{found}, {solved} and {none}");
+    assert!(counts[0] > 400 && counts[1] > 400 && counts[2] > 0, "{counts:?}");
 }
 
 #[test]
@@ -165,7 +175,7 @@ fn points_added_later_count_as_if_they_had_always_been_there() {
 #[test]
 fn columns_of_one_kind_answer_as_columns_do() {
     let mut random = fastrand::Rng::with_seed(23);
-    let (mut found, mut solved) = (0, 0);
+    let mut counts = [0; 3];
     for case in 0..200 {
         let (mut entries, equalities) = random_points(&mut random, 24, 4, [0, 2, 3][case % 3]);
         for (index, entries) in entries.iter_mut().enumerate() {
@@ -184,24 +194,11 @@ fn columns_of_one_kind_answer_as_columns_do() {
         let points = (entries, equalities);
         for _ in 0..4 {
             let kept: Vec<usize> = (0..7).filter(|_| random.f64() < 0.6).collect();
-            let largest = largest_margin(&points, &kept);
-            match separation.find(&kept, f64::INFINITY, &Limits::none()) {
-                Separated::Found(multipliers) => {
-                    assert!(largest.is_some_and(|largest| largest > 0.0));
-                    assert_exact(&points, &kept, &multipliers);
-                    found += 1;
-                }
-                Separated::Solved(solving) => {
-                    assert!(largest.is_none_or(|largest| largest < 1e-6), "{case}: {largest:?}");
-                    assert_solves(&points, &kept, &solving);
-                    solved += 1;
-                }
-                Separated::NotFound => assert!(largest.is_some_and(|largest| largest.abs() < 1e-6)),
-                other => panic!("{case}: {other:?}"),
-            }
+            let answer = separation.find(&kept, f64::INFINITY, &Limits::none());
+            assert_right(&points, &kept, &answer, &mut counts);
         }
     }
-    assert!(found > 100 && solved > 100, "{found} and {solved}");
+    assert!(counts[0] > 100 && counts[1] > 100, "{counts:?}");
 }
 
 #[test]
@@ -219,6 +216,28 @@ fn a_column_of_zeros_does_not_matter_and_a_mirror_image_does() {
     let mut mirror =
         Separation::new(&[vec![-1.0, 1.0], vec![-2.0, 2.0], vec![3.0, -3.0]], &equalities).unwrap();
     assert_eq!(mirror.find(&[0, 1], 1e-4, &Limits::none()), Separated::NotFound);
+}
+
+/// Three columns that cancel each other up to rounding, at points and their mirror images: the best sums are zero,
+/// whatever signs their last bits have.
+#[test]
+fn what_is_positive_by_rounding_alone_solves_nothing() {
+    let mut random = fastrand::Rng::with_seed(24);
+    for case in 0..2_000 {
+        let factor = 0.3 + random.f64();
+        let mut entries: Vec<Vec<f64>> = Vec::new();
+        for _ in 0..random.usize(1..4) {
+            let (one, other, stretch) = (random.f64() - 0.5, random.f64() - 0.5, 0.2 + random.f64());
+            for stretch in [1.0, -stretch] {
+                let (one, other) = (stretch * one, stretch * other);
+                entries.push(vec![one, other, -factor * (one + other)]);
+            }
+        }
+        let equalities = vec![vec![]; entries.len()];
+        let mut separation = Separation::new(&entries, &equalities).unwrap();
+        let answer = separation.find(&[0, 1, 2], 1e-4, &Limits::none());
+        assert!(!matches!(answer, Separated::Solved(_)), "{case}: {answer:?}");
+    }
 }
 
 #[test]
