@@ -549,6 +549,11 @@ mod tests {
                 assert!(term.tree.leaf_count() <= host.leaf_count(), "seed {seed}");
                 assert!(term.plain || !limits.frozen.contains(&term.host), "seed {seed}");
                 assert!(!term.plain || term.sources == [term.host], "seed {seed}");
+                // Votes are only added to votes of the same split, into the last of them.
+                assert!(
+                    !limits.votes || term.sources.iter().all(|&source| source <= term.host),
+                    "seed {seed}"
+                );
                 merged += usize::from(term.sources.len() > 1);
                 shrunk += usize::from(term.tree.leaf_count() < host.leaf_count());
             }
