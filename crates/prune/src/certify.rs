@@ -12,7 +12,7 @@ use secateur_model::Ensemble;
 use secateur_oracle::{Band, Budget, Cancel, CompareError, Comparison, Options, Progress, Verdict};
 use thiserror::Error;
 
-use crate::evidence::{Evidence, write_bounds};
+use crate::bounds::evidence::{Evidence, write_bounds};
 
 /// A proof that the checker accepted.
 #[derive(Clone, Debug)]

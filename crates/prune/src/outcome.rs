@@ -5,8 +5,8 @@ use secateur_model::{Scope, TreeId};
 use secateur_oracle::CompareError;
 use thiserror::Error;
 
-use crate::evidence::Evidence;
-use crate::relevant::Relevant;
+use crate::bounds::evidence::Evidence;
+use crate::passes::relevant::Relevant;
 
 /// What is known of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

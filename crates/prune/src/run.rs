@@ -9,25 +9,25 @@ use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, Output, TreeId};
 use secateur_oracle::Budget;
 
-use crate::column::{Column, Intercept};
+use crate::bounds::cover::Cover;
+use crate::bounds::cut::{Cut, Cutter, Separating};
+use crate::bounds::evidence::{Bound, Evidence, trees_in_no_column};
+use crate::bounds::indispensable::{ask_each, indispensable};
+use crate::candidate::column::{Column, Intercept};
+use crate::candidate::fold::{Folded, Limits, fold, unfolded};
+use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
 use crate::config::{Config, Effort, Moves, Objective, Unit};
-use crate::cover::Cover;
-use crate::cut::{Cut, Cutter, Separating};
-use crate::eliminate::eliminate;
-use crate::engine::{Engine, Settled, Word, size_of, spent};
-use crate::evidence::{Bound, Evidence, trees_in_no_column};
-use crate::flips::class_changes;
-use crate::fold::{Folded, Limits, fold, unfolded};
-use crate::indispensable::{ask_each, indispensable};
-use crate::master::Rows;
-use crate::master::Weights;
-use crate::minimum::{cover_of, minimum};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned};
-use crate::plan::{Constants, Editable, Plan, refused_tree};
-use crate::relevant::{Relevant, relevant_boundaries};
-use crate::reweight::{reweight, reweight_again};
-use crate::starts::add_points;
-use crate::stumps::{Closed, closed_form};
+use crate::passes::class_changes::class_changes;
+use crate::passes::eliminate::eliminate;
+use crate::passes::minimum::{cover_of, minimum};
+use crate::passes::relevant::{Relevant, relevant_boundaries};
+use crate::passes::reweight::{reweight, reweight_again};
+use crate::passes::stumps::{Closed, closed_form};
+use crate::points::initial::add_points;
+use crate::search::weight_program::Rows;
+use crate::search::weight_program::Weights;
+use crate::search::{Engine, Settled, Word, size_of, spent};
 use crate::watch::{Pass, Watch};
 
 /// Further eliminations where they cost little: this, divided by the number of leaves, within these ends.
@@ -412,7 +412,7 @@ fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) 
     engine.intercept = Intercept::Free;
 }
 
-/// The same from inputs at opposite ends of every axis (see `opposites`), without a solver.
+/// The same from inputs at opposite ends of every axis (see `constant_needed`), without a solver.
 fn with_opposites<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, opposites: &[Vec<f64>]) {
     let Some(must) = only_columns(engine, known) else { return };
     let mut demands = Vec::new();

@@ -5,6 +5,8 @@
 //! Everything else (solver, points, weights) only chooses which files are worth asking about, so nothing
 //! there can make a wrong answer.
 
+pub(crate) mod weight_program;
+
 use std::time::Instant;
 
 use secateur_formats::{Edit, EditError};
@@ -12,15 +14,15 @@ use secateur_lp::Limits;
 use secateur_model::{Ensemble, Exact, Node, NodeId};
 use secateur_oracle::{Atlas, Band, Budget, Comparison, Options, StopReason, Undecided, Verdict};
 
-use crate::column::{Column, Intercept};
+use crate::candidate::column::{Column, Intercept};
+use crate::candidate::fold::Folded;
+use crate::candidate::plan::{Constants, Draft, Editable, Plan, Writer, exact};
 use crate::config::{Config, Moves, Objective};
-use crate::fold::Folded;
-use crate::master::{Master, Rows, Solved, Terms, Weights};
-use crate::minimum;
 use crate::outcome::{PruneError, Seconds, Size};
-use crate::plan::{Constants, Draft, Editable, Plan, Writer, exact};
-use crate::point::Points;
-use crate::sweep::Sweep;
+use crate::passes::minimum;
+use crate::points::all_cells::Sweep;
+use crate::points::point::Points;
+use crate::search::weight_program::{Master, Rows, Solved, Terms, Weights};
 use crate::watch::{Pass, Watch};
 
 /// Boxes that one question may cost; a harder one stays open.

@@ -13,9 +13,9 @@ use fastrand::Rng;
 use secateur_model::{CellId, Ensemble, Grid};
 use secateur_oracle::Budget;
 
-use crate::near::{band_of_sums, is_over, step, tops_along};
-use crate::profile::Profiles;
-use crate::relevant::{Boundary, Pair, pair_at};
+use crate::passes::relevant::{Boundary, Pair, pair_at};
+use crate::points::boundary_walks::{band_of_sums, is_over, step, tops_along};
+use crate::points::profile::Profiles;
 
 /// Walks in a row that show nothing new before it is enough.
 const IDLE_WALKS: usize = 60;
@@ -76,7 +76,7 @@ mod tests {
     use secateur_testkit::{Shape, all_cells, ensemble};
 
     use super::*;
-    use crate::relevant::boundaries;
+    use crate::passes::relevant::boundaries;
 
     #[test]
     fn walks_find_nearly_every_change_of_small_models_and_nothing_else() {

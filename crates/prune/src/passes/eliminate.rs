@@ -10,10 +10,10 @@
 
 use fastrand::Rng;
 
-use crate::engine::{Engine, Settled, Why, Word};
-use crate::master::{Master, Rows, Weights};
-use crate::plan::Editable;
-use crate::reweight::divided;
+use crate::candidate::plan::Editable;
+use crate::passes::reweight::divided;
+use crate::search::weight_program::{Master, Rows, Weights};
+use crate::search::{Engine, Settled, Why, Word};
 use crate::watch::Pass;
 
 /// Columns that go, by the word of all cells, before there is a proof.

@@ -13,9 +13,9 @@
 use secateur_model::{Axis, CellId, ClassId, Ensemble, Grid, Output, TreeId};
 use secateur_oracle::Lead;
 
-use crate::master::Weights;
-use crate::near::band_of_sums;
-use crate::point::{Points, intercept_of};
+use crate::points::boundary_walks::band_of_sums;
+use crate::points::point::{Points, intercept_of};
+use crate::search::weight_program::Weights;
 
 /// Spaces of up to this many cells are swept.
 const MOST_CELLS: usize = 1 << 20;
@@ -264,7 +264,7 @@ mod tests {
     use secateur_testkit::{Shape, all_cells, ensemble};
 
     use super::*;
-    use crate::column::Column;
+    use crate::candidate::column::Column;
 
     fn columns(model: &Ensemble) -> Vec<Column> {
         let column = |index| Column { terms: vec![index], trees: vec![TreeId::new(index)], cost: 1.0 };

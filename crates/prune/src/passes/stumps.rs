@@ -4,7 +4,7 @@
 //! function per axis. In every context (the cells of all other axes) it is a number t plus the step's value.
 //! - A boundary is relevant if some context t puts the two values beside it on two sides of the band. Then
 //!   a step must stay there. Contexts are sums of one number from each other axis, so this is decided
-//!   exactly (see `sums`).
+//!   exactly (see `axis_sums`).
 //! - Cells whose values no context tells apart may share one value u, chosen in the middle of the gap that
 //!   the contexts leave: if t1 is the smallest context that must stay positive and t0 the largest that must
 //!   stay negative, any u with t0 + u < 0 < t1 + u will do.
@@ -16,7 +16,7 @@
 //! which no model can beat, unless the band itself, missing values or the signs forbid it. Nothing here is
 //! claimed but relevance: the plan is written to a file, and the oracle judges that.
 //!
-//! Not covered: more classes (see `flips`); categorical axes and columns of several steps stay as they are.
+//! Not covered: more classes (see `class_changes`); categorical axes and columns of several steps stay as they are.
 
 use fastrand::Rng;
 use num_bigint::BigInt;
@@ -24,11 +24,11 @@ use num_traits::ToPrimitive;
 use secateur_model::{CellId, ClassId, Ensemble, Exact, Grid, LeafId, Node, TreeId};
 use secateur_oracle::{Budget, Lead};
 
-use crate::column::{Column, Intercept};
-use crate::opposites::{Leads, Opposites};
-use crate::point::{column_lead, intercept_of};
-use crate::relevant::{Boundary, Relevance, Relevant, pair_at, relevant_boundaries};
-use crate::sums::Sums;
+use crate::bounds::constant_needed::{Leads, Opposites};
+use crate::candidate::column::{Column, Intercept};
+use crate::passes::axis_sums::Sums;
+use crate::passes::relevant::{Boundary, Relevance, Relevant, pair_at, relevant_boundaries};
+use crate::points::point::{column_lead, intercept_of};
 
 /// Bits of the largest number: enough to leave room for sums in 128 bits.
 const BITS: i64 = 104;

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use secateur_formats::{Edit, EditError, ModelFile, TreeEdit};
 use secateur_model::{Decision, Ensemble, Exact, NumberType, Output, Tree, TreeId};
 
-use crate::column::Column;
-use crate::fold::{Folded, Term, vote_weight};
+use crate::candidate::column::Column;
+use crate::candidate::fold::{Folded, Term, vote_weight};
 
 /// A model that can be edited as its format allows.
 pub trait Editable: Clone {

@@ -9,8 +9,8 @@
 
 use secateur_lp::{Growing, Limits, LinearSolver, Saved, Sign, Status};
 
-use crate::column::Intercept;
-use crate::point::Demand;
+use crate::candidate::column::Intercept;
+use crate::points::point::Demand;
 
 /// What the lead must reach at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

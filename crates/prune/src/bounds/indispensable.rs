@@ -12,11 +12,11 @@ use secateur_lp::Limits;
 use secateur_model::Grid;
 use secateur_oracle::Budget;
 
-use crate::cut::{Cut, Cutter, Separating};
-use crate::near::{is_over, near_boundary};
-use crate::point::Points;
-use crate::relevant::Relevant;
-use crate::sweep::Sweep;
+use crate::bounds::cut::{Cut, Cutter, Separating};
+use crate::passes::relevant::Relevant;
+use crate::points::all_cells::Sweep;
+use crate::points::boundary_walks::{is_over, near_boundary};
+use crate::points::point::Points;
 
 /// Inputs of the first round, for each column; and at least so many.
 const POINTS_PER_COLUMN: usize = 12;

@@ -7,9 +7,9 @@
 
 use fastrand::Rng;
 
-use crate::engine::{Engine, Settled, Word};
-use crate::master::{Rows, Weights};
-use crate::plan::Editable;
+use crate::candidate::plan::Editable;
+use crate::search::weight_program::{Rows, Weights};
+use crate::search::{Engine, Settled, Word};
 use crate::watch::Pass;
 
 /// Up to this decimal logarithm of the number of cells bounds of one are tried.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use secateur_model::{ClassId, Ensemble, Exact, ExactSum, LeafId, Output};
 use secateur_oracle::Lead;
 
-use crate::column::Column;
+use crate::candidate::column::Column;
 
 /// One demand on a candidate: at `point` its lead of `winner` over `other` is positive.
 #[derive(Clone, Debug, PartialEq)]

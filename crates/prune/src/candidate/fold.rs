@@ -20,7 +20,7 @@ use secateur_model::{
     TreeBuilder, TreeId,
 };
 
-use crate::reach::{CutId, Cuts, Region};
+use crate::candidate::reach::{CutId, Cuts, Region};
 
 /// What a format cannot hold.
 #[derive(Clone, Debug, Default)]

@@ -11,13 +11,13 @@
 //!
 //! Problem: a corner whose score lies between two bounds. All pairs of corners have the same sum of scores,
 //! so the score must be near half of that, and the steps from end to end must nearly cancel. Large ones cancel
-//! each other as they come, the rest are combined in all ways (see `sums`). Nothing is claimed here: whoever
+//! each other as they come, the rest are combined in all ways (see `axis_sums`). Nothing is claimed here: whoever
 //! asks has the inputs checked.
 
 use secateur_model::CellId;
 
-use crate::relevant::{Boundary, Relevant};
-use crate::sums::Sums;
+use crate::passes::axis_sums::Sums;
+use crate::passes::relevant::{Boundary, Relevant};
 
 /// Axes whose ends are combined in all ways.
 const IN_ALL_WAYS: [usize; 2] = [16, 32];
@@ -145,7 +145,7 @@ mod tests {
     use secateur_model::ClassId;
 
     use super::*;
-    use crate::relevant::{Pair, Relevance};
+    use crate::passes::relevant::{Pair, Relevance};
 
     /// Random votes on a few axes: for each axis the values of its cells, and the steps that make them.
     fn tables(rng: &mut Rng) -> Vec<Vec<i128>> {

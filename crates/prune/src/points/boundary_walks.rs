@@ -12,7 +12,7 @@ use fastrand::Rng;
 use secateur_model::{CellId, Ensemble, Grid};
 use secateur_oracle::Budget;
 
-use crate::profile::Profiles;
+use crate::points::profile::Profiles;
 
 /// Walks that find nothing new before it is enough.
 const IDLE_WALKS: usize = 40;

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use secateur_oracle::Budget;
 
-use crate::near::is_over;
+use crate::points::boundary_walks::is_over;
 
 /// Multipliers are whole numbers of this fraction.
 const DENOMINATOR: u64 = 1 << 20;

@@ -15,9 +15,9 @@ use fastrand::Rng;
 use secateur_model::{CellId, ClassId, Ensemble, Grid};
 use secateur_oracle::Budget;
 
-use crate::near::{band_of_sums, is_over, step, tops_along};
-use crate::point::certain_winner;
-use crate::profile::Profiles;
+use crate::points::boundary_walks::{band_of_sums, is_over, step, tops_along};
+use crate::points::point::certain_winner;
+use crate::points::profile::Profiles;
 
 /// Walks in a row without a new pair, before climbing begins.
 const IDLE_WALKS: usize = 12;

@@ -15,10 +15,10 @@
 use secateur_lp::Limits;
 use secateur_oracle::Budget;
 
-use crate::cover::{Cover, CoverProof, cheapest_cover};
-use crate::cut::{Cut, Cutter, Separating};
-use crate::near::is_over;
-use crate::point::Points;
+use crate::bounds::cover::{Cover, CoverProof, cheapest_cover};
+use crate::bounds::cut::{Cut, Cutter, Separating};
+use crate::points::boundary_walks::is_over;
+use crate::points::point::Points;
 
 /// Who tries whether columns can do.
 pub trait Settle<'a> {

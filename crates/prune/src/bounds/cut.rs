@@ -14,7 +14,7 @@
 //! Multipliers come from a solver in floating point, are rounded to integers and then checked: whether a
 //! cut holds is computed in exact arithmetic from the model and the inputs, and nothing else counts.
 //! Where kept columns can do no better than zero (trees that mirror each other, or that these inputs do not
-//! tell apart), sums that are zero up to rounding are made zero exactly (see `balance`).
+//! tell apart), sums that are zero up to rounding are made zero exactly (see `exact_multipliers`).
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -25,11 +25,11 @@ use secateur_lp::{Limits, Multipliers, Separated, Separation, Solving, round_mul
 use secateur_model::{Ensemble, Exact, LeafId};
 use secateur_oracle::Lead;
 
-use crate::balance::balanced;
-use crate::column::Intercept;
-use crate::master::Weights;
-use crate::point::{Points, certain_winner, column_lead, intercept_of};
-use crate::relevant::Pair;
+use crate::bounds::exact_multipliers::balanced;
+use crate::candidate::column::Intercept;
+use crate::passes::relevant::Pair;
+use crate::points::point::{Points, certain_winner, column_lead, intercept_of};
+use crate::search::weight_program::Weights;
 
 /// A margin that survives every rounding; a larger one is not looked for.
 const ENOUGH: f64 = 1e-6;

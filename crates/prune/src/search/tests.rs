@@ -6,8 +6,8 @@ use secateur_oracle::exact_class;
 use secateur_testkit::{Shape, edited, ensemble, every_row};
 
 use super::*;
-use crate::fold::unfolded;
-use crate::point::certain_winner;
+use crate::candidate::fold::unfolded;
+use crate::points::point::certain_winner;
 
 /// A model without a file.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ fn random_model(rng: &mut Rng) -> Ensemble {
 }
 
 fn columns(folded: &Folded) -> Vec<Column> {
-    let column = |(index, term): (usize, &crate::fold::Term)| {
+    let column = |(index, term): (usize, &crate::candidate::fold::Term)| {
         let trees: Vec<TreeId> = term.sources.clone();
         Column { terms: vec![index], trees, cost: 1.0 }
     };

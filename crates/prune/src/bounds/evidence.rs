@@ -11,10 +11,10 @@ use num_bigint::BigUint;
 use secateur_certificate::{CoverTerm, CutTerm, Intercept, Step, Writer};
 use secateur_model::{ClassId, FeatureId, Grid, TreeId};
 
-use crate::cover::CoverProof;
-use crate::cut::Cut;
-use crate::point::{Points, certain_winner};
-use crate::relevant::Relevant;
+use crate::bounds::cover::CoverProof;
+use crate::bounds::cut::Cut;
+use crate::passes::relevant::Relevant;
+use crate::points::point::{Points, certain_winner};
 
 /// Why nothing smaller can do.
 #[derive(Clone, Debug, PartialEq)]

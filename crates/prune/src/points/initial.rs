@@ -3,10 +3,10 @@
 
 use secateur_model::CellId;
 
-use crate::engine::Engine;
-use crate::near::near_boundary;
-use crate::plan::Editable;
-use crate::sweep::Sweep;
+use crate::candidate::plan::Editable;
+use crate::points::all_cells::Sweep;
+use crate::points::boundary_walks::near_boundary;
+use crate::search::Engine;
 
 /// Spaces of up to this many cells are looked at cell by cell.
 const ALL_CELLS: usize = 20_000;
