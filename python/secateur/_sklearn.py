@@ -126,6 +126,7 @@ def _extract(estimator: Any) -> dict[str, Any]:
         "weights": [],
         "learning_rate": 1.0,
         "start": None,
+        "exponential_loss": False,
         "baseline": [],
         "columns": [],
         "categories": [],
@@ -142,6 +143,8 @@ def _extract(estimator: Any) -> dict[str, Any]:
     elif name == "GradientBoostingClassifier":
         parts["learning_rate"] = float(estimator.learning_rate)
         parts["start"] = _start(estimator)
+        # What was fitted: `loss` may have been set to another one since.
+        parts["exponential_loss"] = type(estimator._loss).__qualname__ == "ExponentialLoss"
     elif trees:
         parts["missing"] = bool(trees[0]._support_missing_values(np.zeros((1, 1))))
     parts["trees"] = [_plain_arrays(tree.tree_) for tree in trees]

@@ -107,5 +107,5 @@ pub fn describe(file: &ModelFile, place: Option<(&Path, u64)>) -> serde_json::Re
 /// The probabilities that a logistic model gives within `band` of its threshold.
 pub fn probabilities(file: &ModelFile, band: f64) -> Option<[f64; 2]> {
     let Decision::Threshold { threshold, .. } = *file.ensemble().decision() else { return None };
-    Some(logistic::interval(logistic::scale(file)?, threshold, band))
+    Some(logistic::interval(file.logistic_scale()?, threshold, band))
 }

@@ -1,25 +1,4 @@
-//! Which models turn a score into a probability by a logistic function, and a margin into an interval.
-
-use secateur_formats::ModelFile;
-use secateur_model::Decision;
-
-/// The factor `a` of `1 / (1 + exp(-a * score))` for a model of two classes that decides by it.
-pub(crate) fn scale(file: &ModelFile) -> Option<f64> {
-    let Decision::Threshold { threshold, .. } = *file.ensemble().decision() else { return None };
-    match file {
-        // The largest f32 score whose probability still rounds to one half.
-        ModelFile::XgBoost(_) => (threshold == XGBOOST_HALF).then_some(1.0),
-        // The same for f64, and a sigmoid parameter that divides it.
-        ModelFile::LightGbm(_) => (threshold > 0.0).then(|| LIGHTGBM_HALF / threshold),
-        ModelFile::Sklearn(_) => file.dialect().contains("GradientBoosting").then_some(1.0),
-        _ => None,
-    }
-}
-
-/// 1.5 * 2^-24.
-const XGBOOST_HALF: f64 = 1.5 / 16_777_216.0;
-/// 1.5 * 2^-53.
-const LIGHTGBM_HALF: f64 = 1.5 / 9_007_199_254_740_992.0;
+//! The probabilities that a logistic model gives to scores within a margin of its threshold.
 
 /// The probabilities that scores within `margin` of `threshold` can have, rounded outward.
 pub(crate) fn interval(scale: f64, threshold: f64, margin: f64) -> [f64; 2] {

@@ -192,7 +192,7 @@ impl Report<'_> {
         let secateur_model::Decision::Threshold { threshold, .. } = *self.models[0].decision() else {
             return None;
         };
-        Some(logistic::interval(logistic::scale(self.first)?, threshold, band))
+        Some(logistic::interval(self.first.logistic_scale()?, threshold, band))
     }
 
     fn json(&self) -> Value {

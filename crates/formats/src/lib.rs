@@ -25,7 +25,7 @@ pub use detect::Format;
 pub use edit::{Edit, TreeEdit};
 pub use error::{EditError, FormatError, Place, Problem};
 
-/// What every family's document can do.
+/// A file that can be read, described and written back. A format that is only ever read needs no more.
 pub(crate) trait Document: Sized {
     /// Reads a whole file.
     fn parse(bytes: &[u8]) -> Result<Self, FormatError>;
@@ -35,17 +35,58 @@ pub(crate) trait Document: Sized {
     }
     /// The model.
     fn ensemble(&self) -> &Ensemble;
+    /// The library that executes the file.
+    fn framework(&self) -> Framework;
     /// Framework, version and encoding in a few words: `XGBoost 3.4.1, UBJSON`.
     fn dialect(&self) -> String;
+    /// The ending of names of such files, by which some libraries choose a reader.
+    fn extension(&self) -> &'static str;
     /// What a user should know about how this file is executed, a sentence each.
     fn notes(&self) -> Vec<String>;
+    /// The factor `a` where the library turns a score into the probability `1 / (1 + exp(-a * score))` of
+    /// class 1 and decides by that; `None` for every other model.
+    fn logistic_scale(&self) -> Option<f64>;
     /// The file's bytes.
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()>;
+}
+
+/// A document that can also be changed.
+pub(crate) trait EditableDocument: Document {
+    /// Are trees votes? See [`ModelFile::votes_only`].
+    fn votes_only(&self) -> bool {
+        false
+    }
     /// The document with other trees and intercepts, in the same dialect. `edit` has been checked.
     fn edit(&self, edit: &Edit) -> Result<Self, EditError>;
     /// The model of the edited document, where that takes less than the document.
     fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
         self.edit(edit).map(|edited| edited.ensemble().clone())
+    }
+}
+
+/// The libraries whose files are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Framework {
+    /// XGBoost.
+    XgBoost,
+    /// LightGBM.
+    LightGbm,
+    /// scikit-learn.
+    Sklearn,
+    /// ONNX Runtime.
+    Onnx,
+}
+
+impl Framework {
+    /// Its name in options and results: `xgboost`, `lightgbm`, `scikit-learn`, `onnx`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::XgBoost => "xgboost",
+            Self::LightGbm => "lightgbm",
+            Self::Sklearn => "scikit-learn",
+            Self::Onnx => "onnx",
+        }
     }
 }
 
@@ -103,9 +144,25 @@ impl ModelFile {
         each!(self, document => document.ensemble())
     }
 
+    /// The library that executes the file.
+    pub fn framework(&self) -> Framework {
+        each!(self, document => document.framework())
+    }
+
     /// Framework, version and encoding in a few words.
     pub fn dialect(&self) -> String {
         each!(self, document => document.dialect())
+    }
+
+    /// The ending of names of such files, without a dot: some libraries choose a reader by it.
+    pub fn extension(&self) -> &'static str {
+        each!(self, document => document.extension())
+    }
+
+    /// The factor `a` where the library turns a score into the probability `1 / (1 + exp(-a * score))` of
+    /// class 1 and decides by that; `None` for every other model.
+    pub fn logistic_scale(&self) -> Option<f64> {
+        each!(self, document => document.logistic_scale())
     }
 
     /// What a user should know about how this file is executed, a sentence each.
@@ -129,7 +186,7 @@ impl ModelFile {
     /// Are trees votes? Then an edit may change a tree's weight and structure, but all its leaves stay votes
     /// of one weight, and an intercept is a vote, too.
     pub fn votes_only(&self) -> bool {
-        matches!(self, Self::Sklearn(file) if file.votes_only())
+        each!(self, document => document.votes_only())
     }
 
     /// The same file with other trees and intercepts.

@@ -31,6 +31,7 @@ struct Extracted {
     weights: Vec<f64>,
     learning_rate: f64,
     start: Option<Vec<f64>>,
+    exponential_loss: bool,
     baseline: Vec<f64>,
     columns: Vec<u32>,
     categories: Vec<(Categories, [u32; 8])>,
@@ -67,8 +68,12 @@ fn convert(from: Extracted) -> PyResult<Parts> {
         "AdaBoostClassifier" => Estimator::AdaBoost { weights: from.weights },
         "GradientBoostingClassifier" => {
             // The live object was asked for its own start.
-            let (learning_rate, start) = (from.learning_rate, from.start);
-            Estimator::GradientBoosting { learning_rate, start, start_errors: Vec::new() }
+            Estimator::GradientBoosting {
+                learning_rate: from.learning_rate,
+                start: from.start,
+                start_errors: Vec::new(),
+                exponential_loss: from.exponential_loss,
+            }
         }
         "HistGradientBoostingClassifier" => {
             let categories = from.categories.into_iter().map(|(values, known)| {

@@ -103,7 +103,7 @@ impl Facts {
         Self {
             bytes: place.as_ref().map(|(_, bytes)| *bytes),
             file: place.map(|(path, _)| path),
-            framework: framework(file),
+            framework: file.framework().name(),
             dialect: file.dialect(),
             trees: trees.len(),
             leaves: trees.iter().map(Tree::leaf_count).sum(),
@@ -114,21 +114,11 @@ impl Facts {
             classes: ClassFacts::of(ensemble),
             input: InputFacts::of(ensemble, &splits),
             scores: ScoreFacts::of(ensemble),
-            decision: DecisionFacts::of(ensemble, logistic::scale(file)),
+            decision: DecisionFacts::of(ensemble, file.logistic_scale()),
             band: BandFacts::of(file),
             log10_cells: Grid::new(&[ensemble]).ok().map(|grid| grid.log10_cells()),
             notes: file.notes(),
         }
-    }
-}
-
-fn framework(file: &ModelFile) -> &'static str {
-    match file {
-        ModelFile::XgBoost(_) => "xgboost",
-        ModelFile::LightGbm(_) => "lightgbm",
-        ModelFile::Sklearn(_) => "scikit-learn",
-        ModelFile::Onnx(_) => "onnx",
-        _ => "other",
     }
 }
 
@@ -298,7 +288,7 @@ impl BandFacts {
     fn of(file: &ModelFile) -> Self {
         let ensemble = file.ensemble();
         let score = ensemble.certain_margin();
-        let probability = match (score, logistic::scale(file), ensemble.decision()) {
+        let probability = match (score, file.logistic_scale(), ensemble.decision()) {
             (Some(score), Some(scale), secateur_model::Decision::Threshold { threshold, .. }) => {
                 Some(logistic::interval(scale, *threshold, score))
             }

@@ -226,14 +226,7 @@ fn refuse_to_overwrite(command: &Prune) -> Result<()> {
 
 /// A file is loaded by its name in some libraries: say so where the name promises another format.
 fn hint_at_extension(output: &Path, file: &ModelFile, talk: Talk) {
-    let dialect = file.dialect();
-    let own = match file {
-        ModelFile::XgBoost(_) if dialect.contains("UBJSON") => "ubj",
-        ModelFile::XgBoost(_) => "json",
-        ModelFile::LightGbm(_) => "txt",
-        ModelFile::Sklearn(_) => "skops",
-        _ => "onnx",
-    };
+    let (dialect, own) = (file.dialect(), file.extension());
     let given = output.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     if let Some(given) = given
         && given != own

@@ -330,7 +330,7 @@ fn data_words(checked: Checked) -> String {
 /// The probabilities inside a band, for logistic models.
 pub(super) fn probability(original: &Model, band: f64) -> Option<[f64; 2]> {
     let Decision::Threshold { threshold, .. } = *original.file.ensemble().decision() else { return None };
-    Some(logistic::interval(logistic::scale(&original.file)?, threshold, band))
+    Some(logistic::interval(original.file.logistic_scale()?, threshold, band))
 }
 
 pub(super) fn json_text(object: &Value) -> Result<String> {

@@ -57,6 +57,15 @@ impl Objective {
         }
     }
 
+    /// The factor of the score in the probability of class 1, where there are two classes.
+    pub(super) fn logistic_scale(self) -> Option<f64> {
+        match self {
+            Self::Binary { sigmoid } => Some(sigmoid),
+            Self::CrossEntropy => Some(1.0),
+            Self::Multiclass | Self::OneAgainstAll { .. } => None,
+        }
+    }
+
     /// LightGBM's files have no class labels.
     pub(super) fn classes(self, groups: usize) -> ClassLabels {
         match self {

@@ -30,7 +30,7 @@ use secateur_model::{
 };
 
 use crate::error::{EditError, FormatError, Place, Problem};
-use crate::{Document, Edit};
+use crate::{Document, Edit, EditableDocument, Framework};
 use header::{Header, Objective};
 use layout::Layout;
 
@@ -41,6 +41,7 @@ pub struct File {
     layout: Layout,
     ensemble: Ensemble,
     version: String,
+    logistic_scale: Option<f64>,
     notes: Vec<String>,
 }
 
@@ -60,15 +61,28 @@ impl Document for File {
         let (ensemble, labels_dropped) = read_model(text, &layout, &header)?;
         let notes = notes(&header, labels_dropped);
         let version = header.version.unwrap_or("without a version").to_owned();
-        Ok(Self { text: text.into(), layout, ensemble, version, notes })
+        let logistic_scale = header.objective.logistic_scale();
+        Ok(Self { text: text.into(), layout, ensemble, version, logistic_scale, notes })
     }
 
     fn ensemble(&self) -> &Ensemble {
         &self.ensemble
     }
 
+    fn framework(&self) -> Framework {
+        Framework::LightGbm
+    }
+
     fn dialect(&self) -> String {
         format!("LightGBM text, {}", self.version)
+    }
+
+    fn extension(&self) -> &'static str {
+        "txt"
+    }
+
+    fn logistic_scale(&self) -> Option<f64> {
+        self.logistic_scale
     }
 
     fn notes(&self) -> Vec<String> {
@@ -78,7 +92,9 @@ impl Document for File {
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(self.text.as_bytes())
     }
+}
 
+impl EditableDocument for File {
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         let text = edit::edited_text(&self.text, &self.layout, &self.ensemble, edit)?;
         // Reading back makes sure that the model held here is the one in the bytes.

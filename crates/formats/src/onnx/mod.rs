@@ -17,7 +17,7 @@ use std::io;
 use secateur_model::{Decision, Ensemble, NumberType};
 
 use crate::error::{EditError, FormatError};
-use crate::{Document, Edit};
+use crate::{Document, Edit, EditableDocument, Framework};
 use graph::Site;
 use model::{Form, Shape};
 use table::Table;
@@ -41,6 +41,10 @@ impl Document for File {
         &self.ensemble
     }
 
+    fn framework(&self) -> Framework {
+        Framework::Onnx
+    }
+
     fn dialect(&self) -> String {
         let producer = if self.site.producer.is_empty() { "unknown" } else { &self.site.producer };
         let number = match self.site.number {
@@ -48,6 +52,15 @@ impl Document for File {
             NumberType::F64 => "double",
         };
         format!("ONNX by {producer}, ai.onnx.ml {}, {number}", self.site.opset)
+    }
+
+    fn extension(&self) -> &'static str {
+        "onnx"
+    }
+
+    /// ONNX Runtime decides on the score itself, before any transformation.
+    fn logistic_scale(&self) -> Option<f64> {
+        None
     }
 
     fn notes(&self) -> Vec<String> {
@@ -86,7 +99,9 @@ impl Document for File {
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(&self.bytes)
     }
+}
 
+impl EditableDocument for File {
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let node = Message::within(&self.bytes, self.site.node.1.clone());

@@ -26,8 +26,8 @@ pub(crate) fn edited(parts: &Parts, ensemble: &Ensemble, edit: &Edit) -> Result<
         Estimator::DecisionTree => (Estimator::DecisionTree, vec![change.single_tree()?]),
         Estimator::RandomForest | Estimator::ExtraTrees => (parts.estimator.clone(), change.forest()?),
         Estimator::AdaBoost { .. } => change.adaboost()?,
-        Estimator::GradientBoosting { learning_rate, start, .. } => {
-            change.gradient_boosting(*learning_rate, start.as_deref())?
+        Estimator::GradientBoosting { learning_rate, start, exponential_loss, .. } => {
+            change.gradient_boosting(*learning_rate, start.as_deref(), *exponential_loss)?
         }
         Estimator::HistGradientBoosting { baseline, columns, categories } => {
             let baseline = edit.intercepts.clone().unwrap_or_else(|| baseline.clone());
@@ -151,6 +151,7 @@ impl Change<'_> {
         &self,
         learning_rate: f64,
         start: Option<&[f64]>,
+        exponential_loss: bool,
     ) -> Result<(Estimator, Vec<TreePart>), EditError> {
         let pinned = match (self.new_intercepts(), start) {
             (Some(intercepts), _) => Some(intercepts),
@@ -174,7 +175,8 @@ impl Change<'_> {
         let start = if pinned.is_some() { None } else { start.map(<[f64]>::to_vec) };
         let learning_rate = if fold { 1.0 } else { learning_rate };
         // A start that is kept is that of two classes, which is the same on every processor.
-        Ok((Estimator::GradientBoosting { learning_rate, start, start_errors: Vec::new() }, trees))
+        let start_errors = Vec::new();
+        Ok((Estimator::GradientBoosting { learning_rate, start, start_errors, exponential_loss }, trees))
     }
 
     /// Rounds with a tree for each group: a round of `first` leaves, then each group's trees in order.

@@ -18,7 +18,7 @@ mod skops;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use secateur_model::Ensemble;
+use secateur_model::{Decision, Ensemble};
 
 use archive::Archive;
 pub use parts::{
@@ -27,7 +27,7 @@ pub use parts::{
 use schema::Schema;
 
 use crate::error::{EditError, FormatError};
-use crate::{Document, Edit};
+use crate::{Document, Edit, EditableDocument, Framework};
 
 /// A scikit-learn classifier.
 #[derive(Clone, Debug)]
@@ -57,11 +57,6 @@ impl File {
         let ensemble = build::ensemble(&parts)?;
         let (estimator, version) = (parts.estimator.clone(), parts.version.clone());
         Ok(Self { source: Source::Memory(parts), estimator, version, ensemble })
-    }
-
-    /// Is it an AdaBoost classifier, whose trees vote?
-    pub(crate) fn votes_only(&self) -> bool {
-        matches!(self.estimator, Estimator::AdaBoost { .. })
     }
 
     /// The parts of a classifier that came from memory: edited where it was edited.
@@ -129,12 +124,36 @@ impl Document for File {
         &self.ensemble
     }
 
+    fn framework(&self) -> Framework {
+        Framework::Sklearn
+    }
+
     fn dialect(&self) -> String {
         let from = match &self.source {
             Source::Skops { version, .. } => format!("skops {version}"),
             Source::Memory(_) => "in memory".to_owned(),
         };
         format!("scikit-learn {} {}, {from}", self.version, self.estimator.name())
+    }
+
+    fn extension(&self) -> &'static str {
+        "skops"
+    }
+
+    fn logistic_scale(&self) -> Option<f64> {
+        let scale = match self.estimator {
+            // The exponential loss fits half of the log-odds.
+            Estimator::GradientBoosting { exponential_loss, .. } => {
+                if exponential_loss {
+                    2.0
+                } else {
+                    1.0
+                }
+            }
+            Estimator::HistGradientBoosting { .. } => 1.0,
+            _ => return None,
+        };
+        matches!(self.ensemble.decision(), Decision::Threshold { .. }).then_some(scale)
     }
 
     fn notes(&self) -> Vec<String> {
@@ -174,6 +193,13 @@ impl Document for File {
                 "a scikit-learn model from memory has no file: save the estimator with skops.io.dump",
             )),
         }
+    }
+}
+
+impl EditableDocument for File {
+    /// The trees of AdaBoost vote.
+    fn votes_only(&self) -> bool {
+        matches!(self.estimator, Estimator::AdaBoost { .. })
     }
 
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {

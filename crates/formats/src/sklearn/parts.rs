@@ -47,6 +47,8 @@ pub enum Estimator {
         start: Option<Vec<f64>>,
         /// How far the library's own start may be from this one, number by number; empty where it is not.
         start_errors: Vec<f64>,
+        /// Fitted with the exponential loss, whose scores are half of the log-odds.
+        exponential_loss: bool,
     },
     /// `HistGradientBoostingClassifier`.
     HistGradientBoosting {

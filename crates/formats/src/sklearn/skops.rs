@@ -21,6 +21,7 @@ pub(crate) struct Reader<'a> {
     pub(crate) archive: &'a Archive<'a>,
 }
 
+const LOSS_MODULE: &str = "sklearn._loss.loss";
 const TREE_MODULE: &str = "sklearn.tree._classes";
 const HISTOGRAM_MODULE: &str = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting";
 const PREDICTOR: (&str, &str) = ("sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor");
@@ -36,9 +37,12 @@ impl<'a> Reader<'a> {
             ("sklearn.ensemble._weight_boosting", "AdaBoostClassifier") => {
                 Estimator::AdaBoost { weights: Vec::new() }
             }
-            ("sklearn.ensemble._gb", "GradientBoostingClassifier") => {
-                Estimator::GradientBoosting { learning_rate: 1.0, start: None, start_errors: Vec::new() }
-            }
+            ("sklearn.ensemble._gb", "GradientBoostingClassifier") => Estimator::GradientBoosting {
+                learning_rate: 1.0,
+                start: None,
+                start_errors: Vec::new(),
+                exponential_loss: false,
+            },
             (HISTOGRAM_MODULE, "HistGradientBoostingClassifier") => Estimator::HistGradientBoosting {
                 baseline: Vec::new(),
                 columns: Vec::new(),
@@ -149,7 +153,9 @@ impl<'a> Reader<'a> {
         }
         let learning_rate = self.number(&fields.required("learning_rate")?)?;
         let (start, start_errors) = self.start(fields, classes)?;
-        parts.estimator = Estimator::GradientBoosting { learning_rate, start, start_errors };
+        let exponential_loss = fields.required("_loss")?.class()? == (LOSS_MODULE, "ExponentialLoss");
+        parts.estimator =
+            Estimator::GradientBoosting { learning_rate, start, start_errors, exponential_loss };
         Ok(())
     }
 
@@ -186,11 +192,11 @@ impl<'a> Reader<'a> {
         let loss = fields.required("_loss")?;
         let mut errors = Vec::new();
         let start = match loss.class()? {
-            ("sklearn._loss.loss", "HalfBinomialLoss") if classes == 2 => vec![numeric::logit(priors[1])],
-            ("sklearn._loss.loss", "ExponentialLoss") if classes == 2 => {
+            (LOSS_MODULE, "HalfBinomialLoss") if classes == 2 => vec![numeric::logit(priors[1])],
+            (LOSS_MODULE, "ExponentialLoss") if classes == 2 => {
                 vec![0.5 * numeric::logit(priors[1])]
             }
-            ("sklearn._loss.loss", "HalfMultinomialLoss") if classes > 2 => {
+            (LOSS_MODULE, "HalfMultinomialLoss") if classes > 2 => {
                 errors = numeric::multinomial_logit_errors(&priors);
                 numeric::multinomial_logit(&priors)
             }

@@ -23,7 +23,7 @@ use std::io;
 use secateur_model::Ensemble;
 
 use crate::error::{EditError, FormatError};
-use crate::{Document, Edit};
+use crate::{Document, Edit, EditableDocument, Framework};
 use document::{Contents, Layout};
 use model::{Header, Objective, Version};
 use write::Encoding;
@@ -58,6 +58,10 @@ impl Document for File {
         &self.ensemble
     }
 
+    fn framework(&self) -> Framework {
+        Framework::XgBoost
+    }
+
     fn dialect(&self) -> String {
         let Version(major, minor, patch) = self.header.version;
         let encoding = match self.encoding {
@@ -65,6 +69,17 @@ impl Document for File {
             Encoding::Ubj => "UBJSON",
         };
         format!("XGBoost {major}.{minor}.{patch}, {encoding}")
+    }
+
+    fn extension(&self) -> &'static str {
+        match self.encoding {
+            Encoding::Json => "json",
+            Encoding::Ubj => "ubj",
+        }
+    }
+
+    fn logistic_scale(&self) -> Option<f64> {
+        (self.header.objective == Objective::Logistic).then_some(1.0)
     }
 
     fn notes(&self) -> Vec<String> {
@@ -113,7 +128,9 @@ impl Document for File {
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(&self.bytes)
     }
+}
 
+impl EditableDocument for File {
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         let bytes = edit::edited_bytes(self, edit)?;
         Self::parse_owned(bytes).map_err(|error| EditError::ReadBack { reason: error.to_string() })
