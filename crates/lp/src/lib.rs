@@ -9,8 +9,9 @@
 //! columns) it takes 0.2 to 1.1 s for all programs of a run where microlp, with lazy rows and warm, takes 0.4 to
 //! 4.0 s, two to six times as long, for models of the same size.
 //!
-//! Everything a solver says here is a hint in floating point. Tolerances of the whole project live in this
-//! crate and nowhere else: [`FEASIBILITY`] for both back ends.
+//! Everything a solver says here is a hint in floating point. The tolerances of all linear programs live in this
+//! crate: [`FEASIBILITY`] for both back ends, and named constants in each simplex of our own. Whoever uses an answer
+//! decides by exact arithmetic, never by a tolerance.
 
 mod column_space;
 mod dense;
@@ -22,6 +23,7 @@ mod growing;
 mod highs;
 mod microlp;
 mod multipliers;
+mod packing;
 mod problem;
 mod rounding;
 mod simplex;
@@ -30,6 +32,7 @@ mod status;
 pub use error::Error;
 pub use growing::{Growing, LinearSolver, Saved, Sign, Start};
 pub use multipliers::{Multipliers, SMALLEST_MARGIN, Separated, Separation, Solving};
+pub use packing::{Packing, largest_packing};
 pub use problem::{Column, LARGEST, Problem, Row, Sense};
 pub use rounding::round_multipliers;
 pub use status::{Limits, Reason, Solution, Status};

@@ -6,10 +6,11 @@
 //! get smaller, with it they are met. The proof is a tree of branches with a packing at each leaf, all in
 //! integers, so that anybody can check it by adding up.
 //!
-//! The packing is found by a small simplex in f64 and rounded down; only what is left then counts.
+//! The packing is found in floating point ([`largest_packing`]) and rounded down; only what is left then counts.
 
-use std::time::Instant;
+use std::time::Duration;
 
+use secateur_lp::{Limits, Packing, largest_packing};
 use secateur_oracle::Budget;
 
 use crate::points::boundary_walks::is_over;
@@ -18,8 +19,8 @@ use crate::points::boundary_walks::is_over;
 const DENOMINATOR: u64 = 1 << 20;
 /// Branches before the search is given up.
 const MOST_BRANCHES: usize = 20_000;
-/// Pivots of one packing, for each row and cut.
-const PIVOTS: usize = 20;
+/// A packing that takes longer than this ends with what it has.
+const LONGEST_PACKING: Duration = Duration::from_secs(5);
 
 /// Why no cover is cheaper than a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -286,7 +287,7 @@ impl Search<'_> {
                 core.push(cut);
             }
         }
-        let (values, prices) = self.simplex(&core);
+        let (values, prices) = self.largest(&core);
         for ((index, _), value) in core.iter().zip(values) {
             let numerator = (value * DENOMINATOR as f64 - 0.5).floor();
             if numerator > 0.0 {
@@ -299,6 +300,16 @@ impl Search<'_> {
         let packing = CoverProof::Packing { multipliers, denominator: DENOMINATOR };
         let packing = self.repaired(packing, choice);
         (packing, hint)
+    }
+
+    /// The largest packing of these cuts, by floating point: a value for each cut, a price for each column.
+    fn largest(&self, core: &[&(usize, Vec<usize>)]) -> (Vec<f64>, Vec<(usize, f64)>) {
+        let sets: Vec<&[usize]> = core.iter().map(|(_, cut)| cut.as_slice()).collect();
+        let costs: Vec<f64> = self.costs.iter().map(|&cost| cost as f64).collect();
+        let stop = || is_over(self.budget);
+        let Packing { values, prices } =
+            largest_packing(&sets, &costs, &Limits::within(LONGEST_PACKING).or_when(&stop));
+        (values, prices)
     }
 
     /// The packing without what charges a column too much: a float's last bit.
@@ -314,66 +325,6 @@ impl Search<'_> {
         }
         multipliers.retain(|(_, numerator)| *numerator > 0);
         CoverProof::Packing { multipliers, denominator }
-    }
-
-    /// The largest packing, by the simplex method from zero: a value for each cut, a price for each column.
-    fn simplex(&self, core: &[&(usize, Vec<usize>)]) -> (Vec<f64>, Vec<(usize, f64)>) {
-        let mut rows: Vec<usize> = core.iter().flat_map(|(_, cut)| cut.iter().copied()).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        let (height, width) = (rows.len(), core.len());
-        // Columns of the table: the cuts, then a slack for each row, then the right side.
-        let total = width + height + 1;
-        let mut table = vec![vec![0.0f64; total]; height + 1];
-        for (at, (_, cut)) in core.iter().enumerate() {
-            for column in cut {
-                let row = rows.binary_search(column).expect("rows hold every column of the cuts");
-                table[row][at] = 1.0;
-            }
-            table[height][at] = -1.0;
-        }
-        for (row, &column) in rows.iter().enumerate() {
-            table[row][width + row] = 1.0;
-            table[row][total - 1] = self.costs[column] as f64;
-        }
-        let mut basis: Vec<usize> = (width..width + height).collect();
-        let started = Instant::now();
-        for pivot in 0..PIVOTS * (height + width) {
-            if pivot % 64 == 63 && (is_over(self.budget) || started.elapsed().as_secs() > 5) {
-                break;
-            }
-            // The first that improves, once the steepest have had their turns: this cannot cycle.
-            let improving = (0..total - 1).filter(|&at| table[height][at] < -1e-9);
-            let entering = if pivot < 4 * (height + width) {
-                improving.min_by(|&a, &b| table[height][a].total_cmp(&table[height][b]))
-            } else {
-                improving.min()
-            };
-            let Some(entering) = entering else { break };
-            let ratio = |row: usize| table[row][total - 1] / table[row][entering];
-            let leaving = (0..height)
-                .filter(|&row| table[row][entering] > 1e-9)
-                .min_by(|&a, &b| ratio(a).total_cmp(&ratio(b)).then(basis[a].cmp(&basis[b])));
-            let Some(leaving) = leaving else { break };
-            let scale = table[leaving][entering];
-            table[leaving].iter_mut().for_each(|value| *value /= scale);
-            let pivot_row = table[leaving].clone();
-            for (row, values) in table.iter_mut().enumerate() {
-                let factor = values[entering];
-                if row != leaving && factor != 0.0 {
-                    values.iter_mut().zip(&pivot_row).for_each(|(value, other)| *value -= factor * other);
-                }
-            }
-            basis[leaving] = entering;
-        }
-        let mut values = vec![0.0; width];
-        for (row, &variable) in basis.iter().enumerate() {
-            if variable < width {
-                values[variable] = table[row][total - 1].max(0.0);
-            }
-        }
-        let prices = rows.iter().enumerate().map(|(row, &column)| (column, table[height][width + row]));
-        (values, prices.collect())
     }
 }
 
