@@ -9,12 +9,20 @@ import copy
 import sys
 from typing import Any
 
+import numpy as np
+
+from secateur import _labels, _settings
 from secateur._secateur import Model, ModelError
 
+_XGBOOST = ("XGBClassifier", "XGBRFClassifier", "Booster")
+_LIGHTGBM = ("LGBMClassifier", "Booster")
+SUPPORTED = (*_XGBOOST, *_LIGHTGBM)
 
-def xgboost_file(model: Any) -> bytes:
-    """The file of a fitted model."""
-    name = _name(model, "xgboost", "XGBClassifier", "XGBRFClassifier", "Booster")
+
+def xgboost_model(model: Any) -> Model:
+    """What a fitted model does: the trees of its booster, and of a classifier also its labels."""
+    name = _name(model, "xgboost", *_XGBOOST)
+    _settings.check_methods(model)
     if name == "Booster":
         booster = model
         if booster.attr("best_iteration") is not None:
@@ -24,7 +32,15 @@ def xgboost_file(model: Any) -> bytes:
     else:
         _check_fitted(name, model.__sklearn_is_fitted__())
         booster = model.get_booster()
-    return bytes(booster.save_raw("ubj"))
+        _settings.check_methods(booster)
+    read = Model.parse(_settings.from_library("XGBoost", lambda: bytes(booster.save_raw("ubj"))))
+    _settings.check_xgboost_device(booster)
+    if name == "Booster":
+        return read
+    _settings.check_xgboost(model, booster)
+    # multi:softmax gives classes, which predict returns in this type.
+    kind = np.int32 if model.objective == "multi:softmax" else np.int64
+    return _labels.with_labels(read, np.arange(model.n_classes_, dtype=kind))
 
 
 def xgboost_rebuild(model: Any, pruned: Model) -> Any:
@@ -40,13 +56,22 @@ def xgboost_rebuild(model: Any, pruned: Model) -> Any:
     return new
 
 
-def lightgbm_file(model: Any) -> bytes:
-    """The file of a fitted model: the rounds up to the best one, with which it predicts."""
-    name = _name(model, "lightgbm", "LGBMClassifier", "Booster")
+def lightgbm_model(model: Any) -> Model:
+    """What a fitted model does: the rounds up to the best one, with which it predicts, and of a classifier also its
+    labels."""
+    name = _name(model, "lightgbm", *_LIGHTGBM)
+    _settings.check_methods(model)
+    booster = model
     if name != "Booster":
         _check_fitted(name, model.__sklearn_is_fitted__())
-        model = model.booster_
-    return model.model_to_string().encode()
+        _settings.check_lightgbm(model)
+        booster = model.booster_
+        _settings.check_methods(booster)
+    read = Model.parse(_settings.from_library("LightGBM", lambda: booster.model_to_string().encode()))
+    if name == "Booster":
+        return read
+    _settings.check_lightgbm_classes(model, read)
+    return _labels.with_labels(read, model._le.classes_, model._n_classes)
 
 
 def lightgbm_rebuild(model: Any, pruned: Model) -> Any:

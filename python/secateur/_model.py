@@ -9,7 +9,7 @@ from typing import Any, Callable
 
 import numpy as np
 
-from secateur import _boosting, _rows, _sklearn
+from secateur import _boosting, _rows, _settings, _sklearn
 from secateur._secateur import ComparisonError, Model, ModelError
 
 
@@ -22,22 +22,18 @@ class Subject:
     """A new object for an edit of `model`."""
     rows: Callable[[Any], np.ndarray | None]
     """A table in the space of the object's inputs, as rows of the model."""
-    labels: list[Any] | None = None
-    """Class labels that the object has and its model does not."""
     path: str | None = None
     before: Any = None
     """What a pipeline does to its inputs before the model sees them."""
-
-    @property
-    def classes(self) -> list[Any]:
-        return self.model.classes if self.labels is None else self.labels
 
 
 def load(model: Any) -> Model:
     """Reads a model: the path of a file, an XGBoost or LightGBM model, a scikit-learn classifier, or a
     scikit-learn pipeline that ends in one of them (its last step is read).
 
-    Libraries are never imported here: an object of theirs brings its own.
+    Libraries are never imported here: an object of theirs brings its own. `Model.predict` returns what the object's
+    `predict` returns, with its labels. A setting of the object that would make it decide otherwise than by its trees is
+    refused with a `ModelError` that names it.
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
@@ -63,43 +59,49 @@ def recognise(model: Any) -> Subject:
     kind = type(model)
     package = kind.__module__.partition(".")[0]
     if package == "xgboost":
-        read = Model.parse(_boosting.xgboost_file(model))
+        read = _boosting.xgboost_model(model)
         return Subject(
             read,
             rebuild=lambda pruned: _boosting.xgboost_rebuild(model, pruned),
             rows=_numbers(read, absent=np.nan),
-            labels=_labels(model),
         )
     if package == "lightgbm":
-        read = Model.parse(_boosting.lightgbm_file(model))
+        read = _boosting.lightgbm_model(model)
         return Subject(
             read,
             rebuild=lambda pruned: _boosting.lightgbm_rebuild(model, pruned),
             rows=_numbers(read),
-            labels=_labels(model),
         )
     if (kind.__module__, kind.__qualname__) == ("sklearn.pipeline", "Pipeline"):
         return _pipeline(model)
     if (kind.__module__, kind.__qualname__) == ("secateur._estimator", "PrunedClassifier"):
+        _settings.check_methods(model)
         return recognise(_sklearn.fitted(model, "estimator_"))
     if package == "sklearn":
         read = _sklearn.load(model)
         return Subject(read, rebuild=lambda pruned: _sklearn.rebuild(model, pruned), rows=_numbers(read))
-    raise ModelError(f"{kind.__module__}.{kind.__qualname__} is not a model that secateur can read")
+    raise ModelError(f"{kind.__module__}.{kind.__qualname__} is not a model that secateur can read{_base(kind)}")
+
+
+def _base(kind: type) -> str:
+    """What to say of a class that extends one that is read."""
+    for base in kind.__mro__[1:]:
+        known = (base.__module__, base.__qualname__) in _sklearn.SUPPORTED or base.__qualname__ in _boosting.SUPPORTED
+        if known and base.__module__.partition(".")[0] in ("sklearn", "xgboost", "lightgbm"):
+            return f": a subclass of {base.__qualname__} may predict as it likes; give a {base.__qualname__} itself"
+    return ""
 
 
 def _numbers(model: Model, absent: float = 0.0) -> Callable[[Any], np.ndarray | None]:
     return lambda X: _rows.numbers(X, model, absent)
 
 
-def _labels(model: Any) -> list[Any] | None:
-    classes = getattr(model, "classes_", None)
-    return None if classes is None else np.asarray(classes).tolist()
-
-
 def _pipeline(pipeline: Any) -> Subject:
     """The last step, in the space of its own inputs."""
     name, last = pipeline.steps[-1]
+    if last is None or isinstance(last, str):
+        raise ModelError(f"the last step of this pipeline ({name!r}) is {last!r} and no classifier")
+    _settings.check_methods(pipeline)
     inner = recognise(last)
 
     def rebuild(pruned: Model) -> Any:
@@ -118,7 +120,7 @@ def _pipeline(pipeline: Any) -> Subject:
         raise ModelError("a pipeline inside a pipeline is not supported; put its steps into one")
 
     before = pipeline[:-1] if len(pipeline.steps) > 1 else None
-    return Subject(inner.model, rebuild=rebuild, rows=rows, labels=inner.labels, before=before)
+    return Subject(inner.model, rebuild=rebuild, rows=rows, before=before)
 
 
 def same_inputs(first: Subject, second: Subject) -> None:

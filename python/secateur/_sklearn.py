@@ -13,11 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from secateur import _labels, _settings
 from secateur._secateur import Model, ModelError, sklearn_model, sklearn_parts
 
 _TREES = "sklearn.tree._classes"
 _FORESTS = "sklearn.ensemble._forest"
-_SUPPORTED = {
+_CLASSIFIER_TREES = {(_TREES, "DecisionTreeClassifier"), (_TREES, "ExtraTreeClassifier")}
+_BOOSTED_TREES = {(_TREES, "DecisionTreeRegressor")}
+_HISTOGRAM_TREES = {("sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor")}
+SUPPORTED = {
     (_TREES, "DecisionTreeClassifier"),
     (_TREES, "ExtraTreeClassifier"),
     (_FORESTS, "RandomForestClassifier"),
@@ -30,7 +34,8 @@ _SUPPORTED = {
 
 def load(estimator: Any) -> Model:
     """The model of a fitted classifier."""
-    return sklearn_model(_extract(estimator))
+    _settings.check_methods(estimator)
+    return _labels.with_labels(sklearn_model(_extract(estimator)), estimator.classes_)
 
 
 def rebuild(estimator: Any, model: Model) -> Any:
@@ -98,7 +103,7 @@ def _name(estimator: Any) -> str:
     if kind.__module__.startswith("sklearn.") and kind.__qualname__ in _REASONS:
         raise ModelError(f"{kind.__qualname__} is not supported: {_REASONS[kind.__qualname__]}")
     # Subclasses may predict as they like.
-    if (kind.__module__, kind.__qualname__) not in _SUPPORTED:
+    if (kind.__module__, kind.__qualname__) not in SUPPORTED:
         raise ModelError(
             f"{kind.__module__}.{kind.__qualname__} is not supported; scikit-learn's DecisionTree, RandomForest, "
             "ExtraTrees, AdaBoost, GradientBoosting and HistGradientBoosting classifiers are"
@@ -119,7 +124,7 @@ def _extract(estimator: Any) -> dict[str, Any]:
     parts: dict[str, Any] = {
         "estimator": name,
         "version": version,
-        "classes": _labels(estimator.classes_),
+        "classes": _labels.checked(estimator.classes_).tolist(),
         "feature_count": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(column) for column in names],
         "missing": False,
@@ -132,14 +137,18 @@ def _extract(estimator: Any) -> dict[str, Any]:
         "categories": [],
     }
     if name == "HistGradientBoostingClassifier":
+        _settings.check_sklearn(estimator, name, _flat(estimator._predictors), _HISTOGRAM_TREES)
         return parts | _histogram(estimator)
     if name in ("DecisionTreeClassifier", "ExtraTreeClassifier"):
         trees = [estimator]
     else:
         trees = _flat(estimator.estimators_)
     if name == "AdaBoostClassifier":
-        parts["weights"] = np.asarray(estimator.estimator_weights_, dtype=np.float64).tolist()
         _check_voters(estimator, trees)
+    tree_types = _BOOSTED_TREES if name == "GradientBoostingClassifier" else _CLASSIFIER_TREES
+    _settings.check_sklearn(estimator, name, trees, tree_types)
+    if name == "AdaBoostClassifier":
+        parts["weights"] = np.asarray(estimator.estimator_weights_, dtype=np.float64).tolist()
     elif name == "GradientBoostingClassifier":
         parts["learning_rate"] = float(estimator.learning_rate)
         parts["start"] = _start(estimator)
@@ -149,13 +158,6 @@ def _extract(estimator: Any) -> dict[str, Any]:
         parts["missing"] = bool(trees[0]._support_missing_values(np.zeros((1, 1))))
     parts["trees"] = [_plain_arrays(tree.tree_) for tree in trees]
     return parts
-
-
-def _labels(classes: np.ndarray) -> list[Any]:
-    labels = np.asarray(classes).tolist()
-    if len({type(label) for label in labels}) != 1:
-        raise ModelError(f"the class labels {labels!r} are not of one type")
-    return labels
 
 
 def _flat(trees: Any) -> list[Any]:
@@ -172,10 +174,7 @@ def _flat(trees: Any) -> list[Any]:
 def _check_voters(estimator: Any, trees: list[Any]) -> None:
     for tree in trees:
         kind = type(tree)
-        if (kind.__module__, kind.__qualname__) not in {
-            (_TREES, "DecisionTreeClassifier"),
-            (_TREES, "ExtraTreeClassifier"),
-        }:
+        if (kind.__module__, kind.__qualname__) not in _CLASSIFIER_TREES:
             raise ModelError(f"AdaBoost of {kind.__qualname__} is not supported, of decision trees it is")
         if not np.array_equal(tree.classes_, estimator.classes_):
             raise ModelError("AdaBoost with a tree of other classes is not supported")
@@ -192,6 +191,7 @@ def _start(estimator: Any) -> list[float] | None:
             f"gradient boosting that starts from {init!r} is not supported; it starts from the class priors "
             '(init=None) or from init="zero"'
         )
+    _settings.check_methods(init)
     row = np.zeros((1, estimator.n_features_in_), dtype=np.float32)
     return estimator._raw_predict_init(row)[0].tolist()
 
@@ -202,6 +202,10 @@ def _histogram(estimator: Any) -> dict[str, Any]:
     columns = list(range(estimator.n_features_in_))
     categories = []
     if preprocessor is not None:
+        kind = type(preprocessor)
+        if (kind.__module__, kind.__qualname__) != ("sklearn.compose._column_transformer", "ColumnTransformer"):
+            raise ModelError(f"HistGradientBoosting with a {kind.__qualname__} as its _preprocessor is not supported")
+        _settings.check_methods(preprocessor)
         indices = preprocessor._transformer_to_input_indices
         columns = [int(index) for key in ("encoder", "numerical") for index in indices[key]]
         encoder = preprocessor.named_transformers_["encoder"]

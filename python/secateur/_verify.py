@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from secateur import _options
+from secateur import _labels, _options
 from secateur._model import recognise, same_inputs
 from secateur._secateur import compare
 
@@ -20,7 +20,8 @@ class Verification:
     leads by more than `band`, the second model decides the same. `counterexample` is an input row on which
     they differ. `undecided` says that neither was found, and `reason` why; `proved_above` then is a lead of the
     first model's winner above which the two are proved to decide alike, where they are similar enough for that.
-    `scope` says which inputs are meant: "all", or "no_missing" where those with missing values are left out.
+    `scope` says which inputs are meant: "all", or "no_missing" where those with missing values are left out. `notes` says
+    what else to know of the comparison, such as classes that could only be matched by position.
     """
 
     outcome: str
@@ -33,6 +34,7 @@ class Verification:
     proved_above: float | None
     nodes: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def identical(self) -> bool:
@@ -63,7 +65,8 @@ def verify(
     """Proves that two models decide alike on every input, or finds one on which they differ.
 
     `a` and `b` are whatever `secateur.load` reads, of any two formats. Columns are matched by name where both have
-    names, else by order. Of two pipelines the last steps are compared, and the steps before must be the same. `band` is "auto" (the smallest one for
+    names, else by order. Classes are matched by the labels that `predict` returns; beside a booster or a file without
+    labels they are matched by position, and `notes` says so. Of two pipelines the last steps are compared, and the steps before must be the same. `band` is "auto" (the smallest one for
     which the first model's own decision is no artefact of its rounding), 0 (exact arithmetic, ties included) or
     a larger score. `missing=False` leaves inputs with missing values out. `time_limit` is in seconds, or "30s", "10m", "2h".
 
@@ -81,6 +84,7 @@ def verify(
     """
     first, second = recognise(a), recognise(b)
     same_inputs(first, second)
+    notes = _labels.compared_classes(first.model, second.model)
     answer = compare(
         first.model,
         second.model,
@@ -92,7 +96,7 @@ def verify(
     )
     classes = answer.get("classes")
     if classes is not None:
-        classes = (first.classes[classes[0]], second.classes[classes[1]])
+        classes = (first.model.classes[classes[0]], second.model.classes[classes[1]])
     scores = answer.get("scores")
     different = answer["outcome"] == "different"
     return Verification(
@@ -106,4 +110,5 @@ def verify(
         proved_above=answer["proved_above"],
         nodes=answer["nodes"],
         seconds=answer["seconds"],
+        notes=tuple(notes),
     )

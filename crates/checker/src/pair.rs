@@ -157,7 +157,7 @@ fn match_classes(original: &Ensemble, pruned: &Ensemble) -> Option<Vec<ClassId>>
     if matches!(ours, ClassLabels::Unnamed(_)) || matches!(theirs, ClassLabels::Unnamed(_)) {
         return Some(ids().collect());
     }
-    let partner = |class| ids().find(|&other| theirs.text(other) == ours.text(class));
+    let partner = |class| ids().find(|&other| ours.is_same(class, theirs, other));
     let classes: Vec<ClassId> = ids().map(partner).collect::<Option<_>>()?;
     let mut seen = vec![false; classes.len()];
     classes.iter().all(|class| !std::mem::replace(&mut seen[class.index()], true)).then_some(classes)

@@ -283,3 +283,24 @@ fn no_model_of_the_family_escapes_an_accepted_cut() {
     println!("{accepted} cuts accepted, {refused} refused, {faithful} faithful models");
     assert!(accepted > 200 && refused > 50 && faithful > 150, "{accepted} {refused} {faithful}");
 }
+
+#[test]
+fn labels_that_are_never_equal_are_refused_and_equal_ones_are_not() {
+    let model = constants(&[1.0], Order::File);
+    let with = |labels: ClassLabels| model.with_classes(labels).unwrap();
+    let whole = with(ClassLabels::Integers(vec![0, 1]));
+    let refused = |other: &Ensemble| {
+        let opened = Opened { claim: claim(&whole, other, BandClaim::Exact), steps: vec![] };
+        reason_with(&opened, [&whole, other], &Limits::default()) == Some(Reason::ClaimClasses)
+    };
+    let text = |labels: [&str; 2]| ClassLabels::Strings(labels.map(str::to_owned).to_vec());
+    assert!(refused(&with(text(["0", "1"]))));
+    assert!(refused(&with(ClassLabels::Integers(vec![1, 2]))));
+    for same in [
+        ClassLabels::Unnamed(2),
+        ClassLabels::Floats(vec![1.0, 0.0]),
+        ClassLabels::Booleans(vec![false, true]),
+    ] {
+        assert!(!refused(&with(same)));
+    }
+}

@@ -116,6 +116,34 @@ impl ClassLabels {
             Self::Strings(labels) => Cow::Borrowed(&labels[index]),
         }
     }
+
+    /// Would a program that compares what two models return find the labels of these two classes equal? Numbers
+    /// are compared by value, whatever their type (`True`, 1 and 1.0 are equal, as in Python and NumPy), texts
+    /// letter by letter, and a number is never equal to a text.
+    pub fn is_same(&self, class: crate::ClassId, other: &Self, class_there: crate::ClassId) -> bool {
+        match (self, other) {
+            (Self::Strings(ours), Self::Strings(theirs)) => {
+                ours[class.index()] == theirs[class_there.index()]
+            }
+            (Self::Strings(_), _) | (_, Self::Strings(_)) => false,
+            _ => match (self.number(class), other.number(class_there)) {
+                (Some(ours), Some(theirs)) => ours == theirs,
+                _ => false,
+            },
+        }
+    }
+
+    /// The value of a label that is a finite number.
+    fn number(&self, class: crate::ClassId) -> Option<Exact> {
+        let index = class.index();
+        match self {
+            Self::Unnamed(_) => Some(Exact::from(index as i64)),
+            Self::Integers(labels) => Some(Exact::from(labels[index])),
+            Self::Floats(labels) => Exact::from_f64(labels[index]),
+            Self::Booleans(labels) => Some(Exact::from(i64::from(labels[index]))),
+            Self::Strings(_) => None,
+        }
+    }
 }
 
 /// How tree values become a row's scores.
@@ -213,6 +241,11 @@ impl Ensemble {
     /// The classes.
     pub fn classes(&self) -> &ClassLabels {
         &self.classes
+    }
+
+    /// The same model with other labels for its classes; `None` where they are not one for each class.
+    pub fn with_classes(&self, labels: ClassLabels) -> Option<Self> {
+        (labels.len() == self.classes.len()).then(|| Self { classes: labels, ..self.clone() })
     }
 
     /// The number of sums.

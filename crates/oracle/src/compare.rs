@@ -595,10 +595,9 @@ fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, Co
     }
     ids()
         .map(|class| {
-            let label = ours.text(class);
             ids()
-                .find(|&other| theirs.text(other) == label)
-                .ok_or_else(|| CompareError::ClassLabels { first: label.into_owned() })
+                .find(|&other| ours.is_same(class, theirs, other))
+                .ok_or_else(|| CompareError::ClassLabels { first: ours.text(class).into_owned() })
         })
         .collect()
 }

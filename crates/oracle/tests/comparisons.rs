@@ -3,8 +3,8 @@
 
 use fastrand::Rng;
 use secateur_model::{
-    Accumulation, ClassId, Decision, Ensemble, EnsembleBuilder, Exact, Grid, NumberType, Order, Output,
-    Predictor,
+    Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Grid, NumberType, Order,
+    Output, Predictor,
 };
 use secateur_oracle::{Band, CompareError, Comparison, Options, Undecided, Verdict, exact_class};
 use secateur_testkit::{Shape, ensemble, every_row, mutate};
@@ -290,4 +290,26 @@ fn what_is_proved_above_a_lead_holds_there_in_every_order_of_addition() {
         }
     }
     assert!(proved > 100 && none > 10 && met > 10, "{proved} {none} {met}: a test without meaning");
+}
+
+#[test]
+fn classes_are_matched_by_label() {
+    let mut rng = Rng::with_seed(5);
+    let shape = std::iter::repeat_with(|| Shape::random(&mut rng)).find(|shape| shape.classes == 3).unwrap();
+    let model = ensemble(&mut rng, &shape);
+    let classes = |labels: &Ensemble, other: &Ensemble| {
+        let compared = Comparison::new(labels, other, Band::Exact)?;
+        Ok::<_, CompareError>([0, 1, 2].map(|class| compared.class_in_second(ClassId(class)).0))
+    };
+    let with = |labels: ClassLabels| model.with_classes(labels).unwrap();
+    let text = |labels: [&str; 3]| with(ClassLabels::Strings(labels.map(str::to_owned).to_vec()));
+    let numbers = with(ClassLabels::Integers(vec![2, 0, 1]));
+    assert_eq!(classes(&numbers, &with(ClassLabels::Floats(vec![0.0, 1.0, 2.0]))), Ok([2, 0, 1]));
+    // Without labels on one side there is only the position.
+    assert_eq!(classes(&numbers, &model), Ok([0, 1, 2]));
+    assert_eq!(classes(&text(["a", "b", "c"]), &text(["c", "b", "a"])), Ok([2, 1, 0]));
+    for other in [with(ClassLabels::Integers(vec![3, 1, 2])), text(["2", "0", "1"])] {
+        let refused = classes(&numbers, &other);
+        assert!(matches!(refused, Err(CompareError::ClassLabels { .. })), "{refused:?}");
+    }
 }

@@ -30,8 +30,10 @@ pub(crate) fn compare<'py>(
     let started = Instant::now();
     let deadline = options::deadline(started, time_limit)?;
     let band = options::band(band);
-    let ours = first.file.ensemble().within(options::scope(missing));
-    let (ours, theirs) = (ours.as_ref(), second.file.ensemble());
+    // Classes are matched by the labels that live objects return.
+    let (ours, theirs) = (first.labelled(), second.labelled());
+    let ours = ours.within(options::scope(missing));
+    let (ours, theirs) = (ours.as_ref(), theirs.as_ref());
     // As on the command line: by name where both have names, else by order.
     let named = ours.features().has_names() && theirs.features().has_names();
     let reordered = if named { theirs.with_column_order(ours.features()) } else { None };

@@ -1,21 +1,72 @@
 //! `Model`: a model file of any supported format.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{ClassLabels, FeatureId, NumberType, Predictor, Test, TreeId};
+use secateur_model::{ClassLabels, Ensemble, FeatureId, NumberType, Predictor, Test, TreeId};
 
 use crate::error;
 
 /// A model as its own library executes it.
 #[pyclass(frozen, module = "secateur")]
 pub(crate) struct Model {
-    pub(crate) file: ModelFile,
+    pub(crate) file: Arc<ModelFile>,
+    labels: Option<Arc<Labels>>,
+}
+
+/// The class labels that a live object returns. They are the object's own: the model's file, and so its digest in
+/// certificates, does not know them.
+struct Labels {
+    /// A NumPy array of the type that the object's `predict` returns.
+    array: Py<PyAny>,
+    classes: ClassLabels,
+}
+
+/// Class labels as Python values, all of one kind.
+#[derive(FromPyObject)]
+pub(crate) enum LabelList {
+    Booleans(Vec<bool>),
+    Integers(Vec<i64>),
+    Floats(Vec<f64>),
+    Strings(Vec<String>),
+}
+
+impl From<LabelList> for ClassLabels {
+    fn from(list: LabelList) -> Self {
+        match list {
+            LabelList::Booleans(labels) => Self::Booleans(labels),
+            LabelList::Integers(labels) => Self::Integers(labels),
+            LabelList::Floats(labels) => Self::Floats(labels),
+            LabelList::Strings(labels) => Self::Strings(labels),
+        }
+    }
+}
+
+impl Model {
+    /// A model without labels of its own.
+    pub(crate) fn new(file: ModelFile) -> Self {
+        Self { file: Arc::new(file), labels: None }
+    }
+
+    /// An edit of this model, which returns the same labels.
+    pub(crate) fn edited(&self, file: ModelFile) -> Self {
+        Self { file: Arc::new(file), labels: self.labels.clone() }
+    }
+
+    /// The model with the labels that its object returns, for comparisons. Certificates are about
+    /// `self.file.ensemble()`.
+    pub(crate) fn labelled(&self) -> Cow<'_, Ensemble> {
+        let model = self.file.ensemble();
+        let labelled = self.labels.as_ref().and_then(|labels| model.with_classes(labels.classes.clone()));
+        labelled.map_or(Cow::Borrowed(model), Cow::Owned)
+    }
 }
 
 #[pymethods]
@@ -24,14 +75,28 @@ impl Model {
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let file = py.detach(|| ModelFile::read(&path)).map_err(|e| error::from_read(e, &path))?;
-        Ok(Self { file })
+        Ok(Self::new(file))
     }
 
     /// Reads a model from the bytes of its file.
     #[staticmethod]
     fn parse(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
         let file = py.detach(|| ModelFile::parse(data)).map_err(error::from_format)?;
-        Ok(Self { file })
+        Ok(Self::new(file))
+    }
+
+    /// The same model with the labels that a live object returns: a NumPy array, one label for each class.
+    fn with_labels(&self, py: Python<'_>, labels: Py<PyAny>) -> PyResult<Self> {
+        let list: LabelList = labels.bind(py).call_method0("tolist")?.extract()?;
+        let classes = ClassLabels::from(list);
+        let count = self.file.ensemble().classes().len();
+        if classes.len() != count {
+            return Err(error::ModelError::new_err(format!(
+                "the object has {} class labels, and its trees decide among {count} classes",
+                classes.len()
+            )));
+        }
+        Ok(Self { file: self.file.clone(), labels: Some(Arc::new(Labels { array: labels, classes })) })
     }
 
     /// The bytes of the model's file.
@@ -68,7 +133,10 @@ impl Model {
 
     /// The class label of each row, as the library's `predict`.
     fn predict<'py>(&self, py: Python<'py>, rows: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyAny>> {
-        let labels = py.import("numpy")?.call_method1("asarray", (self.classes(py)?,))?;
+        let labels = match &self.labels {
+            Some(labels) => labels.array.bind(py).clone(),
+            None => py.import("numpy")?.call_method1("asarray", (self.classes(py)?,))?,
+        };
         labels.call_method1("take", (self.class_indices(py, rows)?,))
     }
 
@@ -84,7 +152,7 @@ impl Model {
             })
             .collect();
         let file = self.file.edit(&Edit { trees, intercepts }).map_err(error::from_edit)?;
-        Ok(Self { file })
+        Ok(self.edited(file))
     }
 
     /// Framework, version and encoding in a few words.
@@ -142,6 +210,9 @@ impl Model {
     /// The class labels.
     #[getter]
     fn classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if let Some(labels) = &self.labels {
+            return labels.array.bind(py).call_method0("tolist");
+        }
         match self.file.ensemble().classes() {
             ClassLabels::Unnamed(count) => (0..*count).collect::<Vec<_>>().into_pyobject(py),
             ClassLabels::Integers(labels) => labels.into_pyobject(py),
@@ -149,6 +220,18 @@ impl Model {
             ClassLabels::Booleans(labels) => labels.into_pyobject(py),
             ClassLabels::Strings(labels) => labels.into_pyobject(py),
         }
+    }
+
+    /// Whether the classes have labels, in the file or from the object; where they have none they are 0, 1, ...
+    #[getter]
+    fn has_labels(&self) -> bool {
+        self.labels.is_some() || self.file_has_labels()
+    }
+
+    /// Whether the file itself has class labels, which then are part of its digest in certificates.
+    #[getter]
+    fn file_has_labels(&self) -> bool {
+        !matches!(self.file.ensemble().classes(), ClassLabels::Unnamed(_))
     }
 
     /// The intercept of each raw score.

@@ -83,7 +83,7 @@ pub(crate) fn prune<'py>(
     answer.set_item("oracle_calls", pruned.oracle_calls)?;
     answer.set_item("points", pruned.points)?;
     answer.set_item("evidence", Evidence(pruned.evidence))?;
-    answer.set_item("model", Model { file: pruned.file })?;
+    answer.set_item("model", model.edited(pruned.file))?;
     let seconds = PyDict::new(py);
     seconds.set_item("fold", pruned.seconds.fold)?;
     seconds.set_item("lp", pruned.seconds.lp)?;

@@ -7,10 +7,10 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use secateur_formats::ModelFile;
 use secateur_formats::sklearn::{CategoryList, CategoryValues, Estimator, File, Parts, TreeArrays, TreePart};
-use secateur_model::{ClassLabels, TreeId};
+use secateur_model::TreeId;
 
 use crate::error::{self, ModelError};
-use crate::model::Model;
+use crate::model::{LabelList, Model};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sklearn_model, module)?)?;
@@ -23,7 +23,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 struct Extracted {
     estimator: String,
     version: String,
-    classes: Labels,
+    classes: LabelList,
     feature_count: u32,
     feature_names: Option<Vec<String>>,
     missing: bool,
@@ -38,14 +38,6 @@ struct Extracted {
 }
 
 #[derive(FromPyObject)]
-enum Labels {
-    Booleans(Vec<bool>),
-    Integers(Vec<i64>),
-    Floats(Vec<f64>),
-    Strings(Vec<String>),
-}
-
-#[derive(FromPyObject)]
 enum Categories {
     Numbers(Vec<f64>),
     Texts(Vec<String>),
@@ -56,7 +48,7 @@ enum Categories {
 fn sklearn_model(py: Python<'_>, parts: Extracted) -> PyResult<Model> {
     let parts = convert(parts)?;
     let file = py.detach(|| File::from_parts(parts)).map_err(error::from_format)?;
-    Ok(Model { file: ModelFile::Sklearn(Box::new(file)) })
+    Ok(Model::new(ModelFile::Sklearn(Box::new(file))))
 }
 
 fn convert(from: Extracted) -> PyResult<Parts> {
@@ -103,12 +95,7 @@ fn convert(from: Extracted) -> PyResult<Parts> {
     Ok(Parts {
         estimator,
         version: from.version,
-        classes: match from.classes {
-            Labels::Booleans(labels) => ClassLabels::Booleans(labels),
-            Labels::Integers(labels) => ClassLabels::Integers(labels),
-            Labels::Floats(labels) => ClassLabels::Floats(labels),
-            Labels::Strings(labels) => ClassLabels::Strings(labels),
-        },
+        classes: from.classes.into(),
         feature_count: from.feature_count,
         feature_names: from.feature_names,
         missing: from.missing,
@@ -120,7 +107,7 @@ fn convert(from: Extracted) -> PyResult<Parts> {
 /// it stands for, its depth, and its arrays (`None` where they are as they were).
 #[pyfunction]
 fn sklearn_parts<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>> {
-    let parts = match &model.file {
+    let parts = match &*model.file {
         ModelFile::Sklearn(file) => file.memory_parts(),
         _ => None,
     };
