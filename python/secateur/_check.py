@@ -15,8 +15,8 @@ def check(original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str
     """Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the search.
 
     `original` and `pruned` are whatever `secateur.load` reads; `certificate` is a path, or the certificate itself.
-    Returns the claim that is proved, with `notes` where there is more to know. A certificate is about the models'
-    files; live objects whose labels say otherwise are refused with a `ComparisonError`. Raises `CertificateError` where it is not.
+    Returns the claim that is proved. A certificate is about the models' files; live objects whose class labels say
+    otherwise are refused with a `ComparisonError`, and an object beside a file without labels is logged. Raises `CertificateError` where it is not.
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import AdaBoostClassifier
@@ -34,12 +34,12 @@ def check(original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str
     """
     first, second = recognise(original), recognise(pruned)
     same_inputs(first, second)
-    notes = _labels.certified_classes(first.model, second.model)
+    _labels.certified_classes(first.model, second.model)
     content = certificate if isinstance(certificate, bytes) else None
     path = None if isinstance(certificate, bytes) else os.fsdecode(certificate)
     answer = _check(first.model, second.model, path=path, content=content)
     if answer["verdict"] == "valid":
-        return answer["claim"] | ({"notes": notes} if notes else {})
+        return answer["claim"]
     if answer["verdict"] == "malformed":
         message = f"{answer['words']} ({answer['reason']})"
         raise CertificateError(message, verdict="malformed", reason=answer["reason"], step=None)

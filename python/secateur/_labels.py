@@ -66,7 +66,7 @@ def compared_classes(first: Model, second: Model) -> list[str]:
     return [note]
 
 
-def certified_classes(original: Model, pruned: Model) -> list[str]:
+def certified_classes(original: Model, pruned: Model) -> None:
     """The same for a certificate, which is about model files: where a file has no labels, the checker matches classes
     by position, and the objects' labels have to say the same."""
     partners = _partners(original, pruned)
@@ -76,7 +76,7 @@ def certified_classes(original: Model, pruned: Model) -> list[str]:
             "a certificate for files without class labels matches classes by position, and the objects' labels "
             f"are in another order: {original.classes!r} and {pruned.classes!r}"
         )
-    return compared_classes(original, pruned)
+    compared_classes(original, pruned)
 
 
 def _partners(first: Model, second: Model) -> list[int] | None:

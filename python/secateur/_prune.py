@@ -133,9 +133,9 @@ def prune(
     - `moves`: "leaves" may merge trees and move the intercept, "weights" only scales and drops trees.
     - `band`: "auto" is the smallest for which the model's own decisions are no artefact of its rounding, 0 is
       exact arithmetic with its ties, a larger score allows changes that near to the decision boundary.
-    - `missing`: False leaves inputs with missing values out of the claim, for those who never have any: NaN, or what
-      the classifier turns into one. More can go then, from forests most of all. Rows of `X` with missing values do
-      not count. Where the library takes no missing values, this changes nothing.
+    - `missing`: False leaves inputs with missing values out of the claim, for those who never have any. More can go
+      then, from forests most of all. Rows of `X` with missing values do not count. Where the library takes no missing
+      values, this changes nothing.
     - `time_limit`: seconds, or "30s", "10m", "2h"; the best model that is proved by then is the answer.
     - `threads`: all cores unless given. `seed`: where random choices start.
     - `certificate`: a path to write it to, or True to have it in the result.

@@ -85,12 +85,24 @@ LIGHTGBM = _settings(
         "`predict` takes them out of the object's parameters",
     ),
     ("data_has_header", "harmless", "for text files given to `predict`"),
-    ("num_threads n_jobs", "harmless", "rows are shared among threads; each row's trees are added in the order of the file"),
+    (
+        "num_threads n_jobs",
+        "harmless",
+        "rows are shared among threads; each row's trees are added in the order of the file",
+    ),
     ("device_type", "harmless", "LightGBM predicts on the CPU whatever it trained on"),
-    ("_other_params params get_params kwargs", "honoured", "every parameter in them, under all its aliases; a booster's own `params` are not read by `predict`"),
+    (
+        "_other_params params get_params kwargs",
+        "honoured",
+        "every parameter in them, under all its aliases; a booster's own `params` are not read by `predict`",
+    ),
     ("class_weight sample_weight importance_type", "harmless", "of fitting; the trees have it in them"),
     ("_eval_at", "harmless", "a ranker's"),
-    ("_n_features _n_features_in n_features_ n_features_in_ feature_name_", "harmless", "they decide which tables are accepted"),
+    (
+        "_n_features _n_features_in n_features_ n_features_in_ feature_name_",
+        "harmless",
+        "they decide which tables are accepted",
+    ),
 )
 
 # Everything else that LightGBM's configuration knows is about training, data files, other tasks or logging: what
@@ -120,7 +132,11 @@ LIGHTGBM_TRAINING = frozenset(
 )
 
 XGBOOST = _settings(
-    ("classes_ n_classes_", "honoured", "the labels 0, 1, ...; refused if they are not as many as the trees decide among"),
+    (
+        "classes_ n_classes_",
+        "honoured",
+        "the labels 0, 1, ...; refused if they are not as many as the trees decide among",
+    ),
     ("_Booster get_booster", "honoured", "its trees, base score and objective, as `save_raw` writes them now"),
     (
         "best_iteration",
@@ -140,12 +156,28 @@ XGBOOST = _settings(
     ),
     ("base_score", "honoured", "`set_params` hands it to the booster, whose file has it"),
     ("booster", "refused", "if it is not the kind of the fitted booster, which a change after `fit` may make it"),
-    ("device", "refused", "if the booster predicts on a GPU, which adds the trees in another order; on the CPU it is harmless"),
-    ("rate_drop skip_drop one_drop sample_type normalize_type", "harmless", "dart drops trees while it trains, not in `predict`"),
+    (
+        "device",
+        "refused",
+        "if the booster predicts on a GPU, which adds the trees in another order; on the CPU it is harmless",
+    ),
+    (
+        "rate_drop skip_drop one_drop sample_type normalize_type",
+        "harmless",
+        "dart drops trees while it trains, not in `predict`",
+    ),
     ("kwargs get_params", "harmless", "`fit` and `set_params` hand them to the booster, whose file has what counts"),
     ("n_jobs", "harmless", "rows are shared among threads; each row's trees are added in the order of the file"),
-    ("feature_types enable_categorical validate_features feature_names", "harmless", "they decide which tables are accepted"),
-    ("_can_use_inplace_predict _get_iteration_range", "honoured", "the way to the trees; both ways give the same scores"),
+    (
+        "feature_types enable_categorical validate_features feature_names",
+        "harmless",
+        "they decide which tables are accepted",
+    ),
+    (
+        "_can_use_inplace_predict _get_iteration_range",
+        "honoured",
+        "the way to the trees; both ways give the same scores",
+    ),
     ("verbosity", "harmless", "logging"),
     ("n_estimators num_parallel_tree", "honoured", "the trees that are there count, whatever these say after `fit`"),
 )
@@ -163,22 +195,54 @@ XGBOOST_TRAINING = frozenset(
 SKLEARN = _settings(
     ("classes_ n_classes_", "honoured", "the labels that `predict` returns, with their type"),
     ("n_outputs_", "refused", "if there are several outputs"),
-    ("tree_ estimators_ _predictors", "honoured", "the trees that are there; refused where one is not the library's own tree, or has a method replaced"),
+    (
+        "tree_ estimators_ _predictors",
+        "honoured",
+        "the trees that are there; refused where one is not the library's own tree, or has a method replaced",
+    ),
     ("estimator_weights_", "honoured", "AdaBoost's weights"),
     ("algorithm", "refused", "AdaBoost with `SAMME.R`, which versions of scikit-learn predict differently"),
     ("learning_rate", "honoured", "GradientBoosting multiplies by it in `predict`, so a change after `fit` counts"),
-    ("init_ _loss _check_initialized n_trees_per_iteration_ _raw_predict_init", "honoured", "the start of GradientBoosting is what the object itself computes; refused for an `init` estimator of one's own"),
-    ("_baseline_prediction _bin_mapper", "honoured", "the start of HistGradientBoosting, and the categories that it knows"),
-    ("_preprocessor _preprocess_X", "honoured", "HistGradientBoosting's order of columns and codes of categories; refused where it is not the library's own"),
-    ("_in_fit", "refused", "if `fit` of HistGradientBoosting was interrupted, `predict` takes its rows for bin numbers"),
+    (
+        "init_ _loss _check_initialized n_trees_per_iteration_ _raw_predict_init",
+        "honoured",
+        "the start of GradientBoosting is what the object itself computes; refused for an `init` estimator of"
+        " one's own",
+    ),
+    (
+        "_baseline_prediction _bin_mapper",
+        "honoured",
+        "the start of HistGradientBoosting, and the categories that it knows",
+    ),
+    (
+        "_preprocessor _preprocess_X",
+        "honoured",
+        "HistGradientBoosting's order of columns and codes of categories; refused where it is not the "
+        "library's own",
+    ),
+    (
+        "_in_fit",
+        "refused",
+        "if `fit` of HistGradientBoosting was interrupted, `predict` takes its rows for bin numbers",
+    ),
     ("splitter criterion _support_missing_values", "honoured", "they decide whether missing values are accepted"),
     ("monotonic_cst class_weight warm_start", "harmless", "of fitting; the trees have it in them"),
-    ("n_jobs n_estimators", "harmless", "a forest's threads add its trees in any order, and claims about forests hold for every order; the trees that are there count"),
+    (
+        "n_jobs n_estimators",
+        "harmless",
+        "a forest's threads add its trees in any order, and claims about forests hold for every order; the "
+        "trees that are there count",
+    ),
     ("verbose", "harmless", "logging"),
     ("n_features_in_ feature_names_in_", "harmless", "they decide which tables are accepted"),
     ("_validate_X_predict _check_X", "harmless", "the library's own check of a table"),
     ("predict_proba decision_function _raw_predict _predict_iterations", "honoured", "the way to the trees"),
-    ("set_config", "harmless", "`transform_output` and metadata routing do not reach a classifier's `predict`; with `assume_finite` the claim is still about the rows that the library accepts without it"),
+    (
+        "set_config",
+        "harmless",
+        "`transform_output` and metadata routing do not reach a classifier's `predict`; with `assume_finite` "
+        "the claim is still about the rows that the library accepts without it",
+    ),
 )
 
 PIPELINES = _settings(
