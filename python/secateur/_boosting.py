@@ -38,9 +38,10 @@ def xgboost_model(model: Any) -> Model:
     if name == "Booster":
         return read
     _settings.check_xgboost(model, booster)
+    classes = _settings.xgboost_classes(model, read)
     # multi:softmax gives classes, which predict returns in this type.
     kind = np.int32 if model.objective == "multi:softmax" else np.int64
-    return _labels.with_labels(read, np.arange(model.n_classes_, dtype=kind))
+    return _labels.with_labels(read, np.arange(classes, dtype=kind))
 
 
 def xgboost_rebuild(model: Any, pruned: Model) -> Any:

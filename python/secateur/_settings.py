@@ -7,8 +7,8 @@ libraries' own `predict` functions and say of each setting that these read what 
 - harmless: it cannot change what `predict` returns for a row, and the reason says why;
 - refused: a `ModelError` names the setting, says why, and what to do.
 
-`python/tests/test_settings.py` walks the installed libraries and fails where one of them reads or accepts something that
-is not listed here. The same lists are the tables of docs/guide/live-objects.md.
+`python/tests/test_settings.py` walks the installed libraries and fails where one of them reads or accepts something
+that is not listed here. The same lists are the tables of docs/guide/live-objects.md.
 """
 
 from __future__ import annotations
@@ -296,6 +296,8 @@ def check_lightgbm(model: Any) -> None:
 
 def check_lightgbm_classes(model: Any, read: Model) -> None:
     """Is the way from the trees' scores to labels that of the trees?"""
+    if not hasattr(model, "_le"):
+        raise ModelError("this LGBMClassifier has no labels (_le), and its predict fails: fit it, or give its booster_")
     # As LGBMClassifier's predict decides what the scores are.
     objective = getattr(model, "_objective", None)
     several = model._n_classes > 2 or objective in _LIGHTGBM_MULTICLASS
@@ -345,6 +347,21 @@ def check_xgboost(model: Any, booster: Any) -> None:
             f"objective={objective!r} is not that of the booster ({fitted}), and predict reads the booster's output "
             f"by it; set_params(objective={fitted!r})"
         )
+
+
+def xgboost_classes(model: Any, read: Model) -> int:
+    """How many classes an XGBClassifier returns."""
+    several = len(read.intercepts) > 1
+    # A booster that was put into the object by hand; for one score predict does not ask.
+    count = getattr(model, "n_classes_", None if several else 2)
+    if count is None:
+        raise ModelError("this XGBClassifier has no n_classes_, and its predict fails; load_model sets it")
+    if several and count == 2 == len(read.classes) and model.objective != "multi:softmax":
+        raise ModelError(
+            f"the objective {model.objective!r} with two classes makes predict return a table of flags, one for each "
+            "class; fit with binary:logistic"
+        )
+    return count
 
 
 def check_xgboost_device(booster: Any) -> None:

@@ -103,9 +103,10 @@ def always_zero(rows: Any, **_: Any) -> np.ndarray:
 
 
 EARLY = dict(pred_early_stop=True, pred_early_stop_freq=1, pred_early_stop_margin=0.1)
-FLAGS = ("predict_raw_score", "raw_score", "is_predict_raw_score", "predict_leaf_index", "leaf_index", "predict_contrib",
-         "is_predict_contrib", "pred_leaf", "pred_contrib", "predict_disable_shape_check", "data_has_header",
-         "zero_as_missing", "is_unbalance", "linear_tree")
+FLAGS = """
+    predict_raw_score raw_score is_predict_raw_score predict_leaf_index leaf_index predict_contrib is_predict_contrib pred_leaf
+    pred_contrib predict_disable_shape_check data_has_header zero_as_missing is_unbalance linear_tree
+""".split()
 METHOD = r"has a predict of its own in place of its class's, .* \(del model.predict\)"
 
 CASES: dict[str, Case] = {
@@ -187,6 +188,22 @@ CASES: dict[str, Case] = {
     ),
     "xgb function": Case(lambda: xgb(objective=logistic)),
     "xgb n_classes_": Case(xgb, assigned(n_classes_=2), classes=3, refused="has 2 class labels, and its trees decide"),
+    "xgb softprob for two": Case(
+        lambda: xgb(objective="multi:softprob", num_class=2), refused="predict return a table of flags, one for each class"
+    ),
+    "xgb softmax for two": Case(lambda: xgb(objective="multi:softmax", num_class=2)),
+    "xgb without n_classes_": Case(xgb, lambda model: delattr(model, "n_classes_")),
+    "xgb without n_classes_, 3": Case(
+        xgb, lambda model: delattr(model, "n_classes_"), classes=3, refused="has no n_classes_, and its predict fails",
+        predicts=False,
+    ),
+    "lgbm without labels": Case(
+        lgbm, lambda model: delattr(model, "_le"), refused=r"has no labels \(_le\), and its predict fails", predicts=False
+    ),
+    "ada negative weights": Case(
+        lambda: AdaBoostClassifier(n_estimators=6), lambda model: model.estimator_weights_.fill(-1.0),
+        refused="is not a set of weights that can be divided by its sum",
+    ),
     "xgb unusable objective": Case(xgb, changed(objective="multi:softmax"), refused="XGBoost cannot write this model", predicts=False),
     "xgb best_iteration": Case(xgb, lambda model: model.get_booster().set_attr(best_iteration="1")),
     "xgb best_iteration 3": Case(xgb, lambda model: model.get_booster().set_attr(best_iteration="1"), classes=3),
@@ -339,6 +356,13 @@ def test_what_is_not_refused_is_what_the_object_does(name):
             assert answer.classes[0] != answer.classes[1]
     assert answer.identical
 
+    # The object and the file that its library writes say the same.
+    if not type(model).__module__.startswith("sklearn"):
+        file = secateur.Model.parse(loaded.to_bytes())
+        assert not file.has_labels
+        answer = secateur.verify(model, file, time_limit=20)
+        assert answer.identical and answer.notes == ()
+
     result = secateur.prune(model, X, effort="fast", certificate=True, time_limit=20)
     np.testing.assert_array_equal(live(result.model, rows), live(model, rows))
     secateur.check(model, result.model, result.certificate)
@@ -425,6 +449,39 @@ def test_early_stopping_with_an_evaluation_set_is_honoured():
             loaded = secateur.load(model)
             rows = rows_for(loaded)
             np.testing.assert_array_equal(loaded.predict(rows), live(model, rows))
+
+
+def test_a_classifier_that_was_loaded_from_a_file_is_what_it_was(tmp_path):
+    for model in (xgb(), xgb(booster="dart"), xgboost.XGBRFClassifier(n_estimators=4, max_depth=2)):
+        for target in TARGETS.values():
+            model.fit(X, target)
+            model.save_model(tmp_path / "model.ubj")
+            again = type(model)()
+            again.load_model(tmp_path / "model.ubj")
+            loaded = secateur.load(again)
+            rows = rows_for(loaded)
+            np.testing.assert_array_equal(loaded.predict(rows), live(again, rows))
+            assert secateur.verify(model, again).identical
+            assert secateur.verify(tmp_path / "model.ubj", again).notes == ()
+
+
+def test_what_was_given_to_fit_is_in_the_trees():
+    weights, scores = np.linspace(0.1, 3.0, len(X)), np.full(len(X), 2.0)
+    target = TARGETS[2]
+    first = lgbm().fit(X, target)
+    for model in (
+        xgb().fit(X, target, sample_weight=weights),
+        xgb().fit(X, target, base_margin=scores),
+        xgb().fit(X, target, xgb_model=xgb().fit(X, 1 - target)),
+        lgbm().fit(X, target, sample_weight=weights),
+        lgbm().fit(X, target, init_score=scores),
+        lgbm().fit(X, target + 3, init_model=first),
+        RandomForestClassifier(4, max_depth=2).fit(X, target, sample_weight=weights),
+        HistGradientBoostingClassifier(max_iter=4).fit(X, target, sample_weight=weights),
+    ):
+        loaded = secateur.load(model)
+        rows = rows_for(loaded)
+        np.testing.assert_array_equal(loaded.predict(rows), live(model, rows))
 
 
 def test_subclasses_are_refused_with_the_reason():
