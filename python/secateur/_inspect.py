@@ -57,11 +57,5 @@ def inspect(model: Any) -> Inspection:
     """
     subject = recognise(model)
     size = None if subject.path is None else os.stat(subject.path).st_size
-    read, text = subject.model.describe(subject.path, size)
-    facts = json.loads(read)
-    if subject.model.has_labels and not subject.model.file_has_labels:
-        # The object has labels that its file would not have.
-        labels = [str(label) for label in subject.model.classes]
-        facts["classes"] |= {"named": True, "labels": labels}
-        text += f"\n  labels          the object returns {', '.join(labels)}"
-    return Inspection(facts, text)
+    facts, text = subject.model.describe(subject.path, size)
+    return Inspection(json.loads(facts), text)

@@ -2,8 +2,8 @@
 
 The files of XGBoost and LightGBM have no class labels, their classifiers do. What people compare is what `predict`
 returns, so a model that came from a live object has the object's labels, and two models with labels are matched by
-label: numbers by value (True, 1 and 1.0 are the same label, as they are for `==`), texts letter by letter. Beside a model
-without labels classes can only be matched by their position, and the result says so.
+label: numbers by value (True, 1 and 1.0 are the same label, as they are for `==`), texts letter by letter. Beside a
+model without labels classes can only be matched by their position, and the result says so.
 """
 
 from __future__ import annotations

@@ -389,8 +389,8 @@ def check_sklearn(estimator: Any, name: str, trees: list[Any], tree_types: set[t
         raise ModelError(f"the fit of this {name} was interrupted (_in_fit), and its predict misreads rows; fit it again")
     if getattr(estimator, "algorithm", None) == "SAMME.R":
         raise ModelError(
-            "AdaBoost with algorithm=\"SAMME.R\" is not supported; newer versions of scikit-learn predict otherwise: fit "
-            "it again with SAMME"
+            'AdaBoost with algorithm="SAMME.R" is not supported; newer versions of scikit-learn predict otherwise: fit it '
+            "again with SAMME"
         )
 
 

@@ -301,13 +301,6 @@ def test_a_pipeline_is_compared_by_the_labels_of_its_last_step():
     assert secateur.prune(pipeline, X).model.predict(CELLS).tolist() == pipeline.predict(CELLS).tolist()
 
 
-def test_inspect_shows_the_labels_of_an_object():
-    facts = secateur.inspect(fitted("LGBMClassifier", LABELS["strings"], 3))
-    assert facts["classes"] == {"count": 3, "named": True, "labels": ["no", "perhaps", "yes"]}
-    assert "the object returns no, perhaps, yes" in str(facts)
-    assert secateur.inspect(fitted("LGBMClassifier", LABELS["strings"], 3).booster_)["classes"]["named"] is False
-
-
 @pytest.mark.parametrize("labels, message", [
     (np.array([1, "a"], dtype=object), "the class labels [1, 'a'] are not of one type"),
     (np.array([b"a", b"b"]), "class labels like np.bytes_(b'a') are not supported; numbers, booleans and text are"),
