@@ -30,7 +30,7 @@ def check(original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str
     >>> secateur.check(other, result.model, result.certificate)
     Traceback (most recent call last):
     ...
-    secateur._errors.CertificateError: invalid: digest.original at the claim
+    secateur._errors.CertificateError: invalid: The certificate is about another original: ...
     """
     first, second = recognise(original), recognise(pruned)
     same_inputs(first, second)
@@ -41,13 +41,16 @@ def check(original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str
     if answer["verdict"] == "valid":
         return answer["claim"]
     if answer["verdict"] == "malformed":
-        message = f"{answer['words']} ({answer['reason']})"
-        raise CertificateError(message, verdict="malformed", reason=answer["reason"], step=None)
+        text = f"{answer['message']} ({answer['reason']})"
+        raise CertificateError(
+            text, verdict="malformed", reason=answer["reason"], step=None, message=answer["message"]
+        )
     step = answer["step"]
     place = "the claim" if step is None else f"step {step}"
     raise CertificateError(
-        f"{answer['verdict']}: {answer['reason']} at {place}",
+        f"{answer['verdict']}: {answer['message']} ({answer['reason']} at {place})",
         verdict=answer["verdict"],
         reason=answer["reason"],
         step=step,
+        message=answer["message"],
     )

@@ -1,5 +1,6 @@
 """The package itself: what it exports, imports and installs, and its errors, each kind raised once."""
 
+import csv
 import pathlib
 import pickle
 import signal
@@ -67,6 +68,24 @@ def test_each_kind_of_error_is_raised_with_a_reason(kind):
     assert type(raised.value) is getattr(secateur, kind)
     again = pickle.loads(pickle.dumps(raised.value))
     assert type(again) is type(raised.value) and str(again) == str(raised.value)
+
+
+CORPUS = pathlib.Path(__file__).parents[2] / "testdata" / "certificates"
+
+
+@pytest.mark.parametrize("file", ["reject/close_too_early", "reject/another_original", "malformed/half"])
+def test_a_refused_certificate_says_why_in_a_sentence(file):
+    with open(CORPUS / "expected.tsv", newline="") as table:
+        (row,) = [row for row in csv.DictReader(table, delimiter="\t") if row["file"] == file]
+    models = [CORPUS / "models" / row[role] for role in ("original", "pruned")]
+    with pytest.raises(secateur.CertificateError) as raised:
+        secateur.check(*models, CORPUS / file)
+    for error in (raised.value, pickle.loads(pickle.dumps(raised.value))):
+        assert (error.verdict, error.reason) == (row["verdict"], row["reason"])
+        assert error.step == (None if row["step"] == "-" else int(row["step"]))
+        assert error.message in str(error) and f"({error.reason}" in str(error)
+        if error.verdict == "invalid":
+            assert error.message == row["message"]
 
 
 def test_there_are_no_other_kinds_of_errors():

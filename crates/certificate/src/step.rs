@@ -115,6 +115,30 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// The name of this kind of step in the specification.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Stack { .. } => "Stack",
+            Self::System { .. } => "System",
+            Self::Lens { .. } => "Lens",
+            Self::Narrow { .. } => "Narrow",
+            Self::Close { .. } => "Close",
+            Self::Split { .. } => "Split",
+            Self::Cells => "Cells",
+            Self::Meet { .. } => "Meet",
+            Self::Point { .. } => "Point",
+            Self::Columns { .. } => "Columns",
+            Self::Cut { .. } => "Cut",
+            Self::Cover { .. } => "Cover",
+            Self::Branch { .. } => "Branch",
+            Self::Dual { .. } => "Dual",
+            Self::Crossing { .. } => "Crossing",
+            Self::End { .. } => "End",
+        }
+    }
+}
+
 /// How the pruned model's rounding enters its row of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slack {

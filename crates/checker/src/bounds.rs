@@ -19,9 +19,10 @@ use secateur_model::{ClassId, Ensemble, Exact, LeafId, Output};
 
 use crate::layout::finite;
 use crate::pair::{Pair, leaves, others};
+use crate::reason::Reason;
 use crate::rules;
 use crate::rules::cover::Cover;
-use crate::verdict::{ColumnBound, Limits, Reason};
+use crate::verdict::{ColumnBound, Limits};
 
 pub(crate) struct Bounds<'a> {
     pub(crate) pair: &'a Pair<'a>,
@@ -102,10 +103,11 @@ impl<'a> Bounds<'a> {
     /// Checks one step.
     pub(crate) fn step(&mut self, step: Step) -> Result<(), Reason> {
         if let Some(cover) = &mut self.cover {
+            let found = step.kind();
             let done = match step {
                 Step::Branch { column } => cover.branch(column),
                 Step::Dual { denominator, terms } => cover.dual(&self.cuts, denominator, &terms),
-                _ => Err(Reason::OrderUnexpected),
+                _ => Err(Reason::OrderUnexpected { found, place: "inside a cover that is not done" }),
             }?;
             if done && let Some(cover) = self.cover.take() {
                 self.conclude(&cover);
@@ -117,14 +119,19 @@ impl<'a> Bounds<'a> {
             Step::Columns { intercept, columns } => self.set_columns(intercept, columns),
             Step::Cut { terms } => rules::cut::cut(self, &terms),
             Step::Cover { costs, bound } => {
-                let columns = self.columns.as_ref().ok_or(Reason::OrderUnexpected)?;
+                let place = "before the columns are given";
+                let columns =
+                    self.columns.as_ref().ok_or(Reason::OrderUnexpected { found: "Cover", place })?;
                 self.cover = Some(Cover::new(columns.items(), costs, bound)?);
                 Ok(())
             }
             Step::Crossing { point, feature, low, high } => {
                 rules::crossing::crossing(self, point, feature, low, high)
             }
-            _ => Err(Reason::OrderUnexpected),
+            other => {
+                let place = "between the proofs of two systems";
+                Err(Reason::OrderUnexpected { found: other.kind(), place })
+            }
         }
     }
 
@@ -138,6 +145,11 @@ impl<'a> Bounds<'a> {
         let width = self.pair.original.features().len();
         let first = (point as usize).checked_mul(width)?;
         self.points.get(first..first + width)
+    }
+
+    /// The number of points so far.
+    pub(crate) fn point_count(&self) -> usize {
+        self.winners.len()
     }
 
     /// The class by which the original leads at this point by more than the band.
@@ -159,10 +171,14 @@ impl<'a> Bounds<'a> {
     fn add_point(&mut self, values: &[f64]) -> Result<(), Reason> {
         let model = self.pair.original;
         if values.is_empty() || leaves(model, values).is_none() {
-            return Err(Reason::PointValues);
+            let mut each = values.iter().copied().enumerate();
+            let unaccepted = each.find(|&(_, value)| model.domain().read(value).is_none());
+            let columns = model.features().len();
+            return Err(Reason::PointValues { values: values.len(), columns, unaccepted });
         }
-        if self.points.len() + values.len() > self.limits.point_values {
-            return Err(Reason::LimitPoints);
+        let (values_then, limit) = (self.points.len() + values.len(), self.limits.point_values);
+        if values_then > limit {
+            return Err(Reason::LimitPoints { values: values_then, limit });
         }
         self.points.extend_from_slice(values);
         self.winners.push(None);
@@ -171,15 +187,24 @@ impl<'a> Bounds<'a> {
 
     fn set_columns(&mut self, intercept: Intercept, trees: Vec<Vec<u32>>) -> Result<(), Reason> {
         let model = self.pair.original;
-        let mut seen = vec![false; model.trees().len()];
-        let mut first_time =
-            |&tree: &u32| seen.get_mut(tree as usize).is_some_and(|seen| !std::mem::replace(seen, true));
-        let once = trees.iter().flatten().all(&mut first_time);
-        if self.columns.is_some() || !once || !seen.iter().all(|&seen| seen) {
-            return Err(Reason::ColumnsTree);
+        let count = model.trees().len();
+        if self.columns.is_some() {
+            return Err(Reason::ColumnsTree { tree: None, times: 2, trees: count });
         }
-        if intercept == Intercept::None && model.intercepts().iter().any(|&value| value != 0.0) {
-            return Err(Reason::ColumnsIntercept);
+        let mut times = vec![0usize; count];
+        for &tree in trees.iter().flatten() {
+            let Some(times) = times.get_mut(tree as usize) else {
+                return Err(Reason::ColumnsTree { tree: Some(tree), times: 1, trees: count });
+            };
+            *times += 1;
+        }
+        if let Some((tree, &times)) = times.iter().enumerate().find(|&(_, &times)| times != 1) {
+            return Err(Reason::ColumnsTree { tree: Some(tree as u32), times, trees: count });
+        }
+        let mut intercepts = model.intercepts().iter().copied().enumerate();
+        let start = intercepts.find(|&(_, value)| value != 0.0);
+        if let (Intercept::None, Some((sum, value))) = (intercept, start) {
+            return Err(Reason::ColumnsIntercept { sum, intercept: value });
         }
         let mut exponent = 0;
         let mut see = |value: &Exact| {

@@ -103,12 +103,10 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     let verdict = check(original.ensemble(), pruned, open()?, &Limits::default())
         .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
     let verdict = match verdict {
-        Verdict::Valid(proved) if arguments.band.is_some_and(|asked| proved.band().score() > asked) => {
-            Verdict::Invalid { reason: Reason::ClaimBandAsked, step: None }
-        }
-        Verdict::Valid(proved) if arguments.every_input && proved.claim.scope != Scope::All => {
-            Verdict::Invalid { reason: Reason::ClaimScopeAsked, step: None }
-        }
+        Verdict::Valid(proved) => match not_what_was_asked(&proved, arguments) {
+            Some(reason) => Verdict::Invalid { reason, step: None },
+            None => Verdict::Valid(proved),
+        },
         other => other,
     };
     let code = match verdict {
@@ -122,6 +120,16 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
         words(&verdict)
     };
     Ok((text, code))
+}
+
+/// Why a valid certificate proves less than was asked for.
+fn not_what_was_asked(proved: &Proved, arguments: &Arguments) -> Option<Reason> {
+    let claimed = proved.band().score();
+    if let Some(asked) = arguments.band.filter(|&asked| claimed > asked) {
+        return Some(Reason::ClaimBandAsked { claimed, asked });
+    }
+    let scope = proved.claim.scope;
+    (arguments.every_input && scope != Scope::All).then_some(Reason::ClaimScopeAsked { scope })
 }
 
 fn read(path: &Path) -> Result<ModelFile, String> {
@@ -153,11 +161,9 @@ fn explain(path: &Path, file: File, most: u64) -> Result<(), String> {
 }
 
 fn words(verdict: &Verdict) -> String {
-    let place =
-        |step: &Option<u64>| step.map_or_else(|| "the claim".to_owned(), |step| format!("step {step}"));
     match verdict {
-        Verdict::Invalid { reason, step } => format!("invalid: {} at {}\n", reason.code(), place(step)),
-        Verdict::Incomplete { reason, step } => format!("incomplete: {} at {}\n", reason.code(), place(step)),
+        Verdict::Invalid { reason, step } => format!("invalid: {}\n", reason.describe(*step)),
+        Verdict::Incomplete { reason, step } => format!("incomplete: {}\n", reason.describe(*step)),
         Verdict::Valid(proved) => {
             let band = match proved.band() {
                 BandClaim::Exact => "in exact arithmetic, ties by each model's rule".to_owned(),
@@ -199,10 +205,11 @@ fn words(verdict: &Verdict) -> String {
 pub fn to_json(verdict: &Verdict) -> Value {
     let (name, reason, step, claim) = match verdict {
         Verdict::Valid(proved) => ("valid", None, None, claim_json(proved)),
-        Verdict::Invalid { reason, step } => ("invalid", Some(reason.code()), *step, Value::Null),
-        Verdict::Incomplete { reason, step } => ("incomplete", Some(reason.code()), *step, Value::Null),
+        Verdict::Invalid { reason, step } => ("invalid", Some(reason), *step, Value::Null),
+        Verdict::Incomplete { reason, step } => ("incomplete", Some(reason), *step, Value::Null),
     };
-    json!({"verdict": name, "reason": reason, "step": step, "claim": claim})
+    let (code, message) = (reason.map(Reason::code), reason.map(Reason::message));
+    json!({"verdict": name, "reason": code, "message": message, "step": step, "claim": claim})
 }
 
 fn claim_json(proved: &Proved) -> Value {

@@ -16,7 +16,8 @@ use num_traits::{Signed, Zero};
 use secateur_model::{CellId, CellSet, Ensemble, Exact, Grid, LeafId, Node, NodeId, Output, Tree};
 
 use crate::pair::Pair;
-use crate::verdict::{Limits, Reason};
+use crate::reason::{ModelRole, Reason};
+use crate::verdict::Limits;
 
 /// Both models over their grid.
 pub(crate) struct Layout<'a> {
@@ -86,7 +87,10 @@ impl Touch {
 impl<'a> Layout<'a> {
     pub(crate) fn new(pair: &Pair<'a>, limits: Limits) -> Result<Self, Reason> {
         let models = [pair.original, pair.pruned];
-        let grid = Grid::new(&models).map_err(|_| Reason::ClaimFeatures)?;
+        let grid = Grid::new(&models).map_err(|_| Reason::ClaimFeatures {
+            original: pair.original.features().len(),
+            pruned: pair.pruned.features().len(),
+        })?;
         let sizes = searched_sizes(&grid, models);
         let rounding = pair.local.as_ref().map(|local| Rounding {
             steps: local.steps.clone(),
@@ -137,9 +141,13 @@ impl<'a> Layout<'a> {
         let mut layers = Vec::new();
         for (model, list) in trees.into_iter().enumerate() {
             for &tree in list {
-                let placed = self.placed[model].get_mut(tree as usize).ok_or(Reason::StackTree)?;
+                let trees = self.placed[model].len();
+                let role = ModelRole::of(model);
+                let Some(placed) = self.placed[model].get_mut(tree as usize) else {
+                    return Err(Reason::StackTree { model: role, tree, trees });
+                };
                 if std::mem::replace(placed, true) {
-                    return Err(Reason::StackTwice);
+                    return Err(Reason::StackTwice { model: role, tree });
                 }
                 layers.push(self.layer(model, tree as usize));
             }
@@ -213,7 +221,8 @@ impl<'a> Layout<'a> {
         let mask_words = words_of(leaves.len());
         self.bytes += runs * mask_words * 8 + leaves.len() * (self.sums() + 1) * 40;
         if self.bytes > self.limits.overlay_bytes {
-            return Err(Reason::LimitOverlay);
+            let limit = self.limits.overlay_bytes;
+            return Err(Reason::LimitOverlay { what: "bytes for masks and values", limit });
         }
         let piece = self.pieces.len();
         for (&axis, runs) in &starts {
@@ -328,7 +337,7 @@ impl Overlay<'_> {
                         continue;
                     }
                     if self.leaves.len() >= self.limit {
-                        return Err(Reason::LimitOverlay);
+                        return Err(Reason::LimitOverlay { what: "joint leaves", limit: self.limit });
                     }
                     self.leaves.push(leaf);
                 }

@@ -19,6 +19,8 @@ const FEW: u32 = 8;
 
 pub(crate) struct Lens {
     pub(crate) bound: i128,
+    /// Values and bound were divided by two to this power.
+    pub(crate) shift: u64,
     /// Where the leaves of each piece begin in `values` and `order`.
     first: Vec<usize>,
     values: Vec<i128>,
@@ -46,7 +48,8 @@ impl Lens {
             let rounded: BigInt = -(-value >> shift);
             rounded.to_i128().expect("at most 121 bits are left")
         };
-        let mut lens = Self { bound: up(&bound), first: vec![0], values: Vec::new(), order: Vec::new() };
+        let mut lens =
+            Self { bound: up(&bound), shift, first: vec![0], values: Vec::new(), order: Vec::new() };
         for piece in &combined {
             let values: Vec<i128> = piece.iter().map(up).collect();
             let mut order: Vec<u32> = (0..values.len() as u32).collect();

@@ -43,6 +43,7 @@ mod layout;
 mod lens;
 mod pair;
 mod proof;
+mod reason;
 mod rules;
 mod state;
 mod system;
@@ -57,7 +58,8 @@ use bounds::Bounds;
 use layout::Layout;
 use pair::Pair;
 use proof::{Progress, Proof};
-pub use verdict::{ColumnBound, Limits, Proved, Reason, Verdict};
+pub use reason::{ModelRole, Reason};
+pub use verdict::{ColumnBound, Limits, Proved, Verdict};
 
 /// Checks a certificate for these two models. The pruned model's columns are in the order of the original's
 /// (see [`aligned`]). An error says that this is no certificate at all.
@@ -131,7 +133,7 @@ fn follow(pair: &Pair<'_>, reader: &mut Reader<impl Read>, limits: Limits) -> Re
         at = reader.steps();
         next = reader.next_step()?;
     }
-    Ok(Err((Reason::EndMissing, Some(at))))
+    Ok(Err((run.end_reason(true), Some(at))))
 }
 
 /// Where a check has come to.
@@ -150,8 +152,8 @@ impl<P: Iterator<Item = (secateur_model::ClassId, secateur_model::ClassId)>> Run
     /// Checks one step; is it the end?
     fn step(&mut self, step: Step) -> Result<bool, Reason> {
         if let Some(proof) = &mut self.proof {
-            if let Step::End { .. } = step {
-                return Err(end_reason(&step));
+            if let Step::End { complete, .. } = step {
+                return Err(self.end_reason(complete));
             }
             if proof.step(&step)? == Progress::Proved {
                 self.systems += 1;
@@ -161,10 +163,11 @@ impl<P: Iterator<Item = (secateur_model::ClassId, secateur_model::ClassId)>> Run
         }
         match step {
             Step::System { winner, other, slack } if !self.bounds.is_open() => {
-                let pair = self.pairs.next().ok_or(Reason::SystemPair)?;
-                if (pair.0.0, pair.1.0) != (winner, other) {
-                    return Err(Reason::SystemPair);
-                }
+                let expected = self.pairs.next();
+                let Some(pair) = expected.filter(|(y, c)| (y.0, c.0) == (winner, other)) else {
+                    let expected = expected.map(|(winner, other)| (winner.0, other.0));
+                    return Err(Reason::SystemPair { winner, other, expected });
+                };
                 self.proof = Some(Proof::new(self.pair, self.layout, pair, slack, self.limits)?);
                 Ok(false)
             }
@@ -172,17 +175,20 @@ impl<P: Iterator<Item = (secateur_model::ClassId, secateur_model::ClassId)>> Run
                 if complete && !self.bounds.is_open() && self.pairs.next().is_none() {
                     return Ok(true);
                 }
-                Err(end_reason(&step))
+                Err(self.end_reason(complete))
             }
             step => self.bounds.step(step).map(|()| false),
         }
     }
-}
 
-/// Why an end is no end of a proof.
-fn end_reason(end: &Step) -> Reason {
-    match end {
-        Step::End { complete: false, .. } => Reason::Declared,
-        _ => Reason::EndMissing,
+    /// Why an end, which says itself whether the certificate is complete, is no end of a proof.
+    fn end_reason(&self, complete: bool) -> Reason {
+        let classes = self.pair.classes.len() as u64;
+        let (proved, systems) = (self.systems, classes * classes.saturating_sub(1));
+        if complete {
+            Reason::EndMissing { proved, systems, cover_open: self.bounds.is_open() }
+        } else {
+            Reason::Declared { proved, systems }
+        }
     }
 }

@@ -6,7 +6,7 @@
 use secateur_certificate::{BandClaim, Claim, Digest};
 use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, Exact, LeafId, LocalRounding, Predictor};
 
-use crate::verdict::Reason;
+use crate::reason::{ModelRole, Reason};
 
 /// The models that a certificate is about, and the numbers of its claim.
 pub(crate) struct Pair<'a> {
@@ -25,30 +25,39 @@ pub(crate) struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     pub(crate) fn new(original: &'a Ensemble, pruned: &'a Ensemble, claim: &Claim) -> Result<Self, Reason> {
-        if Digest::of(original) != claim.original {
-            return Err(Reason::DigestOriginal);
+        let (claimed, found) = (claim.original, Digest::of(original));
+        if found != claimed {
+            return Err(Reason::DigestOriginal { claimed: claimed.into(), found: found.into() });
         }
-        if Digest::of(pruned) != claim.pruned {
-            return Err(Reason::DigestPruned);
+        let (claimed, found) = (claim.pruned, Digest::of(pruned));
+        if found != claimed {
+            return Err(Reason::DigestPruned { claimed: claimed.into(), found: found.into() });
         }
-        let classes = match_classes(original, pruned).ok_or(Reason::ClaimClasses)?;
+        let classes = match_classes(original, pruned).ok_or_else(|| Reason::ClaimClasses {
+            original: original.classes().len(),
+            pruned: pruned.classes().len(),
+        })?;
         let mut slack = Exact::zero();
         let band = match claim.band {
             BandClaim::Exact => None,
             BandClaim::Score(score) => {
-                let smallest = original.certain_margin().ok_or(Reason::ClaimNoCertainMargin)?;
-                let rounding = pruned.certain_margin().ok_or(Reason::ClaimNoCertainMargin)?;
-                slack = Exact::from_f64(rounding).ok_or(Reason::ClaimNoCertainMargin)?;
+                let none = |model| move || Reason::ClaimNoCertainMargin { model };
+                let smallest = original.certain_margin().ok_or_else(none(ModelRole::Original))?;
+                let rounding = pruned.certain_margin().ok_or_else(none(ModelRole::Pruned))?;
+                slack = Exact::from_f64(rounding).ok_or_else(none(ModelRole::Pruned))?;
+                let refused = || Reason::ClaimBand { band: score, smallest };
                 if score.is_nan() || score < smallest {
-                    return Err(Reason::ClaimBand);
+                    return Err(refused());
                 }
-                Some(Exact::from_f64(score).ok_or(Reason::ClaimBand)?)
+                Some(Exact::from_f64(score).ok_or_else(refused)?)
             }
         };
         let local = match (claim.local_rounding, &band) {
             (false, _) => None,
-            (true, None) => return Err(Reason::ClaimLocalRounding),
-            (true, Some(_)) => Some(pruned.local_rounding().ok_or(Reason::ClaimLocalRounding)?),
+            (true, None) => return Err(Reason::ClaimLocalRounding { exact: true }),
+            (true, Some(_)) => {
+                Some(pruned.local_rounding().ok_or(Reason::ClaimLocalRounding { exact: false })?)
+            }
         };
         Ok(Self { original, pruned, classes, band, slack, local, predictor: Predictor::new(pruned) })
     }
@@ -67,11 +76,15 @@ impl<'a> Pair<'a> {
     pub(crate) fn decides(&self, row: &[f64], winner: ClassId) -> Result<(), Reason> {
         let expected = self.classes[winner.index()];
         if self.pruned.scores_vary() {
-            return if self.certain(row, expected) { Ok(()) } else { Err(Reason::CellsOrder) };
+            return if self.certain(row, expected) {
+                Ok(())
+            } else {
+                Err(Reason::CellsOrder { input: row.to_vec(), winner: winner.0 })
+            };
         }
         match self.predictor.classes(row).as_deref() {
             Ok([class]) if *class == expected => Ok(()),
-            _ => Err(Reason::CellsSolution),
+            _ => Err(Reason::CellsSolution { input: row.to_vec(), winner: winner.0 }),
         }
     }
 

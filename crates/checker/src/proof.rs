@@ -6,10 +6,11 @@ use secateur_model::ClassId;
 use crate::layout::Layout;
 use crate::lens::{Lens, View};
 use crate::pair::Pair;
+use crate::reason::Reason;
 use crate::rules;
 use crate::state::{Mark, State};
 use crate::system::System;
-use crate::verdict::{Limits, Reason};
+use crate::verdict::Limits;
 
 pub(crate) struct Proof<'a> {
     pub(crate) pair: &'a Pair<'a>,
@@ -75,7 +76,8 @@ impl<'a> Proof<'a> {
             Step::Lens { multipliers } => {
                 // The table comes before the first box, so that lenses keep their numbers.
                 if self.named.is_some() {
-                    return Err(Reason::OrderUnexpected);
+                    let place = "behind the first box of a system";
+                    return Err(Reason::OrderUnexpected { found: step.kind(), place });
                 }
                 self.add_lens(multipliers)?;
                 return Ok(Progress::Open);
@@ -106,17 +108,22 @@ impl<'a> Proof<'a> {
                 rules::cells::cells(self)?;
                 Ok(self.next_box())
             }
-            _ => Err(Reason::OrderUnexpected),
+            _ => {
+                let place = "inside the proof of a system, at this point";
+                Err(Reason::OrderUnexpected { found: step.kind(), place })
+            }
         }
     }
 
     fn add_lens(&mut self, multipliers: &[u64]) -> Result<u32, Reason> {
         if multipliers.len() != self.system.rows {
-            return Err(Reason::LensRows);
+            return Err(Reason::LensRows { multipliers: multipliers.len(), rows: self.system.rows });
         }
         let leaves: usize = self.layout.pieces.iter().map(|piece| piece.leaves).sum();
-        if (self.lenses.len() + 1).saturating_mul(Lens::bytes(leaves)) > self.limits.lens_bytes {
-            return Err(Reason::LimitLenses);
+        let (lenses, limit) = (self.lenses.len() + 1, self.limits.lens_bytes);
+        let bytes = lenses.saturating_mul(Lens::bytes(leaves));
+        if bytes > limit {
+            return Err(Reason::LimitLenses { lenses, bytes, limit });
         }
         let index = self.lenses.len() as u32;
         let lens = Lens::new(&self.system, multipliers);
@@ -133,7 +140,13 @@ impl<'a> Proof<'a> {
     }
 
     fn known(&self, lens: u32) -> Result<(), Reason> {
-        if self.named.is_some_and(|named| lens < named) { Ok(()) } else { Err(Reason::LensUnknown) }
+        let lenses = self.named.unwrap_or(0);
+        if lens < lenses { Ok(()) } else { Err(Reason::LensUnknown { lens, lenses }) }
+    }
+
+    /// The power of two that the numbers of a lens are multiples of, for messages.
+    pub(crate) fn unit(&self, lens: u32) -> i64 {
+        self.layout.exponent + self.lenses.get(lens as usize).map_or(0, |(lens, _)| lens.shift as i64)
     }
 
     /// A lens for each row.
@@ -155,7 +168,8 @@ impl<'a> Proof<'a> {
 
     /// The cells of the box on an axis.
     pub(crate) fn range(&self, axis: u32) -> Result<(u32, u32), Reason> {
-        self.state.ranges.get(axis as usize).copied().ok_or(Reason::BoxAxis)
+        let axes = self.state.ranges.len();
+        self.state.ranges.get(axis as usize).copied().ok_or(Reason::BoxAxis { axis, axes })
     }
 
     pub(crate) fn restrict(&mut self, axis: u32, low: u32, high: u32) {
@@ -164,7 +178,8 @@ impl<'a> Proof<'a> {
 
     /// The upper bound of a lens over the box, and what a solution would have to reach.
     pub(crate) fn upper(&mut self, lens: u32) -> Result<(i128, i128), Reason> {
-        let (lens, view) = self.lenses.get_mut(lens as usize).ok_or(Reason::LensUnknown)?;
+        let lenses = self.lenses.len() as u32;
+        let (lens, view) = self.lenses.get_mut(lens as usize).ok_or(Reason::LensUnknown { lens, lenses })?;
         Ok((self.state.upper(self.layout, lens, view), lens.bound))
     }
 
@@ -176,7 +191,8 @@ impl<'a> Proof<'a> {
         low: u32,
         high: u32,
     ) -> Result<(i128, i128), Reason> {
-        let (lens, view) = self.lenses.get_mut(lens as usize).ok_or(Reason::LensUnknown)?;
+        let lenses = self.lenses.len() as u32;
+        let (lens, view) = self.lenses.get_mut(lens as usize).ok_or(Reason::LensUnknown { lens, lenses })?;
         let whole = self.state.upper(self.layout, lens, view);
         let part = (axis as usize, low, high);
         Ok((self.state.upper_of_part(self.layout, lens, view, whole, part), lens.bound))

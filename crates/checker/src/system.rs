@@ -13,7 +13,7 @@ use secateur_model::{ClassId, Exact};
 
 use crate::layout::Layout;
 use crate::pair::{Lead, Pair, others};
-use crate::verdict::Reason;
+use crate::reason::Reason;
 
 /// Rows over the pieces of a layout.
 pub(crate) struct System {
@@ -84,6 +84,7 @@ fn pruned_fails(
     other: ClassId,
     slack: Slack,
 ) -> Result<Row, Reason> {
+    let no_slack = Reason::SystemSlack { winner: winner.0, other: other.0 };
     let (winner, other) = (pair.classes[winner.index()], pair.classes[other.index()]);
     let lead = Lead::of(pair.pruned, winner, other);
     let mut terms: Vec<(usize, i64)> =
@@ -91,10 +92,11 @@ fn pruned_fails(
     let (rounding, strict) = match (slack, &pair.local, &pair.band) {
         (Slack::Global, _, None) => (Exact::zero(), lead.wins_ties),
         (Slack::Global, _, Some(_)) => (pair.slack.clone(), false),
-        (Slack::Local, None, _) => return Err(Reason::SystemSlack),
+        (Slack::Local, None, _) => return Err(no_slack),
         (Slack::Local, Some(local), _) => {
             // Each sum errs by its own part of the rounding; what depends on the input is a sum of its own.
-            let finite = |value: f64| Exact::from_f64(value).ok_or(Reason::ClaimLocalRounding);
+            let finite =
+                |value: f64| Exact::from_f64(value).ok_or(Reason::ClaimLocalRounding { exact: false });
             let mut fixed = finite(local.gap)?;
             for &(group, _) in &lead.terms {
                 terms.push((layout.sum_of(2, group), 1));

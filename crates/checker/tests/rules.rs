@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Opened, certified, searched_pair, stump_pair, stumps};
+use common::{Opened, assert_told, certified, searched_pair, stump_pair, stumps};
 use fastrand::Rng;
 use num_bigint::BigUint;
 use secateur_certificate::{BandClaim, Claim, CoverTerm, CutTerm, Digest, Intercept, Scope, Slack, Step};
@@ -25,16 +25,22 @@ fn claim(original: &Ensemble, pruned: &Ensemble, band: BandClaim) -> Claim {
 }
 
 fn reason_with(opened: &Opened, models: [&Ensemble; 2], limits: &Limits) -> Option<Reason> {
-    match check(models[0], models[1], &opened.write()[..], limits).unwrap() {
-        Verdict::Valid(_) => None,
-        Verdict::Invalid { reason, .. } => {
-            assert!(!reason.is_incomplete(), "{reason:?}");
-            Some(reason)
-        }
-        Verdict::Incomplete { reason, .. } => {
-            assert!(reason.is_incomplete(), "{reason:?}");
-            Some(reason)
-        }
+    let (reason, incomplete) = match check(models[0], models[1], &opened.write()[..], limits).unwrap() {
+        Verdict::Valid(_) => return None,
+        Verdict::Invalid { reason, .. } => (reason, false),
+        Verdict::Incomplete { reason, .. } => (reason, true),
+    };
+    assert_eq!(reason.is_incomplete(), incomplete, "{reason:?}");
+    assert_told(&reason);
+    Some(reason)
+}
+
+/// The certificate is refused with this code, and the sentence names all of this.
+fn assert_refused(reason: Option<Reason>, code: &str, names: &[&str]) {
+    let reason = reason.unwrap_or_else(|| panic!("accepted, where {code} was expected"));
+    assert_eq!(reason.code(), code);
+    for name in names {
+        assert!(reason.message().contains(name), "{name:?} is not in {:?}", reason.message());
     }
 }
 
@@ -69,14 +75,16 @@ const SECOND: Step = Step::System { winner: 1, other: 0, slack: Slack::Global };
 fn models_of_different_columns_are_refused() {
     let (one, two) = (constants(&[1.0], Order::File), stumps(0.0, &[(0, 0.0, 1.0, 1.0)]));
     let opened = Opened { claim: claim(&one, &two, BandClaim::Exact), steps: vec![] };
-    assert_eq!(reason_with(&opened, [&one, &two], &Limits::default()), Some(Reason::ClaimFeatures));
+    let reason = reason_with(&opened, [&one, &two], &Limits::default());
+    assert_refused(reason, "claim.features", &["original has 1 columns", "pruned model has 2"]);
 }
 
 #[test]
 fn sums_that_may_overflow_have_no_certain_margin() {
     let huge = constants(&[f64::MAX, f64::MAX], Order::File);
     let opened = Opened { claim: claim(&huge, &huge, BandClaim::Score(1.0)), steps: vec![] };
-    assert_eq!(reason_with(&opened, [&huge, &huge], &Limits::default()), Some(Reason::ClaimNoCertainMargin));
+    let reason = reason_with(&opened, [&huge, &huge], &Limits::default());
+    assert_refused(reason, "claim.no_certain_margin", &["A sum of the original may overflow"]);
     // In exact arithmetic there is nothing to overflow: class 1, always.
     let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
     let opened = Opened { claim: claim(&huge, &huge, BandClaim::Exact), steps };
@@ -87,19 +95,19 @@ fn sums_that_may_overflow_have_no_certain_margin() {
 fn an_order_of_addition_that_may_decide_is_refused() {
     // (1e16 + 1) - 1e16 is 0 or 1 in f64, as the order is: class 0 or class 1.
     let sure = constants(&[1.0], Order::File);
-    for (order, expected) in
-        [(Order::Any, Some(Reason::CellsOrder)), (Order::File, Some(Reason::CellsSolution))]
-    {
+    for (order, expected) in [(Order::Any, "cells.order_of_addition"), (Order::File, "cells.solution")] {
         let shaky = constants(&[1e16, 1.0, -1e16], order);
         let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
         let opened = Opened { claim: claim(&sure, &shaky, BandClaim::Score(0.5)), steps };
-        assert_eq!(reason_with(&opened, [&sure, &shaky], &Limits::default()), expected);
+        let reason = reason_with(&opened, [&sure, &shaky], &Limits::default());
+        assert_refused(reason, expected, &["At the input (0.0) the original decides class 1"]);
     }
     // So is one whose intercept is known up to an error only, although its stored bits come out right.
     let blurred = constants_with(&[1e16, -1e16, 1.0], Order::File, 2.0);
     let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
     let opened = Opened { claim: claim(&sure, &blurred, BandClaim::Score(0.5)), steps };
-    assert_eq!(reason_with(&opened, [&sure, &blurred], &Limits::default()), Some(Reason::CellsOrder));
+    let reason = reason_with(&opened, [&sure, &blurred], &Limits::default());
+    assert_refused(reason, "cells.order_of_addition", &["(0.0)", "class 1", "order of addition"]);
     let sharp = constants(&[1e16, -1e16, 1.0], Order::File);
     assert_ne!(Digest::of(&blurred), Digest::of(&sharp));
     // In the order of the file these come out right, and the library's own bits are enough.
@@ -127,8 +135,16 @@ fn every_limit_gives_incomplete() {
         })
         .unwrap();
     let pair = [&first, &second];
-    assert_eq!(reason_with(&met, pair, &small(&|l| l.meet_entries = 1)), Some(Reason::LimitMeet));
-    assert_eq!(reason_with(&met, pair, &small(&|l| l.overlay_bytes = 100)), Some(Reason::LimitOverlay));
+    assert_refused(
+        reason_with(&met, pair, &small(&|l| l.meet_entries = 1)),
+        "limit.meet",
+        &["more than 1 sums"],
+    );
+    assert_refused(
+        reason_with(&met, pair, &small(&|l| l.overlay_bytes = 100)),
+        "limit.overlay",
+        &["more than 100 bytes"],
+    );
     let (first, second, boxes) = (0..)
         .map(searched_pair)
         .find_map(|(a, b)| {
@@ -139,9 +155,17 @@ fn every_limit_gives_incomplete() {
         .unwrap();
     let pair = [&first, &second];
     assert_eq!(reason_with(&boxes, pair, &Limits::default()), None);
-    assert_eq!(reason_with(&boxes, pair, &small(&|l| l.cells = 0)), Some(Reason::LimitCells));
-    assert_eq!(reason_with(&boxes, pair, &small(&|l| l.lens_bytes = 10)), Some(Reason::LimitLenses));
-    assert_eq!(reason_with(&boxes, pair, &small(&|l| l.overlay_leaves = 1)), Some(Reason::LimitOverlay));
+    assert_refused(reason_with(&boxes, pair, &small(&|l| l.cells = 0)), "limit.cells", &["at 0 in one step"]);
+    assert_refused(
+        reason_with(&boxes, pair, &small(&|l| l.lens_bytes = 10)),
+        "limit.lenses",
+        &["The 1 lenses", "more than 10,"],
+    );
+    assert_refused(
+        reason_with(&boxes, pair, &small(&|l| l.overlay_leaves = 1)),
+        "limit.overlay",
+        &["more than 1 joint leaves"],
+    );
     let model = stumps(0.0, &[(0, 0.0, -1.0, 1.0)]);
     let mut bounds = Opened::read(&certified(&model, &model, Band::Auto).unwrap()).unwrap();
     bounds.steps.push(Step::Point { values: vec![1.0, 1.0] });
@@ -150,8 +174,16 @@ fn every_limit_gives_incomplete() {
     bounds.steps.push(Step::Cut { terms: vec![CutTerm { point: 0, winner: 1, other: 0, multiplier }] });
     let pair = [&model, &model];
     assert_eq!(reason_with(&bounds, pair, &Limits::default()), None);
-    assert_eq!(reason_with(&bounds, pair, &small(&|l| l.point_values = 1)), Some(Reason::LimitPoints));
-    assert_eq!(reason_with(&bounds, pair, &small(&|l| l.cut_bytes = 1)), Some(Reason::LimitCuts));
+    assert_refused(
+        reason_with(&bounds, pair, &small(&|l| l.point_values = 1)),
+        "limit.points",
+        &["have 2 values", "more than 1,"],
+    );
+    assert_refused(
+        reason_with(&bounds, pair, &small(&|l| l.cut_bytes = 1)),
+        "limit.cuts",
+        &["The 1 cuts take 32 bytes", "more than 1,"],
+    );
 }
 
 trait IntoExact {
@@ -236,9 +268,9 @@ fn no_model_of_the_family_escapes_an_accepted_cut() {
             *rng.choice(&[Intercept::None, Intercept::Scaled, Intercept::Free, Intercept::Counted]).unwrap();
         opened.steps.push(Step::Columns { intercept, columns });
         opened.steps.push(Step::Cut { terms });
-        match opened.refusal(&model, &model) {
+        match opened.refusal(&model, &model).map(|(reason, _)| reason.code()) {
             None => accepted += 1,
-            Some((Reason::CutIntercept | Reason::CutEmpty | Reason::ColumnsIntercept, _)) => {
+            Some("cut.intercept" | "cut.empty" | "columns.intercept") => {
                 refused += 1;
                 continue;
             }
@@ -276,8 +308,8 @@ fn no_model_of_the_family_escapes_an_accepted_cut() {
             covered.steps.push(Step::Cover { costs: Some(costs), bound: 1 });
             let terms = vec![CoverTerm { cut: 0, numerator: 1 }];
             covered.steps.push(Step::Dual { denominator: 1, terms });
-            let reason = covered.refusal(&model, &model).map(|(reason, _)| reason);
-            assert_eq!(reason, Some(Reason::CoverDual), "seed {seed}: a faithful model escapes the cut");
+            let reason = covered.refusal(&model, &model).map(|(reason, _)| reason.code());
+            assert_eq!(reason, Some("cover.dual"), "seed {seed}: a faithful model escapes the cut");
         }
     }
     println!("{accepted} cuts accepted, {refused} refused, {faithful} faithful models");

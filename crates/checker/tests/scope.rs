@@ -6,7 +6,7 @@ mod common;
 use common::{Opened, leads_by_more_than};
 use fastrand::Rng;
 use secateur_certificate::{Scope, Step};
-use secateur_checker::{Reason, Verdict};
+use secateur_checker::Verdict;
 use secateur_model::{Ensemble, EnsembleBuilder, FeatureId, Grid, Node, Predictor, Tree, TreeBuilder};
 use secateur_oracle::Verdict as Compared;
 use secateur_oracle::{Band, Comparison, Options, exact_class};
@@ -161,8 +161,8 @@ fn a_point_with_a_missing_value_is_no_point_of_the_scope() {
         let bytes = common::certified(&model.within(scope), &model, Band::Exact).unwrap();
         let mut opened = Opened::read(&bytes).unwrap();
         opened.steps.push(point.clone());
-        let reason = opened.refusal(&model, &model).map(|(reason, _)| reason);
-        assert_eq!(reason, refused.then_some(Reason::PointValues), "{scope:?}");
+        let reason = opened.refusal(&model, &model).map(|(reason, _)| reason.code());
+        assert_eq!(reason, refused.then_some("point.values"), "{scope:?}");
     }
 }
 

@@ -46,7 +46,7 @@ pub enum CertifyError {
     #[error("the proof was interrupted")]
     Interrupted,
     /// The checker refuses the certificate.
-    #[error("the checker refuses the certificate: {} at step {step:?}; this is a bug, please report it", reason.code())]
+    #[error("the checker refuses the certificate: {} This is a bug, please report it", reason.describe(*step))]
     Refused {
         /// Its reason.
         reason: Reason,

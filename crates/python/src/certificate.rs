@@ -47,7 +47,7 @@ pub(crate) fn certify<'py>(
     Ok(PyBytes::new(py, &certificate.map_err(error::from_certify)?.bytes))
 }
 
-/// Checks a certificate, from a path or from its content: `verdict`, `reason`, `step`, `claim`.
+/// Checks a certificate, from a path or from its content: `verdict`, `reason`, `message`, `step`, `claim`.
 #[pyfunction]
 #[pyo3(signature = (original, pruned, *, path=None, content=None))]
 pub(crate) fn check<'py>(
@@ -72,7 +72,7 @@ pub(crate) fn check<'py>(
         Err(error) => {
             answer.set_item("verdict", "malformed")?;
             answer.set_item("reason", error.code())?;
-            answer.set_item("words", error.to_string())?;
+            answer.set_item("message", error.to_string())?;
         }
     }
     Ok(answer)

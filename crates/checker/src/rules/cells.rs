@@ -16,13 +16,13 @@
 use secateur_model::CellId;
 
 use crate::proof::Proof;
-use crate::verdict::Reason;
+use crate::reason::Reason;
 
 pub(crate) fn cells(proof: &mut Proof<'_>) -> Result<(), Reason> {
     let sizes = proof.state.ranges.iter().map(|(low, high)| u64::from(high - low));
     let count = sizes.fold(1u64, |count, size| count.saturating_mul(size));
     if count > proof.limits.cells {
-        return Err(Reason::LimitCells);
+        return Err(Reason::LimitCells { cells: count, limit: proof.limits.cells });
     }
     let mut open: Vec<usize> = (0..proof.state.ranges.len())
         .filter(|&axis| proof.state.ranges[axis].1 - proof.state.ranges[axis].0 > 1)
@@ -71,9 +71,10 @@ fn cell(proof: &mut Proof<'_>, row_lenses: &[u32]) -> Result<(), Reason> {
     if !proof.system.holds(&proof.state.leaves(proof.layout)) {
         return Ok(());
     }
-    if proof.pair.band.is_none() {
-        return Err(Reason::CellsSolution);
-    }
     let cells: Vec<CellId> = proof.state.ranges.iter().map(|range| CellId(range.0)).collect();
-    proof.pair.decides(&proof.layout.grid.witness(&cells), proof.winner)
+    let input = proof.layout.grid.witness(&cells);
+    if proof.pair.band.is_none() {
+        return Err(Reason::CellsSolution { input, winner: proof.winner.0 });
+    }
+    proof.pair.decides(&input, proof.winner)
 }

@@ -8,9 +8,12 @@
 //! Refuses: `lens.unknown`, `close.bound_not_met`. Specification: section 6.4.
 
 use crate::proof::Proof;
-use crate::verdict::Reason;
+use crate::reason::Reason;
 
 pub(crate) fn close(proof: &mut Proof<'_>, lens: u32) -> Result<(), Reason> {
     let (upper, bound) = proof.upper(lens)?;
-    if upper < bound { Ok(()) } else { Err(Reason::CloseBound) }
+    if upper < bound {
+        return Ok(());
+    }
+    Err(Reason::CloseBound { lens, reached: upper, bound, unit: proof.unit(lens) })
 }

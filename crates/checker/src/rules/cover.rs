@@ -15,7 +15,7 @@
 
 use secateur_certificate::CoverTerm;
 
-use crate::verdict::Reason;
+use crate::reason::Reason;
 
 pub(crate) struct Cover {
     costs: Option<Vec<u64>>,
@@ -28,8 +28,8 @@ pub(crate) struct Cover {
 
 impl Cover {
     pub(crate) fn new(columns: usize, costs: Option<Vec<u64>>, bound: u64) -> Result<Self, Reason> {
-        if costs.as_ref().is_some_and(|costs| costs.len() != columns) {
-            return Err(Reason::CoverCosts);
+        if let Some(costs) = costs.as_ref().filter(|costs| costs.len() != columns) {
+            return Err(Reason::CoverCosts { costs: costs.len(), items: columns });
         }
         Ok(Self { costs, bound, decided: vec![None; columns], path: Vec::new() })
     }
@@ -48,9 +48,10 @@ impl Cover {
 
     /// Two cases, the first of which comes next. Never the end.
     pub(crate) fn branch(&mut self, column: u32) -> Result<bool, Reason> {
-        let decided = self.decided.get_mut(column as usize).ok_or(Reason::CoverColumn)?;
+        let refused = Reason::CoverColumn { column, items: self.decided.len() };
+        let Some(decided) = self.decided.get_mut(column as usize) else { return Err(refused) };
         if decided.is_some() {
-            return Err(Reason::CoverColumn);
+            return Err(refused);
         }
         *decided = Some(true);
         self.path.push(column as usize);
@@ -65,13 +66,14 @@ impl Cover {
         terms: &[CoverTerm],
     ) -> Result<bool, Reason> {
         if denominator == 0 {
-            return Err(Reason::CoverDual);
+            return Err(Reason::CoverDual { item: None, load: 0, denominator, cost: 0 });
         }
         let kept = |column: &usize| self.decided[*column] == Some(true);
         let mut loads = vec![0u128; self.decided.len()];
         let mut total = 0u128;
         for term in terms {
-            let cut = cuts.get(term.cut as usize).ok_or(Reason::CoverCut)?;
+            let unknown = Reason::CoverCut { cut: term.cut, cuts: cuts.len() };
+            let cut = cuts.get(term.cut as usize).ok_or(unknown)?;
             let members =
                 || (0..self.decided.len()).filter(|column| cut[column / 64] >> (column % 64) & 1 == 1);
             if members().any(|column| kept(&column)) {
@@ -81,15 +83,16 @@ impl Cover {
             total += u128::from(term.numerator);
         }
         let scale = u128::from(denominator);
-        let fits = |(column, &load): (usize, &u128)| {
-            self.decided[column].is_some() || load <= self.cost(column) * scale
+        let exceeds = |&(column, &load): &(usize, &u128)| {
+            self.decided[column].is_none() && load > self.cost(column) * scale
         };
-        if !loads.iter().enumerate().all(fits) {
-            return Err(Reason::CoverDual);
+        if let Some((item, &load)) = loads.iter().enumerate().find(exceeds) {
+            return Err(Reason::CoverDual { item: Some(item), load, denominator, cost: self.cost(item) });
         }
         let kept_cost: u128 = (0..self.decided.len()).filter(kept).map(|column| self.cost(column)).sum();
-        if kept_cost + total.div_ceil(scale) < u128::from(self.bound) {
-            return Err(Reason::CoverBound);
+        let reached = kept_cost + total.div_ceil(scale);
+        if reached < u128::from(self.bound) {
+            return Err(Reason::CoverBound { reached, bound: self.bound });
         }
         // On to the second case of the last branch that has not had it.
         while let Some(&column) = self.path.last() {

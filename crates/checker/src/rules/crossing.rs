@@ -14,7 +14,7 @@
 use secateur_model::FeatureId;
 
 use crate::bounds::Bounds;
-use crate::verdict::Reason;
+use crate::reason::Reason;
 
 pub(crate) fn crossing(
     bounds: &mut Bounds<'_>,
@@ -24,33 +24,35 @@ pub(crate) fn crossing(
     high: f64,
 ) -> Result<(), Reason> {
     let model = bounds.pair.original;
-    let row = bounds.point(point).ok_or(Reason::CrossingPoint)?;
+    let no_place = Reason::CrossingPoint { point, points: bounds.point_count(), column: feature };
+    let Some(row) = bounds.point(point) else { return Err(no_place) };
     if feature as usize >= row.len() || model.features().categories(FeatureId(feature)).is_some() {
-        return Err(Reason::CrossingPoint);
+        return Err(no_place);
     }
+    let no_values = Reason::CrossingValues { column: feature, low, high };
     let (Some(low), Some(high)) = (model.domain().read(low), model.domain().read(high)) else {
-        return Err(Reason::CrossingValues);
+        return Err(no_values);
     };
     if low.is_nan() || high.is_nan() || low >= high {
-        return Err(Reason::CrossingValues);
+        return Err(no_values);
     }
     let mut row = row.to_vec();
     let mut winner_with = |value: f64| {
         row[feature as usize] = value;
         bounds.winner_of(&row)
     };
-    let (Some(below), Some(above)) = (winner_with(low), winner_with(high)) else {
-        return Err(Reason::CrossingDecision);
-    };
-    if below == above {
-        return Err(Reason::CrossingDecision);
+    let (below, above) = (winner_with(low), winner_with(high));
+    if below.is_none() || above.is_none() || below == above {
+        let [below, above] = [below, above].map(|class| class.map(|class| class.0));
+        return Err(Reason::CrossingDecision { point, column: feature, below, above });
     }
+    let overlap = Reason::CrossingOverlap { column: feature, low, high };
     let known = bounds.crossings.entry(feature).or_default();
     let (low, high) = (position(low), position(high));
     let before = known.range(..=low).next_back().is_some_and(|(_, &end)| end > low);
     let after = known.range(low..).next().is_some_and(|(&start, _)| start < high);
     if before || after {
-        return Err(Reason::CrossingOverlap);
+        return Err(overlap);
     }
     known.insert(low, high);
     Ok(())

@@ -23,7 +23,9 @@ use secateur_model::{ClassId, Exact};
 
 use crate::bounds::{Bounds, are_classes};
 use crate::pair::{Lead, leaves};
-use crate::verdict::Reason;
+use crate::reason::Reason;
+
+const NO_COLUMNS: Reason = Reason::OrderUnexpected { found: "Cut", place: "before the columns are given" };
 
 pub(crate) fn cut(bounds: &mut Bounds<'_>, terms: &[CutTerm]) -> Result<(), Reason> {
     if terms.is_empty() {
@@ -31,26 +33,31 @@ pub(crate) fn cut(bounds: &mut Bounds<'_>, terms: &[CutTerm]) -> Result<(), Reas
     }
     for term in terms {
         let (winner, other) = (ClassId(term.winner), ClassId(term.other));
-        bounds.point(term.point).ok_or(Reason::CutPoint)?;
+        if bounds.point(term.point).is_none() {
+            return Err(no_point(bounds, term.point));
+        }
         if !are_classes(bounds.pair.original, winner, other) {
-            return Err(Reason::CutClasses);
+            let classes = bounds.pair.original.classes().len();
+            return Err(Reason::CutClasses { winner: term.winner, other: term.other, classes });
         }
         if term.multiplier == BigUint::ZERO {
-            return Err(Reason::CutMultiplier);
+            return Err(Reason::CutMultiplier { point: term.point });
         }
-        if bounds.winner_at(term.point) != Some(winner) {
-            return Err(Reason::CutLead);
+        let leads = bounds.winner_at(term.point);
+        if leads != Some(winner) {
+            let leads = leads.map(|class| class.0);
+            return Err(Reason::CutLead { point: term.point, winner: term.winner, leads });
         }
     }
     let model = bounds.pair.original;
-    let columns = bounds.columns.as_ref().ok_or(Reason::OrderUnexpected)?;
+    let columns = bounds.columns.as_ref().ok_or(NO_COLUMNS)?;
     let mut totals = vec![BigInt::zero(); columns.trees.len()];
     // How often each sum counts, and the constants of the leads.
     let mut sums = vec![BigInt::zero(); model.group_count()];
     let mut constant = Exact::zero();
     for term in terms {
-        let row = bounds.point(term.point).ok_or(Reason::CutPoint)?;
-        let leaves = leaves(model, row).ok_or(Reason::CutPoint)?;
+        let leaves = bounds.point(term.point).and_then(|row| leaves(model, row));
+        let leaves = leaves.ok_or_else(|| no_point(bounds, term.point))?;
         let lead = Lead::of(model, ClassId(term.winner), ClassId(term.other));
         let multiplier = BigInt::from_biguint(Sign::Plus, term.multiplier.clone());
         for (total, trees) in totals.iter_mut().zip(&columns.trees) {
@@ -66,22 +73,33 @@ pub(crate) fn cut(bounds: &mut Bounds<'_>, terms: &[CutTerm]) -> Result<(), Reas
         constant = &constant + &(&lead.constant * &Exact::new(multiplier, 0));
     }
     let balanced = sums.iter().all(BigInt::is_zero);
-    let intercept_is_harmless = match columns.intercept {
+    if constant.signum() > 0 {
+        let left = format!("{:e}", constant.to_f64());
+        return Err(Reason::CutIntercept { part: "the unit of the thresholds".to_owned(), left });
+    }
+    match columns.intercept {
         // A counted constant joins the cut below.
-        Intercept::None | Intercept::Counted => true,
+        Intercept::None | Intercept::Counted => {}
         Intercept::Scaled => {
             let combined: BigInt =
                 sums.iter().zip(&columns.intercepts).map(|(count, value)| count * value).sum();
-            !combined.is_positive()
+            if combined.is_positive() {
+                let (part, left) = ("the unit of the scaled intercept".to_owned(), combined.to_string());
+                return Err(Reason::CutIntercept { part, left });
+            }
         }
-        Intercept::Free => balanced,
-    };
-    if constant.signum() > 0 || !intercept_is_harmless {
-        return Err(Reason::CutIntercept);
+        Intercept::Free => {
+            if let Some((sum, left)) = sums.iter().enumerate().find(|(_, left)| !left.is_zero()) {
+                let part = format!("the constant of sum {sum}");
+                return Err(Reason::CutIntercept { part, left: left.to_string() });
+            }
+        }
     }
     let words = columns.items().div_ceil(64);
-    if (bounds.cuts.len() + 1).saturating_mul(words * 8 + 24) > bounds.limits.cut_bytes {
-        return Err(Reason::LimitCuts);
+    let (cuts, limit) = (bounds.cuts.len() + 1, bounds.limits.cut_bytes);
+    let bytes = cuts.saturating_mul(words * 8 + 24);
+    if bytes > limit {
+        return Err(Reason::LimitCuts { cuts, bytes, limit });
     }
     let mut set = vec![0u64; words];
     let positive =
@@ -92,4 +110,8 @@ pub(crate) fn cut(bounds: &mut Bounds<'_>, terms: &[CutTerm]) -> Result<(), Reas
     }
     bounds.cuts.push(set);
     Ok(())
+}
+
+fn no_point(bounds: &Bounds<'_>, point: u32) -> Reason {
+    Reason::CutPoint { point, points: bounds.point_count() }
 }

@@ -18,17 +18,20 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use crate::proof::Proof;
-use crate::verdict::Reason;
+use crate::reason::Reason;
 
 /// All numbers here are sums of fewer than eight of the magnitude that is checked against this.
 const WIDEST: i128 = 1 << 123;
+
+/// Some sum does not fit.
+const TOO_WIDE: Reason = Reason::LimitMeet { entries: None };
 
 type Sums = (i128, i128);
 
 pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Reason> {
     let system = &proof.system;
     if system.rows != 2 {
-        return Err(Reason::MeetShape);
+        return Err(Reason::MeetShape { rows: system.rows, piece: None });
     }
     // No sum of one entry from each piece, with the bounds, is larger than `widest`.
     let mut widest = 0i128;
@@ -38,16 +41,16 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Reason> {
     };
     for values in system.values.iter().chain([&system.bounds]) {
         let largest = magnitude(&mut values.iter()).and_then(|largest| widest.checked_add(largest));
-        widest = largest.filter(|&sum| sum < WIDEST).ok_or(Reason::LimitMeet)?;
+        widest = largest.filter(|&sum| sum < WIDEST).ok_or(TOO_WIDE)?;
     }
-    let narrow = |value: &BigInt| value.to_i128().ok_or(Reason::LimitMeet);
+    let narrow = |value: &BigInt| value.to_i128().ok_or(TOO_WIDE);
     let mut bounds = (narrow(&system.bounds[0])?, narrow(&system.bounds[1])?);
     // For each axis a table with an entry for each of its cells; for each piece its axis.
     let mut axis_of = vec![None; proof.layout.pieces.len()];
     for (axis, touches) in proof.layout.touches.iter().enumerate() {
         for touch in touches {
             if proof.layout.pieces[touch.piece].mask_words > 0 {
-                return Err(Reason::MeetShape);
+                return Err(Reason::MeetShape { rows: system.rows, piece: Some(touch.piece) });
             }
             axis_of[touch.piece] = Some((axis, touch));
         }
@@ -69,7 +72,7 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Reason> {
     let mut halves = [Vec::new(), Vec::new()];
     for &axis in first {
         if axis as usize >= proof.layout.sizes.len() {
-            return Err(Reason::MeetAxis);
+            return Err(Reason::MeetAxis { axis, axes: proof.layout.sizes.len() });
         }
         halves[0].extend(tables.remove(&(axis as usize)));
     }
@@ -93,7 +96,8 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Reason> {
             enough -= 1;
         }
         if enough > 0 && entry.1 + lists[1][enough - 1].1 >= bounds.1 {
-            return Err(Reason::MeetSolution);
+            let reached = plus(entry, lists[1][enough - 1]);
+            return Err(Reason::MeetSolution { reached, bounds, unit: proof.layout.exponent });
         }
     }
     Ok(())
@@ -116,7 +120,7 @@ fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize) -> Result<Vec<Sums>,
         while let Some((sums, entry, at)) = heads.pop() {
             made += 1;
             if made > limit {
-                return Err(Reason::LimitMeet);
+                return Err(Reason::LimitMeet { entries: Some(limit) });
             }
             if let Some(&following) = list.get(at + 1) {
                 heads.push((plus(following, table[entry]), entry, at + 1));

@@ -8,12 +8,13 @@
 //! Refuses: `box.axis`, `box.range`. Specification: section 6.6.
 
 use crate::proof::Proof;
-use crate::verdict::Reason;
+use crate::reason::Reason;
 
 pub(crate) fn split(proof: &mut Proof<'_>, axis: u32, cell: u32, low_first: bool) -> Result<(), Reason> {
     let (low, high) = proof.range(axis)?;
     if !(low <= cell && cell < high - 1) {
-        return Err(Reason::BoxRange);
+        let behind = cell.saturating_add(1);
+        return Err(Reason::BoxRange { axis, low, high: behind, box_low: low, box_high: high });
     }
     let (lower, upper) = ((low, cell + 1), (cell + 1, high));
     if low_first {

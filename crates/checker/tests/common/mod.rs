@@ -138,3 +138,18 @@ pub(crate) fn stumps_with(intercept: f64, stumps: &[(u32, f64, f64, f64)], missi
     }
     builder.build()
 }
+
+/// Reasons whose sentence has no number: nothing was counted or measured.
+const WITHOUT_NUMBERS: &[&str] =
+    &["claim.no_certain_margin", "claim.local_rounding", "claim.scope_asked", "stack.empty", "cut.empty"];
+
+/// The message of a refusal is a sentence, says what decided, and leaves the code to the program.
+pub(crate) fn assert_told(reason: &Reason) {
+    let (code, text) = (reason.code(), reason.message());
+    assert!(text.starts_with(char::is_uppercase) && text.ends_with('.'), "{code}: no sentence: {text:?}");
+    assert!(text.split(' ').count() >= 5 && !text.contains("  ") && !text.contains('\n'), "{code}: {text:?}");
+    assert!(!text.contains(code), "{code}: the code stands in {text:?}");
+    let numbers = text.contains(|character: char| character.is_ascii_digit());
+    let placed = code == "order.unexpected" && text.contains("A step of the kind ");
+    assert!(numbers || placed || WITHOUT_NUMBERS.contains(&code), "{code}: no number in {text:?}");
+}

@@ -44,10 +44,13 @@ pub(super) fn check(mut out: Output, models: [&Ensemble; 2]) -> Result<()> {
         };
         match secateur_checker::check(models[0], models[1], file, &Limits::default()) {
             Ok(Checked::Valid(_)) => {}
-            Ok(Checked::Invalid { reason, .. }) => return Err(wrong(reason.code())),
+            Ok(Checked::Invalid { reason, step }) => return Err(wrong(&reason.describe(step))),
             // Nothing is wrong with it, only too large for the limits that every checker has.
-            Ok(Checked::Incomplete { reason, .. }) => {
-                bail!("the proof is too large for a certificate ({}); leave --certificate out", reason.code())
+            Ok(Checked::Incomplete { reason, step }) => {
+                bail!(
+                    "the proof is too large for a certificate: {}; leave --certificate out",
+                    reason.describe(step)
+                )
             }
             Err(error) => return Err(wrong(error.code())),
         }
