@@ -15,18 +15,22 @@ use serde_json::{Value, json};
 use crate::{ColumnBound, Limits, Proved, Reason, Verdict, aligned, check};
 
 const USAGE: &str = "\
-Check a certificate that two models decide alike on every input, or on every input without missing values
+Check a certificate that two models decide alike on every input, or on every
+input without missing values
 
 Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
        secateur-check --explain[=N] CERTIFICATE
 
 Options:
-  --band BAND    demand a claim that reaches at least this near to the original's decision boundary: 0 (exact
-                 arithmetic), or a score; a certificate with a larger band is invalid
-  --every-input  demand a claim about every input: a certificate that leaves missing values out is invalid
-  --json         print one JSON object
-  --explain[=N]  print the certificate as text, with its first N steps (all unless given); nothing is checked
-  -h, --help     print this
+  --band BAND    Demand a claim that reaches at least this near to the
+                 original's decision boundary: 0 (exact arithmetic), or a score.
+                 A certificate with a larger band is invalid
+  --every-input  Demand a claim about every input. A certificate that leaves
+                 missing values out is invalid
+  --json         Print one JSON object
+  --explain[=N]  Print the certificate as text, with its first N steps (all
+                 unless given). Nothing is checked
+  -h, --help     Print this
 
 Exit codes: 0 valid; 1 invalid; 2 bad usage or unreadable files; 3 incomplete.
 ";

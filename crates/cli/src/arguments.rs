@@ -17,24 +17,26 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
 
-    /// Say less: no notes and no progress, errors only
+    /// Say less: print errors, and neither notes nor progress
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Say more: whole lists, and what was done
+    /// Say more: print whole lists, and what was done
     #[arg(short, long, global = true)]
     verbose: bool,
 }
 
+// In the texts below a paragraph is one line, however long: clap wraps it to the terminal's width. Lines of
+// examples stay within 80 columns, since wrapping would tear them.
 const EXAMPLES: &str = "\
 Examples:
-  secateur demo                                    see it work on a small model of its own
-  secateur prune model.json -o pruned.json         make it smaller, every decision unchanged
-  secateur inspect model.json                      what is in this file?
-  secateur predict model.json --data table.csv     what does it predict?
-  secateur verify model.txt model.onnx             do these two decide alike on every input?
+  secateur demo                                  show it on a small model
+  secateur prune model.json -o pruned.json       fewer trees, same decisions
+  secateur inspect model.json                    what is in this file?
+  secateur predict model.json --data table.csv   what does it predict?
+  secateur verify model.txt model.onnx           do they decide alike everywhere?
 
-Exit codes: 0 done or proved, 1 refuted, 2 bad usage or bad input, 3 undecided, 130 interrupted.";
+Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -45,7 +47,7 @@ pub(crate) enum Command {
     Demo(Demo),
 }
 
-/// Say what a model file is: trees, features, accepted inputs, decision rule, rounding
+/// Say what a model file is: its trees, features, accepted inputs, decision rule and rounding
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -64,14 +66,14 @@ pub(crate) struct Inspect {
 /// Predict classes or raw scores with the very bits of the model's own library
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The table is CSV or Parquet with a header. Columns are matched by name, in any order; where the model
-has no names, or no name matches, by order. An empty field, a null and `nan` are missing values; `inf` and
-`-inf` are numbers; `true` and `false` are 1 and 0. Categories are given by their labels where the model
-has labels, else by their codes.
+The table is CSV or Parquet with a header. Its columns are matched with the model's by name, in any order; \
+where the model has no names, or no name matches, they are matched by position. An empty field, a null and `nan` are \
+missing values; `inf` and `-inf` are numbers; `true` and `false` are 1 and 0. Categories are given by their labels \
+where the model has labels, and by their codes otherwise.
 
 Examples:
   secateur predict model.json --data table.csv
-  secateur predict model.json --data table.parquet --target label -o classes.csv
+  secateur predict model.json --data table.parquet --target y -o classes.csv
   secateur predict model.json --data table.csv --raw | head")]
 pub(crate) struct Predict {
     /// The model file
@@ -89,7 +91,7 @@ pub(crate) struct Predict {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// A column of the table that is no input
+    /// A column of the table that is not an input of the model
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
 }
@@ -97,16 +99,17 @@ pub(crate) struct Predict {
 /// Prove that two models decide alike on every input, or show one on which they differ
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The models may be of any two formats. Exit code 0: proved; 1: they differ; 3: undecided in the time given.
+The models may be of any two formats. The exit code is 0 where they are proved to decide alike, 1 where they differ, \
+and 3 where that is undecided in the time given.
 
-The claim: wherever the first model's winner leads by more than the band, the library loading the second
-model decides as the library loading the first. The band `auto` is the smallest for which the first model's
-own decision is no artefact of its rounding; 0 compares both in exact arithmetic, ties included. It is about
-every input that both libraries accept; with --no-missing, about every one without missing values.
+The claim: wherever the first model's winner leads by more than the band, the library loading the second model decides \
+as the library loading the first. The band `auto` is the smallest for which the first model's own decision is no \
+artefact of its rounding; 0 compares both models in exact arithmetic, ties included. The claim is about every input that \
+both libraries accept; with --no-missing, about every such input without missing values.
 
 Examples:
   secateur verify model.json converted.onnx
-  secateur verify old.txt new.txt --data table.csv      start from real rows
+  secateur verify old.txt new.txt --data table.csv   start from real rows
   secateur verify old.txt new.txt --time-limit 10m --json")]
 pub(crate) struct Verify {
     /// The first model file
@@ -119,7 +122,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
-    /// Leave missing values out: the claim is about every input without one, in any column
+    /// Leave missing values out: the claim is then about every input without one in any column
     #[arg(long)]
     pub(crate) no_missing: bool,
 
@@ -127,20 +130,20 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<Limit>,
 
-    /// Threads of the search; all cores unless given
+    /// The number of threads that search; all cores unless given
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 
-    /// Where random choices start
+    /// The seed of random choices
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Rows to start from; a counterexample is brought as near to one of them as it can be. With --no-missing
-    /// rows with missing values do not count
+    /// Start from the rows of this table, and bring a counterexample as near to one of them as it can be. With
+    /// --no-missing, rows with missing values do not count
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: Option<PathBuf>,
 
-    /// A column of the table that is no input
+    /// A column of the table that is not an input of the model
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
 
@@ -160,21 +163,28 @@ pub(crate) struct Verify {
 /// Write a smaller model that decides the same on every input, proved
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The pruned model has MODEL's own format and dialect; its library loads it as any other. What is proved is
-the file as written: wherever the original's winner leads by more than the band, the library loading OUT
-decides as the library loading MODEL, on every input that it accepts; with --no-missing, on every one without
-missing values, and often more can go then. OUT is written whole or not at all.
+The pruned model has MODEL's own format and dialect, and its library loads it as any other. What is proved is about the \
+file as written: wherever the original's winner leads by more than the band, the library loading OUT decides as the \
+library loading MODEL, on every input that it accepts. With --no-missing the claim is about every input without missing \
+values; more trees can often go then. OUT is written whole or not at all.
 
-Exit code 0: done; 3: the time limit came first, and OUT holds the best model that was proved by then;
-130: the same for Ctrl-C. What is not proved is never written, unless --method asks for it.
+The exit code is 0 when the work is done, and 3 when the time limit came first: OUT then holds the best model that was \
+proved by that time. After Ctrl-C it is 130, with the same file. What is not proved is never written, unless --method \
+asks for it.
 
 Examples:
   secateur prune model.json -o pruned.json
-  secateur prune model.txt -o pruned.txt --data table.csv --target label     start from real rows
   secateur prune model.txt -o pruned.txt --effort minimum --time-limit 10m
-  secateur prune forest.skops -o pruned.skops --no-missing                   no input will have a NaN
-  secateur prune model.txt -o small.txt --method ic --size 20 --data table.csv --target label \\
-      --accept-unproved                                                      decisions change!")]
+
+  Start from real rows:
+    secateur prune model.txt -o pruned.txt --data table.csv --target label
+
+  No input will have a missing value:
+    secateur prune forest.skops -o pruned.skops --no-missing
+
+  A baseline of the paper, which changes decisions:
+    secateur prune model.txt -o small.txt --method ic --size 20 \\
+        --data table.csv --target label --accept-unproved")]
 pub(crate) struct Prune {
     /// The model file
     pub(crate) model: PathBuf,
@@ -183,28 +193,28 @@ pub(crate) struct Prune {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// Rows to start from, CSV or Parquet; both models are compared on them at the end. The guarantee is
-    /// for every input, with or without them. With --no-missing rows with missing values do not count
+    /// Start from the rows of this table (CSV or Parquet), and compare both models on them at the end. The guarantee is
+    /// about every input, with or without rows. With --no-missing, rows with missing values do not count
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: Option<PathBuf>,
 
-    /// A column of the table that is no input
+    /// A column of the table that is not an input of the model
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
 
-    /// How far to go
+    /// How far to go for a smaller model
     #[arg(long, value_enum, default_value = "thorough")]
     pub(crate) effort: Effort,
 
-    /// What is made small
+    /// What is made as small as possible
     #[arg(long, value_enum, default_value = "trees")]
     pub(crate) objective: Objective,
 
-    /// What may change
+    /// What may change in the model
     #[arg(long, value_enum, default_value = "leaves")]
     pub(crate) moves: Moves,
 
-    /// What one weight belongs to; round with --moves weights, tree otherwise
+    /// What gets a weight of its own. The default is round with --moves weights, and tree otherwise
     #[arg(long, value_enum, value_name = "UNIT")]
     pub(crate) weight_per: Option<Unit>,
 
@@ -212,7 +222,7 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
-    /// Leave missing values out: the claim is about every input without one, in any column
+    /// Leave missing values out: the claim is then about every input without one in any column
     #[arg(long)]
     pub(crate) no_missing: bool,
 
@@ -220,15 +230,15 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<Limit>,
 
-    /// Threads of the search; all cores unless given
+    /// The number of threads that search; all cores unless given
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
 
-    /// Where random choices start: same seed, same file
+    /// The seed of random choices: the same seed gives the same file
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Who solves the linear programs; what is proved does not depend on it
+    /// The solver of the linear programs. What is proved does not depend on it
     #[arg(long, value_enum, default_value = "simplex")]
     pub(crate) solver: Solver,
 
@@ -236,20 +246,20 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
 
-    /// Do not have the independent checker go over the proof
+    /// Do not let the independent checker go over the proof
     #[arg(long)]
     pub(crate) no_self_check: bool,
 
-    /// Write what happened to this file, as one HTML page
+    /// Write a report of the run to this file, as one HTML page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Prune to a given size by one of the paper's baselines: DECISIONS CHANGE, nothing is proved
+    /// Prune to a given size by one of the paper's baselines: DECISIONS CHANGE, and nothing is proved
     #[arg(long, value_enum, requires_all = ["size", "data", "target", "accept_unproved"],
           conflicts_with_all = ["certificate", "report", "time_limit", "no_missing"])]
     pub(crate) method: Option<Method>,
 
-    /// How many trees (with trees for each class: rounds) --method keeps
+    /// How many trees --method keeps, or rounds where there is a tree for each class
     #[arg(long, value_name = "K", requires = "method")]
     pub(crate) size: Option<usize>,
 
@@ -282,11 +292,11 @@ impl Prune {
 /// How far `prune` goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Effort {
-    /// Fold and reweight (the paper's l1)
+    /// Fold the trees and choose new weights (the paper's l1)
     Fast,
-    /// Eliminate tree by tree too, until none can go
+    /// Then drop tree after tree, until none can go
     Thorough,
-    /// Prove the smallest size (the paper's l0)
+    /// Then find the smallest size and prove it (the paper's l0)
     Minimum,
 }
 
@@ -301,9 +311,9 @@ pub(crate) enum Objective {
 /// What `prune` may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Moves {
-    /// Trees are merged, scaled and dropped; the intercept is free
+    /// Trees are merged, scaled and dropped, and the intercept is free
     Leaves,
-    /// Only the paper's: nonnegative weights on the trees as they are
+    /// Trees get weights of at least zero and stay as they are, as in the paper
     Weights,
 }
 
@@ -379,5 +389,65 @@ mod tests {
     fn the_flags_are_consistent() {
         use clap::CommandFactory;
         super::Arguments::command().debug_assert();
+    }
+
+    /// The help of every command at 80 columns: no line is longer, and a line ends inside a sentence only where the
+    /// next word does not fit.
+    #[test]
+    fn help_is_wrapped_and_not_torn_at_80_columns() {
+        use clap::CommandFactory;
+        let mut program = super::Arguments::command().term_width(80);
+        program.build();
+        let names: Vec<String> =
+            program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+        assert!(names.iter().any(|name| name == "prune"), "{names:?}");
+        let mut texts =
+            vec![program.render_help().to_string(), program.clone().render_long_help().to_string()];
+        for name in names {
+            let command = program.find_subcommand_mut(&name).expect("a name that the program lists");
+            let mut command = command.clone().term_width(80);
+            texts.push(command.render_help().to_string());
+            texts.push(command.render_long_help().to_string());
+        }
+        let mut wrapped = 0;
+        for text in &texts {
+            let lines: Vec<&str> = text.lines().collect();
+            for line in &lines {
+                assert!(line.chars().count() <= 80, "a long line: {line:?}");
+            }
+            for pair in lines.windows(2) {
+                let [line, next] = [pair[0], pair[1]];
+                if !goes_on(line, next) {
+                    continue;
+                }
+                wrapped += 1;
+                let word = next.split_whitespace().next().expect("the line is not empty");
+                let joined = line.chars().count() + 1 + word.chars().count();
+                assert!(
+                    joined > 80,
+                    "torn: {line:?} has room for {word:?}, which begins the next line\n{text}"
+                );
+            }
+        }
+        assert!(wrapped > 40, "{wrapped}: nothing was looked at");
+    }
+
+    /// Is the second line more of the first one's paragraph? Lines that are items of their own (an option, a row of a
+    /// table, an example) are not.
+    fn goes_on(line: &str, next: &str) -> bool {
+        let words = |text: &str| text.trim_start().to_owned();
+        let item = |text: &str| {
+            let text = words(text);
+            text.starts_with(['-', '<', '[', '"']) || text.starts_with("secateur ") || text.ends_with(':')
+        };
+        let indent = |text: &str| text.len() - words(text).len();
+        let row = words(next).contains("  ");
+        !line.trim().is_empty()
+            && !next.trim().is_empty()
+            && !item(next)
+            && !row
+            && !line.ends_with([':', '\\'])
+            && indent(next) >= indent(line)
+            && !words(line).starts_with("secateur ")
     }
 }

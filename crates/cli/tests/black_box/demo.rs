@@ -20,6 +20,11 @@ fn the_demo_runs_twice_and_names_every_file_it_wrote() {
         assert!(first.ok().contains(&format!("\n  secateur-demo/{name}\n")), "{name}");
         assert!(folder.path().join("secateur-demo").join(name).is_file());
     }
+    // The README tells how many trees are left: the number comes from here.
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let told = readme.split("60 trees become ").nth(1).expect("the README tells what the demo does");
+    let told: u64 = told.split(',').next().unwrap().parse().unwrap();
+    assert!(first.ok().contains(&format!("proved: 60 -> {told} trees")), "README: {told}\n{}", first.ok());
     assert_eq!(folder.names(), ["secateur-demo"]);
     let inspected = folder.run("inspect secateur-demo/loans-pruned.txt --json");
     let inspected: serde_json::Value = serde_json::from_str(inspected.ok()).unwrap();
