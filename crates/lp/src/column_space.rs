@@ -1,7 +1,7 @@
 //! The simplex in the space of the unknowns, behind [`Growing`].
 //!
-//! Its "infeasible" comes with the ray that shows it, which is kept for whoever asks. What it does not know
-//! is asked once more from the first basis; what it does not know then stays unknown.
+//! With "infeasible" the simplex gives the ray that shows it, which is kept for callers who ask. A solve without an
+//! answer is repeated once from the first basis; if that gives no answer either, the status is unknown.
 
 use std::cell::RefCell;
 
@@ -9,10 +9,10 @@ use crate::growing::{Checks, Growing, Saved, Sign};
 use crate::simplex::{Ended, Simplex};
 use crate::status::{Limits, Reason, Solution, Status};
 
-/// A program in the simplex's hands.
+/// A program that our own simplex solves.
 pub(crate) struct ColumnSpace {
     simplex: Simplex,
-    /// As stated: the simplex changes them a little.
+    /// The costs as stated; the simplex works with slightly different ones.
     costs: Vec<f64>,
     checks: Checks,
     /// Of the last solve that ended so.
@@ -68,7 +68,7 @@ impl Growing for ColumnSpace {
         if let Some(status) = self.checks.refusal(limits) {
             return status;
         }
-        // A switch may be on for a moment only, so its word is kept.
+        // A switch may be on for a moment only, so its answer is kept.
         let spent: RefCell<Option<Status>> = RefCell::new(None);
         let stop = || {
             let mut spent = spent.borrow_mut();

@@ -5,7 +5,7 @@
 
 use pulp::Arch;
 
-/// Partial sums of a product.
+/// The number of partial sums in which a product is added up.
 const LANES: usize = 8;
 /// A matrix with no larger pivot than this in some column is singular.
 const SINGULAR: f64 = 1e-13;
@@ -40,8 +40,8 @@ pub(crate) fn add_multiple(target: &mut [f64], factor: f64, of: &[f64]) {
     );
 }
 
-/// One step of an elimination: divides a row by the pivot, and takes from each other row so much of it as
-/// `factors` says.
+/// One step of an elimination: divides a row by the pivot, and subtracts `factors` times that row from the other
+/// rows.
 pub(crate) fn eliminate(matrix: &mut [f64], count: usize, position: usize, pivot: f64, factors: &[f64]) {
     Arch::new().dispatch(
         #[inline(always)]
@@ -71,7 +71,7 @@ pub(crate) fn invert(mut matrix: Vec<f64>, count: usize) -> Option<Vec<f64>> {
                 matrix[column * count + column] = 1.0;
                 step(&mut matrix, count, column, pivot, |_, row| std::mem::take(&mut row[column]));
             }
-            // Rows that were swapped are columns of the inverse that are.
+            // Where rows were swapped, the same columns of the inverse have to be swapped.
             for row in matrix.chunks_exact_mut(count) {
                 for column in (0..count).rev() {
                     row.swap(column, swaps[column]);

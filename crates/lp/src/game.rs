@@ -18,19 +18,19 @@
 use crate::dense::{add_multiple, dot, eliminate, invert, times};
 use crate::status::{Limits, Status};
 
-/// A reduced cost below this is none.
+/// A reduced cost below this counts as zero.
 const PRICE: f64 = 1e-9;
-/// An entry of a direction below this is no pivot.
+/// An entry of a direction below this is too small to be a pivot.
 const PIVOT: f64 = 1e-9;
 /// How far a basic value may slip below zero for the sake of a larger pivot.
 const SLIP: f64 = 1e-11;
 /// The size of the right-hand sides that break ties.
 const NUDGE: f64 = 1e-8;
-/// A sum below this, of weights of sum one, may be zero up to rounding.
+/// A weighted sum below this may be zero up to rounding, where the weights add up to one.
 const POSITIVE: f64 = 1e-12;
-/// Pivots between two factorisations, at least.
+/// The least number of pivots between two factorisations.
 const REFACTOR: usize = 64;
-/// Points that are priced again before all are.
+/// The number of points on the shortlist, which are priced again before all points are.
 const SHORTLIST: usize = 64;
 
 /// Points, columns and equations.
@@ -38,22 +38,22 @@ const SHORTLIST: usize = 64;
 pub(crate) struct Game {
     columns: usize,
     equations: usize,
-    /// Per point: its entries, a one, its equality vector.
+    /// For each point its entries, then a one, then its equality vector.
     points: Vec<f64>,
 }
 
-/// An unknown.
+/// An unknown of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Var {
-    /// t.
+    /// The margin t.
     Margin,
-    /// What a column's row lacks.
+    /// The slack of a column's row.
     Slack(usize),
-    /// y_i.
+    /// The weight y_i of a point.
     Point(usize),
-    /// What an equation lacks.
+    /// By how much an equation's sum is too small.
     Under(usize),
-    /// What an equation has too much.
+    /// By how much an equation's sum is too large.
     Over(usize),
 }
 
@@ -61,7 +61,7 @@ enum Var {
 #[derive(Clone, Debug)]
 pub(crate) struct Basis {
     vars: Vec<Var>,
-    /// Row by row.
+    /// The inverse of the basis matrix, row by row.
     inverse: Vec<f64>,
     values: Vec<f64>,
 }
@@ -104,8 +104,8 @@ impl Game {
         &self.points[index * self.rows()..][..self.rows()]
     }
 
-    /// What a unit of unmet equation costs: more than any intercept that helps. With entries of at most one
-    /// these are at most two for each step from class to class.
+    /// The penalty for one unit by which an equation is not met. It is larger than any intercept that could help:
+    /// with entries of at most one, those are at most two for each step from class to class.
     fn penalty(&self) -> f64 {
         4.0 * (self.equations as f64 + 1.0)
     }
@@ -142,7 +142,7 @@ impl Game {
         sides
     }
 
-    /// All weight on the point that does best alone. Nothing without points.
+    /// A basis with all weight on the point that does best alone, or `None` if there are no points.
     pub(crate) fn start(&self) -> Option<Basis> {
         let worst = |point: usize| {
             let entries = self.point(point)[..self.columns].iter().enumerate();
@@ -187,7 +187,7 @@ impl Game {
                 basic[*index] = true;
             }
         }
-        // Without columns the margin is anything: only the balance counts.
+        // Without columns any margin is possible, and only the equations matter.
         let aim = if counts.contains(&true) { 1.0 } else { 0.0 };
         let refactor = REFACTOR.max(self.rows());
         let mut shortlist: Vec<usize> = Vec::new();
@@ -222,8 +222,8 @@ impl Game {
         Ended::Stuck
     }
 
-    /// The unknown whose growth (or, if free, fall) helps most, of those on the shortlist and those that are
-    /// no points; where none of them helps, of all.
+    /// The unknown whose growth (or decrease, if it is free) improves the objective most. The shortlist and the
+    /// unknowns that are not points are tried first, and all points if none of those helps.
     fn price(
         &self,
         basis: &Basis,
@@ -272,7 +272,7 @@ impl Game {
         shortlist.first().map(|&index| (Var::Point(index), 1.0))
     }
 
-    /// What each row is worth.
+    /// The price (dual value) of each row.
     fn prices(&self, basis: &Basis, aim: f64) -> Vec<f64> {
         let rows = self.rows();
         let mut prices = vec![0.0; rows];
@@ -312,7 +312,8 @@ impl Game {
         is_balanced(basis.vars.iter().copied().zip(basis.values.iter().copied()))
     }
 
-    /// The points that carry weight, with it, as exactly as floats allow; nothing if they do not balance.
+    /// The points with positive weight and their weights, as exactly as floats allow; `None` if the equations are
+    /// not met.
     pub(crate) fn weights(&self, basis: &Basis) -> Option<Vec<(usize, f64)>> {
         let core = self.core(&basis.vars)?;
         let values = core.values(&self.sides(0.0));
@@ -327,7 +328,7 @@ impl Game {
         (is_balanced(solved()) && !weights.is_empty()).then_some(weights)
     }
 
-    /// The largest weighted sum among the columns that count; minus one if none does.
+    /// The largest weighted sum among the columns that count, or minus one if no column counts.
     pub(crate) fn largest_sum(&self, points: &[usize], weights: &[f64], counts: &[bool]) -> f64 {
         let mut sums = vec![0.0; self.columns];
         for (&point, weight) in points.iter().zip(weights) {
@@ -337,7 +338,7 @@ impl Game {
         counted.map(|(&sum, _)| sum).reduce(f64::max).unwrap_or(-1.0)
     }
 
-    /// The inverse and the values from scratch; nothing if the basis is singular.
+    /// Computes the inverse and the values from scratch; `None` if the basis is singular.
     fn factor(&self, basis: &mut Basis, nudge: f64) -> Option<()> {
         let (rows, sides) = (self.rows(), self.sides(nudge));
         let core = self.core(&basis.vars)?;
@@ -372,7 +373,7 @@ impl Game {
         Some(())
     }
 
-    /// What of a basis takes elimination; nothing if it is singular.
+    /// The part of a basis that needs elimination, inverted; `None` if it is singular.
     fn core(&self, vars: &[Var]) -> Option<Core> {
         let mut open = vec![true; self.rows()];
         let mut places = Vec::new();
@@ -393,15 +394,15 @@ impl Game {
     }
 }
 
-/// A basis without its slacks. These are most of it, and their columns are unit vectors: what is left is a
-/// small matrix in the rows in which no basic slack stands.
+/// A basis without its slacks. Most of a basis is slacks, whose columns are unit vectors; what is left is a small
+/// matrix in the rows that have no basic slack.
 struct Core {
     /// The places in the basis of the unknowns that are no slacks, and their columns.
     places: Vec<usize>,
     columns: Vec<Vec<f64>>,
-    /// The rows in which no basic slack stands.
+    /// The rows that have no basic slack.
     rows: Vec<usize>,
-    /// Of the matrix of these columns in these rows, row by row.
+    /// The inverse of the matrix of these columns in these rows, row by row.
     inverse: Vec<f64>,
 }
 
@@ -437,7 +438,7 @@ impl Basis {
         direction
     }
 
-    /// The row that ends the step, with the largest pivot among those about as near.
+    /// The row that limits the step; of rows that limit it about equally, the one with the largest pivot.
     fn ratio(&self, direction: &[f64], sign: f64, free: impl Fn(Var) -> bool) -> Option<usize> {
         let falling = || {
             (0..self.vars.len())
@@ -493,7 +494,7 @@ mod tests {
         }
         let values = basis.direction(&game.sides(NUDGE));
         assert!(values.iter().zip(&basis.values).all(|(one, other)| (one - other).abs() < 1e-9));
-        // Without the nudge the weights are a little different, and balanced.
+        // The weights without the tie-breaking right-hand sides differ a little and meet the equations.
         let weights = game.weights(&basis).unwrap();
         assert!((weights.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-9);
         assert!(weights.iter().map(|&(point, weight)| sign(point) * weight).sum::<f64>().abs() < 1e-9);

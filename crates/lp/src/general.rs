@@ -1,6 +1,7 @@
-//! A growing program in the hands of a back end for any program.
+//! Solves a growing program with a back end for general linear programs.
 //!
-//! Rows and holds are its edits; a changed bound and a lost footing start it anew. Back ends do not say why
+//! New rows and unknowns held at zero are edits of the running solver; a changed bound or numerical trouble starts it
+//! anew. Back ends do not say why
 //! a program is infeasible, so the multipliers that show it are the solution of another program: of all
 //! y >= 0 of sum one (rows divided by their norms) with `y.A <= 0` at nonnegative unknowns and `y.A = 0` at
 //! free ones, one with the largest `y.b`, which must be positive.
@@ -10,7 +11,7 @@ use crate::growing::{Checks, Growing, Saved, Sign, clean};
 use crate::problem::{Column, Problem, Row};
 use crate::status::{Limits, Reason, Solution, Status};
 
-/// A multiplier below this share of one is rounding.
+/// Multipliers add up to one; one below this share is taken for rounding.
 const NONE: f64 = 1e-12;
 
 type StartSolver = Box<dyn Fn(Problem) -> Box<dyn Solver> + Send>;
@@ -161,7 +162,7 @@ impl Growing for General {
 mod tests {
     use super::*;
 
-    /// Answers as it is told, whatever it is asked.
+    /// A solver for tests that gives fixed answers.
     struct Told(Status);
 
     impl Solver for Told {

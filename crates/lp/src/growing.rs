@@ -6,8 +6,8 @@
 //!
 //! Solvers: our own simplex ([`LinearSolver::Simplex`]) works in the space of the unknowns and only looks at
 //! rows; a general back end ([`LinearSolver::General`]) is given the program row by row. Either way an
-//! answer is a float's word. No solver says "infeasible" for want of an answer, and the rows that are to
-//! show it ([`Growing::contradiction`]) can be added up by whoever asks.
+//! answer is computed in floating point and is a hint. No solver says "infeasible" because it found no answer, and
+//! the caller can add up the rows that show it ([`Growing::contradiction`]).
 
 use crate::column_space::ColumnSpace;
 use crate::error::Error;
@@ -30,22 +30,22 @@ pub enum Sign {
 
 /// A program that grows between its solves.
 ///
-/// What is not as it should be (a number that is none, a row of another length) makes every later solve
-/// answer [`Reason::Invalid`].
+/// Wrong input (a NaN, an infinity, a row of another length) makes every later solve answer
+/// [`Reason::Invalid`].
 pub trait Growing: Send {
     /// Adds a row, with one coefficient for each unknown.
     fn add_row(&mut self, coefficients: &[f64], bound: f64);
 
-    /// Another bound for a row, by the order added.
+    /// Changes the bound of a row; rows are counted in the order in which they were added.
     fn set_bound(&mut self, row: usize, bound: f64);
 
     /// Holds an unknown at zero. Only [`Growing::restore`] releases it.
     fn hold(&mut self, unknown: usize);
 
-    /// Which unknowns are held, and the basis where there is one, to come back to.
+    /// Saves which unknowns are held at zero, and the basis if there is one, for [`Growing::restore`].
     fn save(&self) -> Saved;
 
-    /// Back to what was saved; rows and bounds stay as they are now.
+    /// Goes back to what was saved. Rows and bounds stay as they are now.
     fn restore(&mut self, saved: Saved);
 
     /// Solves the program as it is now: [`Status::Optimal`], [`Status::Infeasible`], a limit, or unknown.
@@ -66,7 +66,7 @@ pub struct Saved {
 /// Starts a program without rows, from costs and signs of its unknowns.
 pub type Start = fn(&[f64], &[Sign]) -> Box<dyn Growing>;
 
-/// Who solves growing programs.
+/// The solver of growing programs.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum LinearSolver {
@@ -85,7 +85,7 @@ impl LinearSolver {
         std::iter::once(Self::Simplex).chain(BackEnd::all().iter().copied().map(Self::General))
     }
 
-    /// In a word.
+    /// Its name in options.
     pub fn name(self) -> &'static str {
         match self {
             Self::Simplex => "simplex",
@@ -109,7 +109,7 @@ impl LinearSolver {
     }
 }
 
-/// What is looked at before a solver sees it; the first thing that is wrong is kept.
+/// Checks input before a solver sees it, and keeps the first error.
 #[derive(Debug)]
 pub(crate) struct Checks {
     unknowns: usize,
@@ -131,7 +131,7 @@ impl Checks {
         checks
     }
 
-    /// Counts a row if it may be added.
+    /// Checks a row, and counts it if it may be added.
     pub(crate) fn row(&mut self, coefficients: &[f64], bound: f64) -> bool {
         let (row, columns) = (self.rows, self.unknowns);
         let fits = coefficients.len() == columns;
@@ -156,12 +156,12 @@ impl Checks {
         self.refused.is_none()
     }
 
-    /// Has nothing been refused?
+    /// Was all input accepted so far?
     pub(crate) fn passed(&self) -> bool {
         self.refused.is_none()
     }
 
-    /// The answer to a solve that does not begin.
+    /// The answer to a solve that cannot begin, because of bad input or a limit.
     pub(crate) fn refusal(&self, limits: &Limits<'_>) -> Option<Status> {
         match self.refused {
             Some(error) => Some(Status::Unknown(Reason::Invalid(error))),
@@ -176,7 +176,7 @@ impl Checks {
     }
 }
 
-/// A point as its signs have it: what is off by rounding alone is no part of it.
+/// The point with values set to zero that violate their sign by rounding alone.
 pub(crate) fn clean(mut values: Vec<f64>, signs: &[Sign]) -> Vec<f64> {
     for (value, sign) in values.iter_mut().zip(signs) {
         match sign {

@@ -22,7 +22,7 @@ use crate::problem::{Column, Model, Problem, Row, Sense, Stated};
 use crate::status::{Limits, Reason, Solution, Status};
 use crate::{FEASIBILITY, INTEGRALITY, SLICE, Solver};
 
-/// A problem in HiGHS's hands.
+/// A problem that HiGHS solves.
 pub(crate) struct Highs {
     stated: Stated,
     owner: Option<Remote>,
@@ -74,7 +74,7 @@ impl Solver for Highs {
         let integer = model.problem.columns.iter().any(|column| column.integer);
         let mut longest = SLICE;
         loop {
-            // A thread that is gone has lost its model: the next solve builds it again.
+            // If the thread has ended, its model is lost, and the next solve builds it again.
             let Some(report) = owner.run(limits.slice(longest)) else {
                 return Status::Unknown(Reason::Failed);
             };
@@ -120,7 +120,7 @@ impl Solver for Highs {
     }
 }
 
-/// HiGHS's word in ours.
+/// Translates HiGHS's status into ours.
 fn status(status: HighsModelStatus, point: Option<Solution>) -> Status {
     match (status, point) {
         (HighsModelStatus::Optimal, Some(solution)) => Status::Optimal(solution),
@@ -157,7 +157,7 @@ impl Remote {
         }
     }
 
-    /// Tells the thread what has changed; nothing if it is gone.
+    /// Tells the thread what has changed; `None` if the thread has ended.
     fn updated(mut self, model: &Model) -> Option<Self> {
         let Problem { columns, rows } = &model.problem;
         for row in &rows[self.rows..] {
@@ -228,7 +228,7 @@ impl Owner {
             ("mip_feasibility_tolerance", INTEGRALITY),
             ("mip_rel_gap", 0.0),
             ("mip_abs_gap", 0.0),
-            // Below this a coefficient is dropped; the default, 1e-9, is far too near.
+            // HiGHS drops coefficients below this. Its default, 1e-9, is too near to coefficients that occur.
             ("small_matrix_value", 1e-12),
         ] {
             model.try_set_option(option, value).ok()?;

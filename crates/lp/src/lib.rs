@@ -4,7 +4,7 @@
 //! a column fixed or released, other costs) and solved again, warm where the back end can. A [`Separation`]
 //! finds the multipliers that show a system of inequalities to have no solution, which is how a caller turns
 //! a solver's "infeasible" into a proof; [`round_multipliers`] makes them integers. A [`Growing`]
-//! program has few unknowns and ever more rows; [`LinearSolver`] says who solves it.
+//! program has few unknowns and ever more rows; [`LinearSolver`] chooses its solver.
 //! Why a simplex of our own there: on five models of 50 to 200 trees (2000 to 5800 inputs, so many rows and few
 //! columns) it takes 0.2 to 1.1 s for all programs of a run where microlp, with lazy rows and warm, takes 0.4 to
 //! 4.0 s, two to six times as long, for models of the same size.

@@ -34,16 +34,17 @@ use crate::problem::{Model, Problem, Row, Sense, Stated};
 use crate::status::{Limits, Reason, Solution, Status};
 use crate::{FEASIBILITY, INTEGRALITY, SLICE, Solver};
 
-/// More edits than this are a cold start: each is a solve of its own, about a tenth of a cold one.
+/// With more edits than this the problem is solved from scratch: each edit is a solve of its own that takes about a
+/// tenth of the time of a cold start.
 const WARM_EDITS: usize = 8;
 
 /// How many solutions are kept.
 const KEPT: usize = 4;
 
-/// A problem in microlp's hands.
+/// A problem that microlp solves.
 pub(crate) struct Microlp {
     stated: Stated,
-    /// Each fixes at least what the one before fixes.
+    /// Kept solutions. Each has at least the columns fixed that the one before has.
     live: Vec<Live>,
     incumbent: Option<Solution>,
     lower_bound: Option<f64>,
@@ -54,7 +55,7 @@ pub(crate) struct Microlp {
 struct Live {
     solution: microlp::Solution,
     variables: Vec<Variable>,
-    /// Which of the model's rows it has; those behind the end it has not.
+    /// Which of the model's rows this solution takes into account; rows beyond the end of the list are left out.
     rows: Vec<bool>,
     fixed: BTreeMap<usize, f64>,
 }
@@ -135,7 +136,7 @@ impl Solver for Microlp {
     }
 }
 
-/// microlp's word in ours.
+/// Translates microlp's answer into a status.
 fn status(end: End) -> Status {
     match end {
         End::Spent(status) => status,
@@ -156,7 +157,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// With few rows and from the last solution if possible, else with all rows from scratch.
+    /// Solves with few rows from the last solution if possible, and otherwise from scratch with all rows.
     fn solve(&mut self, last: Option<&Live>) -> Result<Live, End> {
         let all = vec![true; self.model.problem.rows.len()];
         match self.solve_lazily(last) {
@@ -217,7 +218,7 @@ impl Search<'_> {
         violated
     }
 
-    /// The solution with the columns held that the model holds now.
+    /// Brings a kept solution up to the columns that the model holds fixed now.
     fn held(&mut self, last: &Live) -> Result<Live, End> {
         let new: Vec<(usize, f64)> = (self.model.fixed.iter())
             .filter(|(column, _)| !last.fixed.contains_key(column))
@@ -242,7 +243,7 @@ impl Search<'_> {
         Ok(Live { solution, variables, rows, fixed })
     }
 
-    /// From scratch, with the rows marked.
+    /// Solves from scratch, with the marked rows.
     fn cold(&mut self, present: Vec<bool>) -> Result<Live, End> {
         let Model { problem: Problem { columns, rows }, fixed } = self.model;
         let mut problem = microlp::Problem::new(OptimizationDirection::Minimize);
@@ -297,7 +298,8 @@ impl Search<'_> {
     }
 }
 
-/// A call that may panic. The solver is inside and lost with it: nothing broken is seen afterwards.
+/// Makes a call that may panic. The solver is owned by the call and lost in a panic, so that no broken state is used
+/// afterwards.
 fn guarded(call: impl FnOnce() -> Result<SolveOutcome, Failure>) -> Result<SolveOutcome, End> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => outcome.map_err(End::Failure),

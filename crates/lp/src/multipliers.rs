@@ -20,10 +20,10 @@ use crate::status::{Limits, Reason, Status};
 /// A smaller margin than this is not worth an exact check.
 pub const SMALLEST_MARGIN: f64 = 1e-9;
 
-/// Points, to be asked for multipliers of many sets of columns.
+/// A set of points that can be asked for multipliers, for many sets of columns.
 ///
-/// Columns that are multiples of each other at all points (trees with one and the same split) ask the same, so
-/// they are one kind, and only kinds count in the search.
+/// Columns that are multiples of each other at all points (trees with one and the same split) give the same
+/// inequality. They are one *kind*, and the search works with kinds.
 #[derive(Debug)]
 pub struct Separation {
     /// Entries of each kind, divided by the scales.
@@ -35,12 +35,12 @@ pub struct Separation {
     firsts: Vec<usize>,
     /// Whether a kind has an entry that is not zero.
     present: Vec<bool>,
-    /// All points as they came, where columns share a kind: a later point may tell them apart.
+    /// All points as they were given, kept if columns share a kind: a later point may tell these apart.
     whole: (Vec<Vec<f64>>, Vec<Vec<i64>>),
     equations: usize,
-    /// The best weights with all columns, where every search starts.
+    /// The best weights for all columns, from which every search starts.
     base: Option<Basis>,
-    /// Whether there are points that the base has not seen.
+    /// Whether points were added after the base was computed.
     stale: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Multipliers {
     pub margin: f64,
 }
 
-/// Weights that solve the system at every point, by a float's word.
+/// Weights that solve the system at every point, as far as floating point can tell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solving {
     /// For each column; zero for those that are not kept.
@@ -67,9 +67,9 @@ pub struct Solving {
 /// What a search for multipliers found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Separated {
-    /// These, worth an exact check.
+    /// These multipliers are worth an exact check.
     Found(Multipliers),
-    /// There are none: the kept columns solve the system.
+    /// There are none, because these weights of the kept columns solve the system.
     Solved(Solving),
     /// The largest margin is not positive: the kept columns may well solve the system.
     NotFound,
@@ -117,7 +117,7 @@ impl Separation {
         Ok(separation)
     }
 
-    /// One point more. It counts for all later questions.
+    /// Adds a point. It counts for all later questions.
     pub fn add_point(&mut self, entries: &[f64], equality: &[i64]) -> Result<(), Error> {
         check(self.points(), entries, self.scales.len(), equality, self.equations)?;
         if self.tells_apart(entries) {
@@ -130,7 +130,7 @@ impl Separation {
         for (present, &first) in self.present.iter_mut().zip(&self.firsts) {
             if entries[first] != 0.0 && !*present {
                 *present = true;
-                // The base knows no bound for this column.
+                // The base was computed without a bound for this column.
                 self.base = None;
             }
         }
@@ -139,7 +139,7 @@ impl Separation {
         Ok(())
     }
 
-    /// Are columns different there that were of one kind so far?
+    /// Does this point tell columns apart that were of one kind so far?
     fn tells_apart(&self, entries: &[f64]) -> bool {
         let scaled = |column: usize| entries[column] / self.scales[column];
         self.kinds.iter().enumerate().any(|(column, &kind)| scaled(column) != scaled(self.firsts[kind]))
@@ -150,9 +150,9 @@ impl Separation {
         self.game.points()
     }
 
-    /// Multipliers for these columns with a margin of `enough`, or else of the largest margin.
+    /// Multipliers for these columns with a margin of at least `enough`, or otherwise with the largest margin.
     ///
-    /// The largest margin takes longest to find; one of 1e-4 survives any rounding.
+    /// The largest margin takes the longest time to find, and a margin of 1e-4 survives any rounding.
     pub fn find(&mut self, kept: &[usize], enough: f64, limits: &Limits<'_>) -> Separated {
         let columns = self.scales.len();
         let mut counts = vec![false; self.firsts.len()];
@@ -168,7 +168,7 @@ impl Separation {
             match self.game.improve(base, &self.present, f64::INFINITY, limits) {
                 Ended::Spent(status) => return ended(&status),
                 Ended::Optimal | Ended::Enough => self.stale = false,
-                // Feasible all the same, and any feasible start will do.
+                // The basis is still feasible, and any feasible basis may be the start.
                 Ended::Stuck => {}
             }
         }
@@ -186,7 +186,7 @@ impl Separation {
         }
     }
 
-    /// The weights of a basis, if they are worth an exact check.
+    /// The weights of a basis if their margin is worth an exact check.
     fn multipliers(&self, basis: &Basis, counts: &[bool]) -> Option<Multipliers> {
         let (points, mut weights): (Vec<usize>, Vec<f64>) = self.game.weights(basis)?.into_iter().unzip();
         let total: f64 = weights.iter().sum();
@@ -199,7 +199,7 @@ impl Separation {
     fn solving(&self, basis: &Basis, counts: &[bool], kept: &[usize]) -> Option<Solving> {
         let (mut weights, free) = self.game.solving(basis, counts)?;
         let mut columns = vec![0.0; self.scales.len()];
-        // The first of a kind that is kept has the weight of all.
+        // The first kept column of a kind gets the weight of the whole kind.
         for &column in kept {
             columns[column] = std::mem::take(&mut weights[self.kinds[column]]) / self.scales[column];
         }

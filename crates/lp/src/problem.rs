@@ -104,13 +104,14 @@ impl Problem {
         self.rows.push(row);
     }
 
-    /// What a back end would refuse, the first of it.
+    /// The first thing that a back end would refuse.
     pub fn check(&self) -> Result<(), Error> {
         Model::new(self.clone()).map(drop)
     }
 }
 
-/// A problem with its edits, as a back end keeps it; the first that was refused answers every solve.
+/// A problem with its edits, as a back end keeps it. The first edit that is refused is the answer to every later
+/// solve.
 #[derive(Debug)]
 pub(crate) struct Stated(Result<Model, Error>);
 
@@ -210,7 +211,7 @@ impl Model {
         }
     }
 
-    /// A back end's point, integers rounded; nothing if it is no point.
+    /// A back end's point with integer columns rounded; `None` if its values are not numbers.
     pub(crate) fn solution(&self, mut values: Vec<f64>) -> Option<Solution> {
         for (column, value) in self.problem.columns.iter().zip(&mut values) {
             if column.integer {

@@ -16,8 +16,8 @@ const BITS: i32 = 40;
 /// Weights below this share of the largest are noise of the solver and become zero.
 const NOISE: f64 = 1e-10;
 
-/// Integers nearly proportional to the weights for which `sum n_i e_i` is exactly zero; nothing if there are
-/// none near, or all are zero.
+/// Integers nearly proportional to the weights for which `sum n_i e_i` is exactly zero; `None` if no such integers are
+/// near the weights, or if all would be zero.
 ///
 /// `equalities` has one vector e_i per weight, all of the same length.
 pub fn round_multipliers(weights: &[f64], equalities: &[&[i64]]) -> Option<Vec<u64>> {
@@ -66,7 +66,7 @@ fn heaviest_basis(integers: &[i128], equalities: &[&[i64]]) -> Option<Vec<usize>
     let mut order: Vec<usize> = (0..integers.len()).filter(|&index| integers[index] > 0).collect();
     order.sort_by_key(|&index| (std::cmp::Reverse(integers[index]), index));
     let mut basis = Vec::new();
-    // Each with its pivot, at which all later ones are zero.
+    // The vectors found so far, each with its pivot: the entry at which all later vectors are zero.
     let mut reduced: Vec<(usize, Vec<i128>)> = Vec::new();
     for index in order {
         let mut vector: Vec<i128> = equalities[index].iter().map(|&entry| i128::from(entry)).collect();
@@ -117,7 +117,8 @@ fn solve(columns: &[&[i64]], target: &[i128]) -> Option<(Vec<i128>, i128)> {
     Some((numerators?, denominator))
 }
 
-/// Makes an entry of a vector zero with a multiple of another vector; the vector is scaled, the least needed.
+/// Makes an entry of a vector zero by subtracting a multiple of another vector. The vector is first scaled by the
+/// smallest factor that keeps it integer.
 fn eliminate(vector: &mut [i128], other: &[i128], pivot: usize) -> Option<()> {
     let common = gcd(vector[pivot], other[pivot]);
     if vector[pivot] == 0 {
@@ -140,6 +141,7 @@ fn gcd(left: i128, right: i128) -> i128 {
     while right != 0 {
         (left, right) = (right, left % right);
     }
-    // Fits but for the least i128; what is wrong then is caught by the last look at the remainder.
+    // This fits unless the value is the smallest i128; a wrong result is then caught by the final check of the
+    // remainder.
     i128::try_from(left).unwrap_or(i128::MAX)
 }

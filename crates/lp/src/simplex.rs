@@ -24,9 +24,9 @@ use crate::growing::{Sign, clean};
 pub(crate) enum Ended {
     /// The best point.
     Optimal(Vec<f64>),
-    /// These rows, with these positive multipliers, contradict each other.
+    /// Infeasible: these rows, with these positive multipliers, contradict each other.
     Infeasible(Vec<(usize, f64)>),
-    /// No answer: stopped, or the numbers got lost.
+    /// No answer: the solve was stopped, or rounding errors became too large.
     Unknown,
 }
 
@@ -36,13 +36,13 @@ const ROUNDING: f64 = 1e-9;
 const PIVOT: f64 = 1e-9;
 /// A row is violated by more than this share of its norm, or of its largest term.
 const VIOLATED: f64 = 4e-9;
-/// Pivots between two inversions of the basis, or as many as there are unknowns.
+/// Pivots between two inversions of the basis, or the number of unknowns if that is larger.
 const REFRESH: usize = 60;
-/// Rows that are priced again before all are.
+/// The number of rows on the shortlist, which are priced again before all rows are.
 const SHORTLIST: usize = 48;
 /// Relative size of the perturbation of costs.
 const PERTURBATION: f64 = 1e-4;
-/// Pivots of one solve, for each unknown.
+/// The most pivots of one solve, for each unknown.
 const MOST_PIVOTS: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl Simplex {
         self.bounds.push(bound);
     }
 
-    /// Another bound for a row.
+    /// Changes the bound of a row.
     pub(crate) fn set_bound(&mut self, row: usize, bound: f64) {
         self.bounds[row] = bound;
     }
@@ -124,12 +124,12 @@ impl Simplex {
         self.signs[unknown] = Sign::Held;
     }
 
-    /// The basis and which unknowns are held, to come back to; rows may be added in between.
+    /// Saves the basis and which unknowns are held at zero. Rows may be added before it is restored.
     pub(crate) fn save(&self) -> (State, Vec<Sign>) {
         (self.state.clone(), self.signs.clone())
     }
 
-    /// Back to a saved basis.
+    /// Goes back to a saved basis.
     pub(crate) fn restore(&mut self, (state, signs): (State, Vec<Sign>)) {
         self.state = state;
         self.signs = signs;
@@ -155,7 +155,7 @@ impl Simplex {
         let mut shortlist: Vec<usize> = Vec::new();
         let mut refreshed = false;
         let mut point = self.point();
-        // Whether the point comes straight from the inverse.
+        // Whether the inverse was computed afresh, so that the point has no accumulated rounding errors.
         let mut direct = true;
         for turn in 0..MOST_PIVOTS * (self.count + 10) {
             if turn % 64 == 0 && stop() {
@@ -173,7 +173,7 @@ impl Simplex {
                     (point, direct) = (self.point(), true);
                     continue;
                 }
-                // Optimal by a drifted inverse is looked at once more.
+                // An optimum that was found with an updated inverse is checked once more with a fresh one.
                 if self.state.pivots > 0 && !refreshed && !self.is_met(&point) {
                     refreshed = true;
                     shortlist.clear();
@@ -228,8 +228,8 @@ impl Simplex {
         point
     }
 
-    /// What improves the dual most, as far as the slacks and the rows on the shortlist tell, or else all rows;
-    /// and whether it grows.
+    /// The slack or row that improves the dual most, and whether it grows. Slacks and the rows on the shortlist are
+    /// tried first, and all rows if none of those improves it.
     fn entering(&self, point: &[f64], shortlist: &mut Vec<usize>) -> Option<(Basic, bool)> {
         let slack = self.entering_slack(point);
         let own = |row: usize| Some((self.violation(row, dot(self.row(row), point), point)?, row));
@@ -253,8 +253,8 @@ impl Simplex {
         shortlist.first().map(|&row| (Basic::Row(row), true))
     }
 
-    /// The slack of an unknown that is negative, or of one that is held and not zero: by how much, and
-    /// whether it grows.
+    /// The slack of an unknown that is negative, or that is held at zero and is not zero: by how much, and whether
+    /// the slack grows.
     fn entering_slack(&self, point: &[f64]) -> Option<(f64, usize, bool)> {
         let largest = point.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
         let tolerance = ROUNDING * largest.max(1e-12);
@@ -268,7 +268,7 @@ impl Simplex {
                 Sign::Held => (value.abs(), value < 0.0),
                 Sign::Free => continue,
             };
-            // What is held leaves the point first.
+            // Unknowns that are held at zero are dealt with first.
             let weighed = if self.signs[unknown] == Sign::Held { gain * 1e6 } else { gain };
             if gain > tolerance && best.is_none_or(|(top, ..)| weighed > top) {
                 best = Some((weighed, unknown, upward));
@@ -277,7 +277,7 @@ impl Simplex {
         best
     }
 
-    /// By how much of its norm a row with this product is violated, if it is.
+    /// By which share of its norm a row with this product is violated; `None` if it is not.
     fn violation(&self, row: usize, product: f64, point: &[f64]) -> Option<f64> {
         let missing = self.bounds[row] - product;
         if missing <= VIOLATED * self.norms[row] {
@@ -292,7 +292,7 @@ impl Simplex {
         &self.rows[row * self.count..][..self.count]
     }
 
-    /// How the basic values fall when the entering one moves by one.
+    /// By how much each basic value decreases when the entering one moves by one.
     fn direction(&self, entering: Basic, upward: bool) -> Vec<f64> {
         let sign = if upward { 1.0 } else { -1.0 };
         match entering {
@@ -300,7 +300,7 @@ impl Simplex {
                 let inverse = self.state.inverse.chunks_exact(self.count);
                 inverse.map(|own| sign * own[unknown]).collect()
             }
-            // Rows grow only.
+            // The multiplier of a row can only grow.
             Basic::Row(row) => {
                 let mut direction = Vec::new();
                 times(&self.state.inverse, self.row(row), &mut direction);
@@ -309,12 +309,12 @@ impl Simplex {
         }
     }
 
-    /// What leaves the basis, and how far the entering one may move. Of the nearly first, the one with the
-    /// largest pivot.
+    /// The basic variable that leaves, and how far the entering one may move. Of variables that limit the step about
+    /// equally, the one with the largest pivot leaves.
     fn leaving(&self, direction: &[f64]) -> Option<(usize, f64)> {
         let fixed = |position: usize| matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Free);
         let held = |position: usize| matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Held);
-        // A slack that must stay zero leaves as soon as it can.
+        // A slack that must stay zero leaves the basis as soon as it can.
         let stuck = (0..direction.len())
             .filter(|&position| fixed(position) && direction[position].abs() > 1e-7)
             .max_by(|&a, &b| direction[a].abs().total_cmp(&direction[b].abs()));
@@ -360,7 +360,7 @@ impl Simplex {
         state.pivots += 1;
     }
 
-    /// The rows of a direction in which nothing stops the dual.
+    /// The rows and multipliers of a direction in which the dual grows without end.
     fn ray(&self, entering: Basic, direction: &[f64]) -> Ended {
         let mut rows: Vec<(usize, f64)> = Vec::new();
         if let Basic::Row(row) = entering {
@@ -377,7 +377,7 @@ impl Simplex {
         if rows.is_empty() { Ended::Unknown } else { Ended::Infeasible(rows) }
     }
 
-    /// Does the point of the basis meet its rows as exactly as it should?
+    /// Does the point of the basis meet the basic rows within the tolerance?
     fn is_met(&self, point: &[f64]) -> bool {
         self.state.basis.iter().all(|basic| match *basic {
             Basic::Slack(_) => true,
@@ -390,7 +390,7 @@ impl Simplex {
         })
     }
 
-    /// Do these rows contradict each other, as computed from them alone?
+    /// Do these rows contradict each other, computed from the rows themselves and not from the basis?
     fn contradicts(&self, ended: &Ended) -> bool {
         let Ended::Infeasible(rows) = ended else { return false };
         let mut sums = vec![(0.0f64, 0.0f64); self.count];

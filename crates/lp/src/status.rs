@@ -7,9 +7,9 @@ use crate::error::Error;
 /// What a solve may spend.
 #[derive(Clone, Copy, Default)]
 pub struct Limits<'a> {
-    /// No later than this.
+    /// The solve ends at this time.
     pub deadline: Option<Instant>,
-    /// Asked now and then; ends the solve when true.
+    /// A switch that is looked at now and then, and ends the solve when it is true.
     pub stop: Option<&'a dyn Fn() -> bool>,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Limits<'a> {
         Self { deadline: Instant::now().checked_add(time), stop: None }
     }
 
-    /// The same, ended also by a switch.
+    /// The same limit, with a switch that ends the solve too.
     pub fn or_when(self, stop: &'a dyn Fn() -> bool) -> Self {
         Self { stop: Some(stop), ..self }
     }
@@ -78,7 +78,7 @@ pub struct Solution {
 pub enum Status {
     /// The best point, up to the back end's tolerance.
     Optimal(Solution),
-    /// The back end says that no point meets the rows and bounds. Still a float's word: a claim needs
+    /// The back end says that no point meets the rows and bounds. This was computed in floating point: a claim needs
     /// multipliers that hold in exact arithmetic.
     Infeasible,
     /// The back end says that the objective falls without end.
@@ -97,7 +97,7 @@ pub enum Status {
 pub enum Reason {
     /// The problem or an edit was refused before any solve.
     Invalid(Error),
-    /// The back end lost its numerical footing and said so.
+    /// The back end reported numerical trouble.
     Numerical,
     /// The back end could not tell infeasible from unbounded.
     UnboundedOrInfeasible,

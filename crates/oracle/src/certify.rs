@@ -19,7 +19,7 @@ use crate::solve::Options;
 
 /// Bytes of steps that a thread collects before they go to the file.
 const STRETCH: usize = 1 << 15;
-/// Threads with different numbers, up to this many, do not wait for each other.
+/// The number of locks among which threads are shared out. Up to this many threads do not wait for each other.
 const SHARDS: usize = 64;
 
 impl Comparison<'_> {
@@ -59,7 +59,8 @@ impl Comparison<'_> {
 
 /// Takes the steps of a search and writes them in order.
 struct Scribe<W: Write> {
-    /// For each thread with its number the stretch that it is working on; one or two in each shard.
+    /// The stretch that each thread is working on, with the thread's number. Threads whose numbers agree modulo the
+    /// number of shards share one.
     shards: Vec<Mutex<Vec<(usize, Stretch)>>>,
     page: Mutex<Page<W>>,
 }
@@ -80,7 +81,7 @@ struct Page<W: Write> {
     /// The path that comes next; `None` between two systems.
     next: Option<Vec<bool>>,
     waiting: BTreeMap<Vec<bool>, Stretch>,
-    /// What went wrong first.
+    /// The first error of the writer.
     error: Option<io::Error>,
 }
 
@@ -152,7 +153,7 @@ impl<W: Write> Page<W> {
     }
 
     fn add(&mut self, stretch: Stretch) {
-        // One that was begun in vain: another thread went on from there.
+        // A stretch without steps: another thread went on from that box.
         if stretch.steps == 0 {
             return;
         }

@@ -8,13 +8,13 @@ use secateur_model::CellId;
 
 use crate::lens::Lens;
 
-/// Climbs from random starts, besides those that were given.
+/// The number of random starts, in addition to the starts that were given.
 const RANDOM_STARTS: usize = 24;
-/// Rounds over all axes in one climb.
+/// The most rounds over all axes in one climb.
 const ROUNDS: usize = 12;
 
-/// Cells where every row's upper bound reaches its bound, as far as climbing finds any; `visit` is called
-/// with each and ends the search by returning true.
+/// Looks for cells where every row reaches its bound, and calls `visit` with each one found. The search ends when
+/// `visit` returns true. Finding none proves nothing.
 pub(crate) fn climb(
     rows: &[Lens],
     sizes: &[u32],

@@ -13,7 +13,7 @@ use crate::system::System;
 
 /// Multipliers are rounded to this many bits.
 const BITS: i32 = 40;
-/// Bits of a ratio that is meant to be a short number.
+/// A measured ratio is also tried rounded to this many bits: the intended ratio is often a short number.
 const SHORT_BITS: i32 = 12;
 /// A combination in which less than this share of a model's range is left makes the models nearly
 /// proportional.
@@ -85,7 +85,7 @@ pub(crate) fn nearly_proportional(system: &System<'_>) -> Option<Vec<u64>> {
     top.map(|(_, lambda)| lambda)
 }
 
-/// By how much the bound over the whole space fails to prove the system empty, rounded.
+/// The gap between the upper bound over the whole space and the bound that would prove the system empty, in f64.
 pub(crate) fn excess(system: &System<'_>, lambda: &[u64]) -> f64 {
     let (pieces, bounds) = in_f64(system);
     let dot = |values: &[f64]| values.iter().zip(lambda).map(|(&v, &l)| v * l as f64).sum::<f64>();
@@ -93,7 +93,7 @@ pub(crate) fn excess(system: &System<'_>, lambda: &[u64]) -> f64 {
     pieces.iter().map(top).sum::<f64>() - dot(&bounds)
 }
 
-/// The most promising multipliers, `None` where single rows are all there is.
+/// The multipliers with the smallest root bound that was found; `None` if no combination beats the single rows.
 pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
     let count = system.row_count();
     if count < 2 {
@@ -131,7 +131,7 @@ pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
             top = (phi, lambda.clone());
         }
     }
-    // Back to the rows' own scales, as integers.
+    // Undo the division of each row by its range, and round to integers.
     let raw: Vec<f64> = top.1.iter().zip(&scales).map(|(l, s)| l / s).collect();
     let largest = raw.iter().copied().fold(0.0, f64::max);
     let integers: Vec<u64> =
@@ -139,7 +139,7 @@ pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
     (integers.iter().filter(|&&i| i > 0).count() > 1).then_some(integers)
 }
 
-/// The values of each piece, and the bounds, rounded.
+/// The values of each piece, and the bounds, rounded to f64.
 fn in_f64(system: &System<'_>) -> (Vec<Vec<f64>>, Vec<f64>) {
     let to_f64 = |value: &num_bigint::BigInt| value.to_f64().unwrap_or(f64::MAX);
     let pieces = (0..system.atlas().pieces().len())

@@ -1,12 +1,12 @@
-//! The proof as it is found, step by step, for whoever wants to keep or check it.
+//! The interface through which a search hands over its proof, step by step, while it is found.
 //!
 //! A search splits boxes until each is closed. A box is known by its path from the whole space: false for
 //! the child that is visited first. For each box there come any number of `Narrow` steps, then one of the
 //! others. With one thread boxes come in the order of their paths; with several, each box's own steps do.
 
-/// Somebody who takes the steps of a proof.
+/// A receiver of the steps of a proof.
 pub trait Record: Send + Sync + std::fmt::Debug {
-    /// The multipliers of each lens; comes before any step that names one.
+    /// The multipliers of each lens. This call comes before any step that names a lens.
     fn lenses(&self, multipliers: &[Vec<u64>]);
 
     /// One step.
