@@ -93,7 +93,7 @@ pub(crate) fn excess(system: &System<'_>, lambda: &[u64]) -> f64 {
     pieces.iter().map(top).sum::<f64>() - dot(&bounds)
 }
 
-/// The multipliers with the smallest root bound that was found; `None` if no combination beats the single rows.
+/// The multipliers with the smallest root bound that was found; `None` if it uses one row only.
 pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
     let count = system.row_count();
     if count < 2 {
