@@ -23,7 +23,7 @@ use crate::verdict::Limits;
 pub(crate) struct Layout<'a> {
     models: [&'a Ensemble; 2],
     pub(crate) grid: Grid,
-    /// How many cells of each axis count.
+    /// The number of cells of each axis that are looked at; a missing cell that behaves as another one is not.
     pub(crate) sizes: Vec<u32>,
     pub(crate) pieces: Vec<Piece>,
     /// For each axis the pieces that look at it.
@@ -34,7 +34,7 @@ pub(crate) struct Layout<'a> {
     pub(crate) constants: Vec<BigInt>,
     /// For each tree of each model: is it in a piece?
     placed: [Vec<bool>; 2],
-    /// The words of a box's state.
+    /// The number of 64-bit words in the state of a box.
     pub(crate) words: usize,
     rounding: Option<Rounding>,
     bytes: usize,
@@ -53,10 +53,10 @@ pub(crate) struct Piece {
     pub(crate) leaves: usize,
     /// For each joint leaf one number for each sum.
     pub(crate) values: Vec<BigInt>,
-    /// Where its words stand in the state of a box.
+    /// The position of its first word in the state of a box.
     pub(crate) place: usize,
-    /// Words of its leaf masks; none where it is a table: one axis at most, a joint leaf for each run, and
-    /// the state is the range of runs.
+    /// The number of 64-bit words of a leaf mask. It is 0 for a table: a piece of one axis at most, with a joint
+    /// leaf for each run, whose state in a box is a range of runs.
     pub(crate) mask_words: usize,
 }
 
@@ -77,7 +77,7 @@ impl Touch {
         (from, to)
     }
 
-    /// One word of the leaves that hold one of the runs `from..to`, of masks of so many words.
+    /// Word number `word` of the mask of leaves that meet the runs `from..to`, where a mask has `mask_words` words.
     pub(crate) fn leaves_of_runs(&self, from: usize, to: usize, word: usize, mask_words: usize) -> u64 {
         let masks = &self.masks[from * mask_words..to * mask_words];
         masks[word..].iter().step_by(mask_words).fold(0, |all, mask| all | mask)

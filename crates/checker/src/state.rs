@@ -14,7 +14,7 @@ use crate::lens::{Lens, View};
 pub(crate) struct State {
     pub(crate) ranges: Vec<(u32, u32)>,
     words: Vec<u64>,
-    /// For each piece which state its words are in; states are numbered as they come.
+    /// For each piece the number of the state that its words are in. Each new state gets the next number.
     versions: Vec<u64>,
     next_version: u64,
     trail: Vec<Change>,
