@@ -34,7 +34,7 @@ Examples:
   secateur prune model.json -o pruned.json       fewer trees, same decisions
   secateur inspect model.json                    what is in this file?
   secateur predict model.json --data table.csv   what does it predict?
-  secateur verify model.txt model.onnx           do they decide alike everywhere?
+  secateur verify model.txt model.onnx           do they decide alike?
 
 Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted.";
 
@@ -417,6 +417,9 @@ mod tests {
             }
             for pair in lines.windows(2) {
                 let [line, next] = [pair[0], pair[1]];
+                let example = line.trim_start().starts_with("secateur ") && !line.ends_with('\\');
+                let ends = next.trim().is_empty() || next.trim_start().starts_with("secateur ");
+                assert!(!example || ends, "a torn example: {line:?}, {next:?}");
                 if !goes_on(line, next) {
                     continue;
                 }
@@ -442,12 +445,14 @@ mod tests {
         };
         let indent = |text: &str| text.len() - words(text).len();
         let row = words(next).contains("  ");
+        // An option on a line of its own, with its help below.
+        let heading = item(line) && !words(line).contains("  ");
         !line.trim().is_empty()
             && !next.trim().is_empty()
             && !item(next)
             && !row
             && !line.ends_with([':', '\\'])
             && indent(next) >= indent(line)
-            && !words(line).starts_with("secateur ")
+            && !heading
     }
 }
