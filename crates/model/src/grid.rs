@@ -68,42 +68,91 @@ enum Kind {
     },
 }
 
-/// A set of cells of one axis.
+/// A set of cells of one axis, as the cells at which membership changes. Splits by a threshold have one or two
+/// of those, however many cells the axis has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CellSet {
-    words: Vec<u64>,
-    len: usize,
+    len: u32,
+    /// Is the first cell in the set?
+    first: bool,
+    /// Cells that differ from the one before them, ascending.
+    changes: Vec<u32>,
 }
 
 impl CellSet {
     fn from_fn(len: usize, mut contains: impl FnMut(CellId) -> bool) -> Self {
-        let mut words = vec![0; len.div_ceil(64)];
-        for cell in 0..len {
-            if contains(CellId::new(cell)) {
-                words[cell / 64] |= 1 << (cell % 64);
+        let first = len > 0 && contains(CellId(0));
+        let mut set = Self { len: len as u32, first, changes: Vec::new() };
+        let mut last = first;
+        for cell in 1..len as u32 {
+            if contains(CellId(cell)) != last {
+                last = !last;
+                set.changes.push(cell);
             }
         }
-        Self { words, len }
+        set
+    }
+
+    /// The cells of `ranges`, which ascend and lie within the axis; they may be empty or touch each other.
+    fn from_ranges(len: usize, ranges: &[(usize, usize)]) -> Self {
+        let mut changes: Vec<u32> = Vec::with_capacity(2 * ranges.len());
+        for &(from, to) in ranges.iter().filter(|(from, to)| from < to) {
+            if changes.last() == Some(&(from as u32)) {
+                changes.pop();
+            } else {
+                changes.push(from as u32);
+            }
+            changes.push(to as u32);
+        }
+        let first = changes.first() == Some(&0);
+        changes.retain(|&cell| cell > 0 && cell < len as u32);
+        Self { len: len as u32, first, changes }
     }
 
     /// How many cells the axis has, in the set or not.
     pub fn axis_len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// Is this cell in the set?
     pub fn contains(&self, cell: CellId) -> bool {
-        self.words[cell.index() / 64] >> (cell.index() % 64) & 1 == 1
+        assert!(cell.0 < self.len, "a cell of the axis");
+        (self.changes.partition_point(|&change| change <= cell.0) % 2 == 0) == self.first
     }
 
     /// How many cells are in the set.
     pub fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        self.ranges().map(|(from, to)| (to - from) as usize).sum()
     }
 
     /// The cells in the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = CellId> + '_ {
-        (0..self.len).map(CellId::new).filter(|&cell| self.contains(cell))
+        self.ranges().flat_map(|(from, to)| (from..to).map(CellId))
+    }
+
+    /// The cells that are on another side of the set than the cell before them, ascending.
+    pub fn changes(&self) -> &[u32] {
+        &self.changes
+    }
+
+    /// The set as ranges of cells `from..to`, ascending; none is empty and no two touch.
+    pub fn ranges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.ranges_where(true)
+    }
+
+    /// The cells that are not in the set, as ranges in the same way.
+    pub fn other_ranges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.ranges_where(false)
+    }
+
+    fn ranges_where(&self, inside: bool) -> impl Iterator<Item = (u32, u32)> + '_ {
+        // Position 0 stands for the first cell, position i for the i-th change.
+        let at = move |position: usize| match position {
+            0 => 0,
+            _ => self.changes.get(position - 1).copied().unwrap_or(self.len),
+        };
+        let from = usize::from(self.first != inside);
+        (from..=self.changes.len()).step_by(2).map(move |position| (at(position), at(position + 1)))
     }
 }
 
@@ -249,19 +298,61 @@ impl Axis {
 
     /// The cells whose values a split of `ensemble` sends left.
     pub fn left_cells(&self, ensemble: &Ensemble, split: Split<'_>, domain: &InputDomain) -> CellSet {
-        let last = |index: usize| match &self.kind {
+        let witness = |index: usize| match &self.kind {
             // The upper end decides for the whole cell.
             Kind::Numeric { bounds } => bounds.get(index).copied().unwrap_or(domain.max()),
             Kind::Categorical { witnesses, .. } => witnesses[index],
         };
-        CellSet::from_fn(self.len(), |cell| {
-            if self.missing_cell() == Some(cell) {
-                return split.missing_left;
+        let read = |index: usize| {
+            let read = ensemble.domain().read(witness(index));
+            read.expect("a cell's values are in every model's domain")
+        };
+        let numbers = self.len() - usize::from(self.missing);
+        let missing = if self.missing && split.missing_left { numbers..numbers + 1 } else { 0..0 };
+        // A model reads larger values as values that are no smaller, so comparisons hold for a range of cells.
+        let first = |reached: &dyn Fn(f64) -> bool| partition_point(numbers, |index| !reached(read(index)));
+        let ranges = match split.test {
+            _ if !self.is_numeric() => None,
+            Test::Less { threshold } => Some(vec![(0, first(&|value| value >= threshold))]),
+            Test::LessOrEqual { threshold } => Some(vec![(0, first(&|value| value > threshold))]),
+            Test::LessOrEqualButZero { threshold, zero_left } => {
+                let below = first(&|value| value > threshold);
+                let (zero, behind) = (first(&|value| value >= 0.0), first(&|value| value > 0.0));
+                let at_zero = if zero_left { (zero, behind) } else { (zero, zero) };
+                Some(vec![(0, below.min(zero)), at_zero, (behind.min(below), below)])
             }
-            let read = ensemble.domain().read(last(cell.index()));
-            ensemble.goes_left(split, read.expect("a cell's values are in every model's domain"))
-        })
+            Test::Equal { value: other } => {
+                Some(vec![(first(&|value| value >= other), first(&|value| value > other))])
+            }
+            Test::Member { .. } => None,
+        };
+        match ranges {
+            Some(mut ranges) => {
+                ranges.push((missing.start, missing.end));
+                CellSet::from_ranges(self.len(), &ranges)
+            }
+            None => CellSet::from_fn(self.len(), |cell| {
+                if self.missing_cell() == Some(cell) {
+                    return split.missing_left;
+                }
+                ensemble.goes_left(split, read(cell.index()))
+            }),
+        }
     }
+}
+
+/// The first position in `0..count` for which `before` is false; it is true for all positions before one.
+fn partition_point(count: usize, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 /// Collects what the splits on one feature tell apart.
