@@ -157,8 +157,8 @@ impl CellSet {
 }
 
 impl Grid {
-    /// The common grid of one or more models with the same columns, over the inputs that all accept.
-    pub fn new(ensembles: &[&Ensemble]) -> Result<Self, GridError> {
+    /// The inputs that one or more models with the same columns all accept.
+    pub fn common_domain(ensembles: &[&Ensemble]) -> Result<InputDomain, GridError> {
         let first = ensembles[0];
         let mut domain = *first.domain();
         for other in &ensembles[1..] {
@@ -178,6 +178,13 @@ impl Grid {
                 domain.zero_window = None;
             }
         }
+        Ok(domain)
+    }
+
+    /// The common grid of one or more models with the same columns, over the inputs that all accept.
+    pub fn new(ensembles: &[&Ensemble]) -> Result<Self, GridError> {
+        let domain = Self::common_domain(ensembles)?;
+        let first = ensembles[0];
         let mut makers: BTreeMap<FeatureId, AxisMaker> = BTreeMap::new();
         for ensemble in ensembles {
             for split in ensemble.trees().iter().flat_map(|tree| tree.splits()) {

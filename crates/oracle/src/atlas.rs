@@ -16,18 +16,37 @@
 //! Numbers are integers: every sum's leaf values are multiples of `2^exponent`, so nothing is rounded.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 use secateur_model::{
     CellId, CellSet, Ensemble, Exact, Grid, GridError, LeafId, LocalRounding, Node, NodeId, Output, Tree,
 };
+use thiserror::Error;
 
 use crate::fault;
+use crate::joint::{Joint, Overlaid, Part, Sign};
+use crate::stop::{Budget, StopReason};
 
 /// Trees of a model pair may be laid over each other when the result has at most this many times the
 /// leaves of the larger one.
 const OVERLAY_GROWTH: usize = 3;
+/// Pieces of up to this many leaves have masks of leaves for each run of cells, which take as many bits as
+/// leaves times runs; larger ones keep their tree.
+const MOST_MASKED: usize = 1024;
+
+/// Why models are not laid out.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// They have no common grid.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// The budget ended first.
+    #[error("the budget ended before the models were laid out")]
+    Stopped(StopReason),
+}
 
 /// One or two models over a common grid.
 #[derive(Clone, Debug)]
@@ -55,6 +74,8 @@ pub struct Piece {
     pub(crate) values: Vec<BigInt>,
     /// The axes that matter, ascending.
     pub(crate) axes: Vec<PieceAxis>,
+    /// The leaves as a tree, for pieces that have too many for masks.
+    pub(crate) tree: Option<Arc<Joint>>,
 }
 
 /// How one axis matters to a piece.
@@ -63,7 +84,7 @@ pub(crate) struct PieceAxis {
     pub(crate) axis: usize,
     /// First cell of each run of cells that no leaf tells apart; the first is 0.
     pub(crate) starts: Vec<u32>,
-    /// For each run the leaves that hold it, as bits, `words` for each run.
+    /// For each run the leaves that hold it, as bits, `words` for each run; none where the piece has a tree.
     pub(crate) masks: Vec<u64>,
     pub(crate) words: usize,
 }
@@ -71,7 +92,22 @@ pub(crate) struct PieceAxis {
 impl Atlas {
     /// Lays out one or two models with the same columns.
     pub fn new(models: &[&Ensemble]) -> Result<Self, GridError> {
-        Self::build(models, None)
+        match Self::within(models, &Budget::unlimited()) {
+            Ok(atlas) => Ok(atlas),
+            Err(LayoutError::Grid(error)) => Err(error),
+            Err(LayoutError::Stopped(_)) => unreachable!("nothing ends a budget without limits"),
+        }
+    }
+
+    /// The same within a budget of time.
+    pub fn within(models: &[&Ensemble], budget: &Budget) -> Result<Self, LayoutError> {
+        Self::build(models, None, budget, MOST_MASKED)
+    }
+
+    /// The same with masks only for pieces of up to so many leaves, to test both ways against each other.
+    #[cfg(test)]
+    pub(crate) fn masked_up_to(models: &[&Ensemble], leaves: usize) -> Self {
+        Self::build(models, None, &Budget::unlimited(), leaves).expect("the models have a common grid")
     }
 
     /// Two models, with a sum more for each group of the second: the part of its rounding bound that
@@ -80,11 +116,19 @@ impl Atlas {
         first: &Ensemble,
         second: &Ensemble,
         rounding: &LocalRounding,
-    ) -> Result<Self, GridError> {
-        Self::build(&[first, second], Some(rounding))
+        budget: &Budget,
+    ) -> Result<Self, LayoutError> {
+        Self::build(&[first, second], Some(rounding), budget, MOST_MASKED)
     }
 
-    fn build(models: &[&Ensemble], rounding: Option<&LocalRounding>) -> Result<Self, GridError> {
+    fn build(
+        models: &[&Ensemble],
+        rounding: Option<&LocalRounding>,
+        budget: &Budget,
+        most_masked: usize,
+    ) -> Result<Self, LayoutError> {
+        let go_on = || budget.spent(0).map_or(Ok(()), |reason| Err(LayoutError::Stopped(reason)));
+        go_on()?;
         let grid = Grid::new(models)?;
         let mut offsets = vec![0];
         for model in models {
@@ -95,18 +139,16 @@ impl Atlas {
             offsets.push(offsets.last().expect("starts with one") + second.group_count());
             exponent -= i64::from(rounding.factor_bits);
         }
-        let mut layers: Vec<Vec<Layer<'_>>> = models
-            .iter()
-            .zip(&offsets)
-            .enumerate()
-            .map(|(own, (model, &offset))| {
-                let layer = |(index, tree): (usize, _)| Layer {
-                    place: (own, index as u32),
-                    ..Layer::new(model, tree, &grid, offset, exponent)
-                };
-                model.trees().iter().enumerate().map(layer).collect()
-            })
-            .collect();
+        let mut layers: Vec<Vec<Layer<'_>>> = Vec::new();
+        for (own, (model, &offset)) in models.iter().zip(&offsets).enumerate() {
+            let mut list = Vec::with_capacity(model.trees().len());
+            for (index, tree) in model.trees().iter().enumerate() {
+                go_on()?;
+                let place = (own, index as u32);
+                list.push(Layer { place, ..Layer::new(model, tree, &grid, offset, exponent) });
+            }
+            layers.push(list);
+        }
         if let (Some(rounding), Some(second)) = (rounding, models.last()) {
             let layers = layers.last_mut().expect("one list of layers for each model");
             for (layer, steps) in layers.iter_mut().zip(&rounding.steps) {
@@ -117,13 +159,13 @@ impl Atlas {
                 });
             }
         }
-        let missing_as: Vec<Option<CellId>> =
-            (0..grid.axes().len()).map(|axis| equal_of_missing(&grid, &layers, axis)).collect();
+        let missing_as = equals_of_missing(&grid, &layers);
+        go_on()?;
         let sums = *offsets.last().expect("starts with one");
         let sizes = searched_sizes(&grid, &missing_as);
-        let mut maker = PieceMaker { sizes: &sizes, sums, pieces: Vec::new() };
+        let mut maker = PieceMaker { sizes: &sizes, sums, most_masked, budget, pieces: Vec::new() };
         for stack in stacks(&layers) {
-            maker.add(&stack);
+            maker.add(&stack).map_err(LayoutError::Stopped)?;
         }
         let pieces = maker.pieces;
         let mut constants: Vec<BigInt> = models
@@ -205,6 +247,12 @@ impl Piece {
 
     /// The leaf that holds these cells.
     pub(crate) fn leaf_of(&self, cells: &[CellId]) -> usize {
+        if let Some(tree) = &self.tree {
+            return match tree.part(tree.leaf_node(cells)) {
+                Part::Leaf(leaf) => leaf,
+                Part::Split { .. } => unreachable!("a walk ends at a leaf"),
+            };
+        }
         let words = self.leaf_count.div_ceil(64);
         for word in 0..words {
             let mut mask = u64::MAX;
@@ -237,22 +285,45 @@ fn searched_sizes(grid: &Grid, missing_as: &[Option<CellId>]) -> Vec<u32> {
     grid.axes().iter().zip(missing_as).map(without).collect()
 }
 
-/// The cell of an axis that every split sends where it sends missing values.
-fn equal_of_missing(grid: &Grid, layers: &[Vec<Layer<'_>>], axis: usize) -> Option<CellId> {
-    let missing = grid.axes()[axis].missing_cell()?;
-    let sets: Vec<&CellSet> = layers
-        .iter()
-        .flatten()
-        .flat_map(|layer| layer.splits.iter().flatten())
-        .filter(|(own, _)| *own == axis)
-        .map(|(_, set)| set)
-        .collect();
+/// For each axis the first cell that every split sends where it sends missing values.
+fn equals_of_missing(grid: &Grid, layers: &[Vec<Layer<'_>>]) -> Vec<Option<CellId>> {
+    let missing: Vec<Option<CellId>> = grid.axes().iter().map(|axis| axis.missing_cell()).collect();
     if fault::ignores_missing() {
-        return (missing.0 > 0).then_some(CellId(0));
+        return missing.iter().map(|cell| cell.filter(|cell| cell.0 > 0).map(|_| CellId(0))).collect();
     }
-    (0..missing.0)
-        .map(CellId)
-        .find(|&cell| sets.iter().all(|set| set.contains(cell) == set.contains(missing)))
+    // The cells that every split so far treats as missing ones, as ranges.
+    let mut alike: Vec<Vec<(u32, u32)>> =
+        missing.iter().map(|cell| cell.iter().map(|cell| (0, cell.0)).collect()).collect();
+    let mut next = Vec::new();
+    for (axis, set) in layers.iter().flatten().flat_map(|layer| layer.splits.iter().flatten()) {
+        let Some(missing) = missing[*axis] else { continue };
+        next.clear();
+        if set.contains(missing) {
+            intersect(&alike[*axis], set.ranges(), &mut next);
+        } else {
+            intersect(&alike[*axis], set.other_ranges(), &mut next);
+        }
+        std::mem::swap(&mut alike[*axis], &mut next);
+    }
+    let first = |ranges: Vec<(u32, u32)>| ranges.first().map(|range| CellId(range.0));
+    alike.into_iter().map(first).collect()
+}
+
+/// The common cells of two ascending lists of ranges.
+fn intersect(
+    first: &[(u32, u32)],
+    second: impl Iterator<Item = (u32, u32)>,
+    common: &mut Vec<(u32, u32)>,
+) {
+    let mut at = 0;
+    for (low, high) in second {
+        while first.get(at).is_some_and(|range| range.1 <= low) {
+            at += 1;
+        }
+        for range in first[at..].iter().take_while(|range| range.0 < high) {
+            common.push((range.0.max(low), range.1.min(high)));
+        }
+    }
 }
 
 /// A tree of a model, its splits turned into cell sets.
@@ -307,23 +378,54 @@ impl<'a> Layer<'a> {
         &self.values[leaf.index() * width..][..width]
     }
 
-    /// Equal for trees that partition the cells by the same splits, whatever their leaves hold.
-    fn structure(&self) -> Structure<'_> {
-        let mut splits: Structure<'_> =
-            self.splits.iter().flatten().map(|(axis, set)| (*axis, set)).collect();
-        splits.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.iter().cmp(b.1.iter())));
+    /// What the tree splits by, for comparison with others, whatever their leaves hold.
+    fn structure<'s>(&'s self, names: &mut HashMap<&'s (usize, CellSet), u32>) -> Structure {
+        let name = |split: &'s (usize, CellSet)| {
+            let next = names.len() as u32;
+            (split.0 as u32, *names.entry(split).or_insert(next))
+        };
+        let mut splits: Structure = self.splits.iter().flatten().map(name).collect();
+        splits.sort_unstable();
         splits
     }
 }
 
-/// The splits of a tree, sorted.
-type Structure<'a> = Vec<(usize, &'a CellSet)>;
+impl Overlaid for Layer<'_> {
+    fn tree(&self) -> &Tree {
+        self.tree
+    }
+
+    fn side(&self, node: NodeId) -> (usize, &CellSet) {
+        let (axis, set) = self.splits[node.index()].as_ref().expect("a split has its cells");
+        (*axis, set)
+    }
+
+    fn add(&self, leaf: LeafId, sums: &mut [BigInt], sign: Sign) {
+        let change = |slot: &mut BigInt, value: &BigInt| match sign {
+            Sign::Plus => *slot += value,
+            Sign::Minus => *slot -= value,
+        };
+        for (slot, value) in sums[self.sum..].iter_mut().zip(self.leaf(leaf)) {
+            change(slot, value);
+        }
+        if let Some(rounding) = &self.rounding {
+            for (slot, value) in sums[rounding.sum..].iter_mut().zip(self.leaf(leaf)) {
+                // The scale is fine enough for the shift to cut off nothing.
+                change(slot, &((value.abs() * &rounding.factor) >> rounding.shift));
+            }
+        }
+    }
+}
+
+/// The splits of a tree, each as its axis and a number that stands for its cells, sorted.
+type Structure = Vec<(u32, u32)>;
 
 /// Which trees are laid over each other.
 fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<'a>>> {
     let mut univariate: BTreeMap<Option<usize>, Vec<&Layer<'_>>> = BTreeMap::new();
-    let mut rest: Vec<(Structure<'_>, Vec<&Layer<'_>>)> = Vec::new();
-    let mut by_structure: HashMap<Structure<'_>, usize> = HashMap::new();
+    let mut rest: Vec<(Structure, Vec<&Layer<'_>>)> = Vec::new();
+    let mut by_structure: HashMap<Structure, usize> = HashMap::new();
+    let mut names = HashMap::new();
     // The stacks of the first model's trees by position, for partners that are nearly the same.
     let mut stack_of: Vec<BTreeMap<usize, usize>> = Vec::new();
     for model in layers {
@@ -333,7 +435,7 @@ fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<'a>>> {
                 univariate.entry(layer.axes.first().copied()).or_default().push(layer);
                 continue;
             }
-            let structure = layer.structure();
+            let structure = layer.structure(&mut names);
             let index = *by_structure.entry(structure.clone()).or_insert_with(|| {
                 rest.push((structure, Vec::new()));
                 rest.len() - 1
@@ -371,7 +473,7 @@ fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<'a>>> {
 }
 
 /// Do two trees look at the same axes equally often? Then their overlay is worth trying.
-fn nearly_equal(a: &[(usize, &CellSet)], b: &[(usize, &CellSet)]) -> bool {
+fn nearly_equal(a: &Structure, b: &Structure) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0)
 }
 
@@ -379,130 +481,93 @@ struct PieceMaker<'a> {
     /// How many cells of each axis count.
     sizes: &'a [u32],
     sums: usize,
+    most_masked: usize,
+    budget: &'a Budget,
     pieces: Vec<Piece>,
-}
-
-/// A leaf of an overlay: the cells of each axis that it holds, `None` for all.
-struct OverlayLeaf {
-    cells: BTreeMap<usize, Vec<bool>>,
-    values: Vec<BigInt>,
 }
 
 impl PieceMaker<'_> {
     /// Adds the overlay of these trees, or each on its own where the overlay is too large.
-    fn add(&mut self, stack: &[&Layer<'_>]) {
+    fn add(&mut self, stack: &[&Layer<'_>]) -> Result<(), StopReason> {
         let univariate = stack.iter().all(|layer| layer.axes.len() <= 1);
         let largest = stack.iter().map(|layer| layer.tree.leaf_count()).max().unwrap_or(1);
         let limit = if univariate || stack.len() == 1 { usize::MAX } else { largest * OVERLAY_GROWTH };
-        match self.overlay(stack, limit) {
-            Some(leaves) => {
-                let piece = self.piece(stack, leaves);
+        match Joint::new(stack, self.sizes, self.sums, limit, self.budget)? {
+            Some((tree, values)) => {
+                let piece = self.piece(stack, tree, values);
                 self.pieces.push(piece);
+                Ok(())
             }
-            None => stack.iter().for_each(|layer| self.add(&[layer])),
+            None => stack.iter().try_for_each(|layer| self.add(&[layer])),
         }
     }
 
-    /// All leaves of the overlay, or `None` beyond `limit`.
-    fn overlay(&self, stack: &[&Layer<'_>], limit: usize) -> Option<Vec<OverlayLeaf>> {
-        struct Open {
-            depth: usize,
-            node: NodeId,
-            leaf: OverlayLeaf,
+    fn piece(&self, stack: &[&Layer<'_>], tree: Joint, values: Vec<BigInt>) -> Piece {
+        // For each axis the first cells of its runs. A run ends where some split's side changes.
+        let mut starts: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        for (axis, set) in stack.iter().flat_map(|layer| layer.splits.iter().flatten()) {
+            let size = self.sizes[*axis];
+            let changes = set.changes().iter().copied().filter(|&cell| cell < size);
+            starts.entry(*axis).or_insert_with(|| vec![0]).extend(changes);
         }
-        let root = OverlayLeaf { cells: BTreeMap::new(), values: vec![BigInt::zero(); self.sums] };
-        let mut open = vec![Open { depth: 0, node: NodeId(0), leaf: root }];
-        let mut leaves = Vec::new();
-        while let Some(Open { depth, node, mut leaf }) = open.pop() {
-            let layer = stack[depth];
-            match layer.tree.node(node) {
-                Node::Leaf(id) => {
-                    for (slot, value) in leaf.values[layer.sum..].iter_mut().zip(layer.leaf(id)) {
-                        *slot += value;
-                    }
-                    if let Some(rounding) = &layer.rounding {
-                        for (slot, value) in leaf.values[rounding.sum..].iter_mut().zip(layer.leaf(id)) {
-                            // The scale is fine enough for the shift to cut off nothing.
-                            *slot += (value.abs() * &rounding.factor) >> rounding.shift;
-                        }
-                    }
-                    if depth + 1 < stack.len() {
-                        open.push(Open { depth: depth + 1, node: NodeId(0), leaf });
-                    } else {
-                        leaves.push(leaf);
-                        if leaves.len() > limit {
-                            return None;
-                        }
-                    }
-                }
-                Node::Split { left, right, .. } => {
-                    let (axis, set) = layer.splits[node.index()].as_ref().expect("a split has its cells");
-                    let size = self.sizes[*axis] as usize;
-                    let all = vec![true; size];
-                    let cells = leaf.cells.get(axis).unwrap_or(&all);
-                    let side = |want: bool| -> Vec<bool> {
-                        (0..size).map(|cell| cells[cell] && set.contains(CellId::new(cell)) == want).collect()
-                    };
-                    let (yes, no) = (side(true), side(false));
-                    let any = |side: &[bool]| side.contains(&true);
-                    match (any(&yes), any(&no)) {
-                        (true, false) => open.push(Open { depth, node: left, leaf }),
-                        (false, _) => open.push(Open { depth, node: right, leaf }),
-                        (true, true) => {
-                            let mut other =
-                                OverlayLeaf { cells: leaf.cells.clone(), values: leaf.values.clone() };
-                            leaf.cells.insert(*axis, yes);
-                            other.cells.insert(*axis, no);
-                            open.push(Open { depth, node: right, leaf: other });
-                            open.push(Open { depth, node: left, leaf });
-                        }
-                    }
-                }
-                Node::Unused => unreachable!("the builder lets no path reach an unused slot"),
-            }
-        }
-        Some(leaves)
-    }
-
-    fn piece(&self, stack: &[&Layer<'_>], leaves: Vec<OverlayLeaf>) -> Piece {
-        let words = leaves.len().div_ceil(64);
-        let mut used: Vec<usize> = stack.iter().flat_map(|layer| layer.axes.iter().copied()).collect();
-        used.sort_unstable();
-        used.dedup();
-        let axes = used.into_iter().filter_map(|axis| {
-            let size = self.sizes[axis] as usize;
-            // A run ends where some split's side changes.
-            let mut starts = vec![0u32];
-            for (_, set) in
-                stack.iter().flat_map(|layer| layer.splits.iter().flatten()).filter(|(a, _)| *a == axis)
-            {
-                let changes =
-                    |&cell: &usize| set.contains(CellId::new(cell)) != set.contains(CellId::new(cell - 1));
-                starts.extend((1..size).filter(changes).map(|cell| cell as u32));
-            }
+        for starts in starts.values_mut() {
             starts.sort_unstable();
             starts.dedup();
-            let mut masks = vec![0u64; starts.len() * words];
-            for (run, &start) in starts.iter().enumerate() {
-                for (index, leaf) in leaves.iter().enumerate() {
-                    if leaf.cells.get(&axis).is_none_or(|cells| cells[start as usize]) {
-                        masks[run * words + index / 64] |= 1 << (index % 64);
-                    }
-                }
-            }
-            (starts.len() > 1).then_some(PieceAxis { axis, starts, masks, words })
-        });
+        }
+        starts.retain(|_, starts| starts.len() > 1);
+        let leaf_count = tree.leaf_count();
+        let words = leaf_count.div_ceil(64);
+        let axis = |(axis, starts)| PieceAxis { axis, starts, masks: Vec::new(), words };
+        let mut axes: Vec<PieceAxis> = starts.into_iter().map(axis).collect();
+        let tree = if leaf_count > self.most_masked {
+            Some(Arc::new(tree))
+        } else {
+            axes.iter_mut().for_each(|axis| axis.masks = vec![u64::MAX; axis.starts.len() * words]);
+            fill_masks(&mut axes, &tree);
+            None
+        };
         let mut trees = [Vec::new(), Vec::new()];
         for layer in stack {
             trees[layer.place.0].push(layer.place.1);
         }
         trees.iter_mut().for_each(|list| list.sort_unstable());
-        Piece {
-            trees,
-            axes: axes.collect(),
-            leaf_count: leaves.len(),
-            values: leaves.into_iter().flat_map(|leaf| leaf.values).collect(),
+        Piece { trees, axes, leaf_count, values, tree }
+    }
+}
+
+/// Takes leaves out of the masks of runs that they do not hold: what leads to one side of a split does not lead
+/// to the leaves of the other. Bits behind the last leaf are cleared.
+fn fill_masks(axes: &mut [PieceAxis], tree: &Joint) {
+    let below = tree.leaves_below();
+    for node in 0..tree.len() {
+        let Part::Split { axis, children } = tree.part(node) else { continue };
+        // Where all splits of an axis send every cell one way, the tree does not split it.
+        let Ok(place) = axes.binary_search_by_key(&axis, |own| own.axis) else { continue };
+        let own = &mut axes[place];
+        for (child, other) in [(children[0], children[1]), (children[1], children[0])] {
+            let (from, to) = (below[other].0 as usize, below[other].1 as usize);
+            for &(low, high) in tree.set(child).1 {
+                let runs = own.run_of(low)..own.run_of(high - 1) + 1;
+                for run in runs {
+                    clear(&mut own.masks[run * own.words..][..own.words], from, to);
+                }
+            }
         }
+    }
+    let rest = tree.leaf_count() % 64;
+    for own in axes.iter_mut().filter(|_| rest > 0) {
+        let last = own.words - 1;
+        own.masks.iter_mut().skip(last).step_by(own.words).for_each(|word| *word &= (1 << rest) - 1);
+    }
+}
+
+/// Clears the bits `from..to`.
+fn clear(words: &mut [u64], from: usize, to: usize) {
+    for word in from / 64..to.div_ceil(64) {
+        let low = from.saturating_sub(word * 64).min(64);
+        let high = (to - word * 64).min(64);
+        let mask = if high - low == 64 { u64::MAX } else { ((1 << (high - low)) - 1) << low };
+        words[word] &= !mask;
     }
 }
 

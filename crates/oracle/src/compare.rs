@@ -22,64 +22,32 @@
 
 use std::sync::Mutex;
 
-use secateur_model::{
-    CellId, ClassId, Decision, Ensemble, Exact, GridError, LeafId, LocalRounding, Predictor, Scope,
-};
-use thiserror::Error;
+use secateur_model::{CellId, ClassId, Decision, Ensemble, Exact, LeafId, LocalRounding, Predictor, Scope};
 
 use crate::atlas::Atlas;
 use crate::fault;
 use crate::multipliers;
+use crate::outline::{self, Band, CompareError, Outline};
 use crate::solve::{Answer, Options, gather, proved_at_once, proved_by, solve};
-use crate::stop::StopReason;
+use crate::stop::{Budget, StopReason};
 use crate::system::{Row, System};
 
 /// Rows of data that a counterexample is brought near to.
 const NEAR_ROWS: usize = 64;
 
-/// How near to A's decision boundary the claim reaches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Band {
-    /// The smallest band for which A's own decision is certain.
-    Auto,
-    /// Exact arithmetic, ties by the library's rule.
-    Exact,
-    /// At least this lead.
-    Score(f64),
-}
-
-/// Why two models cannot be compared.
-#[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "each message says what its fields are")]
-pub enum CompareError {
-    #[error(transparent)]
-    Grid(#[from] GridError),
-    #[error("the models have {first} and {second} classes")]
-    ClassCount { first: usize, second: usize },
-    #[error("the models have different classes: {first} is not a class of the second")]
-    ClassLabels { first: String },
-    #[error("no band makes this model's decisions certain: its sums may overflow; use band 0")]
-    NoCertainMargin,
-    #[error(
-        "a band of {band} is below the rounding of the first model ({smallest}); use auto, 0, or a larger one"
-    )]
-    BandTooSmall { band: f64, smallest: f64 },
-}
-
 /// Two models, laid out for comparison.
 pub struct Comparison<'a> {
-    first: &'a Ensemble,
-    second: &'a Ensemble,
-    atlas: Atlas,
+    pub(crate) first: &'a Ensemble,
+    pub(crate) second: &'a Ensemble,
+    pub(crate) atlas: Atlas,
     /// The second model's class for each class of the first.
-    classes: Vec<ClassId>,
+    pub(crate) classes: Vec<ClassId>,
     /// `None` for exact arithmetic.
-    band: Option<f64>,
+    pub(crate) band: Option<f64>,
     /// The second model's rounding, over all inputs.
-    slack: f64,
+    pub(crate) slack: f64,
     /// The second model's rounding by input, where that is worth while.
-    local: Option<LocalRounding>,
+    pub(crate) local: Option<LocalRounding>,
 }
 
 /// An input on which the models differ.
@@ -137,29 +105,7 @@ pub struct Compared {
 impl<'a> Comparison<'a> {
     /// Lays two models out.
     pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
-        let classes = match_classes(first, second)?;
-        let (band, slack) = match band {
-            Band::Exact => (None, 0.0),
-            Band::Auto | Band::Score(_) => {
-                let smallest = first.certain_margin().ok_or(CompareError::NoCertainMargin)?;
-                let slack = second.certain_margin().ok_or(CompareError::NoCertainMargin)?;
-                match band {
-                    Band::Score(band) if band.is_nan() || band < smallest => {
-                        return Err(CompareError::BandTooSmall { band, smallest });
-                    }
-                    Band::Score(band) => (Some(band), slack),
-                    _ => (Some(smallest), slack),
-                }
-            }
-        };
-        // Where the second model may round more than the band, a bound that knows the input is worth its
-        // price: two models that differ in nothing but rounding would be searched for ties else.
-        let local = if band.is_some_and(|band| slack > band) { second.local_rounding() } else { None };
-        let atlas = match &local {
-            Some(local) => Atlas::with_rounding(first, second, local)?,
-            None => Atlas::new(&[first, second])?,
-        };
-        Ok(Self { first, second, atlas, classes, band, slack, local })
+        Outline::new(first, second, band)?.lay_out(&Budget::unlimited())
     }
 
     /// The band of the claim, as a score; zero for exact arithmetic.
@@ -169,8 +115,7 @@ impl<'a> Comparison<'a> {
 
     /// The inputs of the claim. Where a model does not accept missing values, there are none to leave out.
     pub fn scope(&self) -> Scope {
-        let both_accept = self.models().iter().all(|model| model.accepts_missing());
-        if both_accept && !self.atlas.grid().domain().missing { Scope::NoMissing } else { Scope::All }
+        outline::scope(self.models(), self.atlas.grid().domain())
     }
 
     /// The two models.
@@ -579,27 +524,6 @@ fn certain_in_any_order(model: &Ensemble, row: &[f64], gap: f64) -> bool {
         let lead = Lead::of(model, winner, other);
         lead.total(&sums) > &margin * &lead.divisor
     })
-}
-
-/// The class of the second model for each class of the first: by label where both have labels, else by
-/// position.
-fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, CompareError> {
-    use secateur_model::ClassLabels;
-    let (ours, theirs) = (first.classes(), second.classes());
-    if ours.len() != theirs.len() {
-        return Err(CompareError::ClassCount { first: ours.len(), second: theirs.len() });
-    }
-    let ids = || (0..ours.len()).map(ClassId::new);
-    if matches!(ours, ClassLabels::Unnamed(_)) || matches!(theirs, ClassLabels::Unnamed(_)) {
-        return Ok(ids().collect());
-    }
-    ids()
-        .map(|class| {
-            ids()
-                .find(|&other| ours.is_same(class, theirs, other))
-                .ok_or_else(|| CompareError::ClassLabels { first: ours.text(class).into_owned() })
-        })
-        .collect()
 }
 
 /// The next number with three digits, by more than the rounding of what led here.

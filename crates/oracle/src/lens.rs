@@ -8,17 +8,20 @@
 //! `exact`.
 //!
 //! Leaves of a piece are sorted by value: the largest reachable one is the highest set bit of the mask of
-//! reachable leaves.
+//! reachable leaves. Pieces that are too large for masks are looked at in `lens_tree`.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use secateur_model::CellId;
 
 use crate::fault;
+use crate::lens_tree::LensTree;
 use crate::system::System;
 
 /// Values are cut to this many bits, so that sums of all pieces stay far from overflow.
 const VALUE_BITS: u64 = 61;
+/// Up to this many entries, the run of each cell is looked up in a table; beyond that it is searched for.
+const MOST_LOOKED_UP: usize = 1 << 22;
 
 /// One combination of rows.
 #[derive(Clone, Debug)]
@@ -41,8 +44,14 @@ pub(crate) struct Lens {
     /// Masks of all runs, bits in the order of the values.
     masks: Vec<u64>,
     starts: Vec<u32>,
-    /// For each axis of each piece the run of every cell.
+    /// For each axis of each piece the run of every cell; empty where that would be too large.
     run_of: Vec<u32>,
+    /// Pieces that have no masks.
+    trees: Vec<LensTree>,
+    /// For each axis the trees that it matters to.
+    trees_by_axis: Vec<Vec<u32>>,
+    /// The cells of each axis.
+    sizes: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -73,18 +82,22 @@ struct LensAxis {
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     masks: Vec<u64>,
+    /// The largest value of each piece, those with masks first.
     maxima: Vec<i64>,
+    /// The box itself, where some piece has no masks.
+    ranges: Vec<(u32, u32)>,
     pub(crate) upper: i64,
 }
 
 impl View {
     pub(crate) fn bytes(&self) -> usize {
-        (self.masks.len() + self.maxima.len()) * 8
+        (self.masks.len() + self.maxima.len() + self.ranges.len()) * 8
     }
 
     pub(crate) fn copy_from(&mut self, other: &View) {
         self.masks.copy_from_slice(&other.masks);
         self.maxima.copy_from_slice(&other.maxima);
+        self.ranges.copy_from_slice(&other.ranges);
         self.upper = other.upper;
     }
 }
@@ -112,6 +125,7 @@ impl Lens {
                 || combined.iter().flatten().chain([&bound]).all(|value| {
                     value.is_zero() || value.trailing_zeros().is_some_and(|zeros| zeros >= shift)
                 });
+        let sizes = atlas.axis_sizes();
         let mut lens = Self {
             multipliers: multipliers.to_vec(),
             bound: up(&bound),
@@ -124,8 +138,14 @@ impl Lens {
             masks: Vec::new(),
             starts: Vec::new(),
             run_of: Vec::new(),
+            trees: Vec::new(),
+            trees_by_axis: vec![Vec::new(); sizes.len()],
+            sizes: sizes.clone(),
         };
-        let sizes = atlas.axis_sizes();
+        let masked = || atlas.pieces().iter().filter(|piece| piece.tree.is_none());
+        let cells: usize =
+            masked().flat_map(|piece| &piece.axes).map(|axis| sizes[axis.axis] as usize).sum();
+        let looked_up = cells <= MOST_LOOKED_UP;
         let mut place = 0;
         for (piece, values) in atlas.pieces().iter().zip(&combined) {
             let values: Vec<i64> = values.iter().map(up).collect();
@@ -136,6 +156,12 @@ impl Lens {
                 continue;
             }
             lens.range += high - low;
+            if let Some(tree) = &piece.tree {
+                let index = lens.trees.len() as u32;
+                piece.axes.iter().for_each(|axis| lens.trees_by_axis[axis.axis].push(index));
+                lens.trees.push(LensTree::new(tree, &values));
+                continue;
+            }
             let mut order: Vec<u32> = (0..values.len() as u32).collect();
             order.sort_by_key(|&leaf| (values[leaf as usize], leaf));
             let words = values.len().div_ceil(64);
@@ -158,7 +184,9 @@ impl Lens {
                     cells: lens.run_of.len() as u32,
                 });
                 lens.starts.extend(&axis.starts);
-                lens.run_of.extend((0..sizes[axis.axis]).map(|cell| axis.run_of(cell) as u32));
+                if looked_up {
+                    lens.run_of.extend((0..sizes[axis.axis]).map(|cell| axis.run_of(cell) as u32));
+                }
                 for run in axis.masks.chunks(axis.words) {
                     let first = lens.masks.len();
                     lens.masks.resize(first + words, 0);
@@ -184,8 +212,10 @@ impl Lens {
             }
             maxima.push(self.values[(piece.values + piece.leaves - 1) as usize]);
         }
+        maxima.extend(self.trees.iter().map(LensTree::whole));
         let upper = self.constant + maxima.iter().sum::<i64>();
-        View { masks, maxima, upper }
+        let axes = if self.trees.is_empty() { 0 } else { self.sizes.len() };
+        View { masks, maxima, ranges: self.sizes[..axes].iter().map(|&size| (0, size)).collect(), upper }
     }
 
     /// Is a solution still possible in the box of this view?
@@ -195,6 +225,15 @@ impl Lens {
 
     /// Narrows the view to cells `low..high` of an axis.
     pub(crate) fn restrict(&self, view: &mut View, axis: usize, low: u32, high: u32) {
+        if !self.trees.is_empty() && view.ranges[axis] != (low, high) {
+            view.ranges[axis] = (low, high);
+            for &tree in &self.trees_by_axis[axis] {
+                let slot = &mut view.maxima[self.pieces.len() + tree as usize];
+                let maximum = self.trees[tree as usize].top(&view.ranges, *slot);
+                view.upper += maximum - *slot;
+                *slot = maximum;
+            }
+        }
         for entry in &self.by_axis[axis] {
             let (from, to) = self.run_range(entry, low, high);
             if to - from == entry.runs as usize {
@@ -248,6 +287,7 @@ impl Lens {
         let (first, end) = (low as usize, high as usize);
         left[first..end].fill(0);
         right[first..end].fill(0);
+        self.profile_trees(view, axis, low, high, left, right);
         // Differences first, sums at the end.
         for entry in &self.by_axis[axis] {
             let (from, to) = self.run_range(entry, low, high);
@@ -304,6 +344,36 @@ impl Lens {
         }
     }
 
+    /// [`profile`](Self::profile) of the pieces without masks, as differences to the cell before.
+    fn profile_trees(
+        &self,
+        view: &View,
+        axis: usize,
+        low: u32,
+        high: u32,
+        left: &mut [i64],
+        right: &mut [i64],
+    ) {
+        if self.trees_by_axis[axis].is_empty() || high - low < 2 {
+            return;
+        }
+        let (first, cells) = (low as usize, (high - low) as usize);
+        let (mut up_to, mut from) = (vec![0; cells], vec![0; cells]);
+        for &tree in &self.trees_by_axis[axis] {
+            let maximum = view.maxima[self.pieces.len() + tree as usize];
+            self.trees[tree as usize].narrowed(&view.ranges, axis, &mut up_to, &mut from);
+            let (mut last_left, mut last_right) = (0, 0);
+            for cell in 0..cells - 1 {
+                let (loss_left, loss_right) = (maximum - up_to[cell], maximum - from[cell + 1]);
+                left[first + cell] += loss_left - last_left;
+                right[first + cell] += loss_right - last_right;
+                (last_left, last_right) = (loss_left, loss_right);
+            }
+            left[first + cells - 1] -= last_left;
+            right[first + cells - 1] -= last_right;
+        }
+    }
+
     /// [`profile`](Self::profile) of one piece with more than 64 leaves.
     #[expect(clippy::too_many_arguments, reason = "the innards of `profile`, split off for wide masks only")]
     fn profile_wide(
@@ -354,6 +424,16 @@ impl Lens {
     pub(crate) fn cell_losses(&self, view: &View, axis: usize, low: u32, high: u32, losses: &mut [i64]) {
         let (first, end) = (low as usize, high as usize);
         losses[first..end].fill(0);
+        let mut tops = vec![0; if self.trees.is_empty() { 0 } else { end - first }];
+        for &tree in &self.trees_by_axis[axis] {
+            let maximum = view.maxima[self.pieces.len() + tree as usize];
+            self.trees[tree as usize].of_cells(&view.ranges, axis, &mut tops);
+            let mut last = 0;
+            for (loss, top) in losses[first..end].iter_mut().zip(&tops) {
+                *loss += maximum - top - last;
+                last = maximum - top;
+            }
+        }
         for entry in &self.by_axis[axis] {
             let (from, to) = self.run_range(entry, low, high);
             if to - from < 2 {
@@ -394,12 +474,16 @@ impl Lens {
                 .expect("the leaves of a piece cover all cells");
             self.highest(piece, word, mask)
         };
-        self.constant + self.pieces.iter().map(value).sum::<i64>()
+        let trees = self.trees.iter().map(|tree| tree.at(cells));
+        self.constant + self.pieces.iter().map(value).chain(trees).sum::<i64>()
     }
 
     /// For each cell of an axis: how much the sum at `cells` rises when the axis is set to it.
     pub(crate) fn rises(&self, cells: &[CellId], axis: usize, rises: &mut [i64]) {
         rises.fill(0);
+        for &tree in &self.trees_by_axis[axis] {
+            self.trees[tree as usize].along(cells, axis, rises);
+        }
         for entry in &self.by_axis[axis] {
             let piece = &self.pieces[entry.piece as usize];
             let words = piece.words as usize;
@@ -432,7 +516,7 @@ impl Lens {
         let mut mask = u64::MAX;
         for &(axis, entry) in piece.axes.iter().filter(|(axis, _)| without != Some(*axis)) {
             let entry = &self.by_axis[axis][entry];
-            let run = self.run_of[entry.cells as usize + cells[axis].index()] as usize;
+            let run = self.run_at(entry, cells[axis].0);
             mask &= self.masks[entry.masks as usize + run * piece.words as usize + word];
         }
         mask
@@ -449,8 +533,15 @@ impl Lens {
 
     /// The runs that cells `low..high` touch.
     fn run_range(&self, entry: &LensAxis, low: u32, high: u32) -> (usize, usize) {
-        let run_of = &self.run_of[entry.cells as usize..];
-        (run_of[low as usize] as usize, run_of[high as usize - 1] as usize + 1)
+        (self.run_at(entry, low), self.run_at(entry, high - 1) + 1)
+    }
+
+    /// The run that holds a cell.
+    fn run_at(&self, entry: &LensAxis, cell: u32) -> usize {
+        if self.run_of.is_empty() {
+            return self.runs(entry).partition_point(|&start| start <= cell) - 1;
+        }
+        self.run_of[entry.cells as usize + cell as usize] as usize
     }
 }
 
@@ -497,5 +588,60 @@ mod tests {
             }
         }
         assert!(moved > 500, "{moved}");
+    }
+
+    #[test]
+    fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
+        let mut rng = Rng::with_seed(11);
+        let mut losses = 0;
+        for _ in 0..300 {
+            let shape = Shape::random(&mut rng);
+            let model = ensemble(&mut rng, &shape);
+            let atlases = [usize::MAX, 0].map(|most| Atlas::masked_up_to(&[&model], most));
+            let lenses = atlases.each_ref().map(|atlas| {
+                let row = Row { terms: vec![(0, 1)], bound: Exact::zero(), strict: false };
+                Lens::new(&System::new(atlas, &[row]), &[1])
+            });
+            assert!(lenses[0].trees.is_empty() && lenses[1].pieces.is_empty());
+            let sizes = atlases[0].axis_sizes();
+            let mut views = lenses.each_ref().map(Lens::root);
+            // A box that shrinks at random, with everything compared on the way.
+            let mut ranges: Vec<(u32, u32)> = sizes.iter().map(|&size| (0, size)).collect();
+            for _ in 0..12 {
+                assert_eq!(views[0].upper, views[1].upper);
+                for axis in 0..sizes.len() {
+                    let (low, high) = ranges[axis];
+                    let [masks, trees] = [0, 1].map(|way| {
+                        let (mut left, mut right) = (vec![0; high as usize], vec![0; high as usize]);
+                        lenses[way].profile(&views[way], axis, low, high, &mut left, &mut right);
+                        let mut cells = vec![0; high as usize];
+                        lenses[way].cell_losses(&views[way], axis, low, high, &mut cells);
+                        let inside = low as usize..high as usize - 1;
+                        (left[inside.clone()].to_vec(), right[inside].to_vec(), cells)
+                    });
+                    assert_eq!(masks, trees);
+                    losses += masks.0.iter().chain(&masks.1).filter(|&&loss| loss != 0).count();
+                }
+                if sizes.is_empty() {
+                    break;
+                }
+                let axis = rng.usize(0..sizes.len());
+                let low = rng.u32(ranges[axis].0..ranges[axis].1);
+                let high = rng.u32(low + 1..=ranges[axis].1);
+                ranges[axis] = (low, high);
+                (0..2).for_each(|way| lenses[way].restrict(&mut views[way], axis, low, high));
+            }
+            let cells: Vec<CellId> = sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect();
+            assert_eq!(lenses[0].at(&cells), lenses[1].at(&cells));
+            for axis in 0..sizes.len() {
+                let [masks, trees] = lenses.each_ref().map(|lens| {
+                    let mut rises = vec![0; sizes[axis] as usize];
+                    lens.rises(&cells, axis, &mut rises);
+                    rises
+                });
+                assert_eq!(masks, trees);
+            }
+        }
+        assert!(losses > 2000, "{losses}: nothing was compared");
     }
 }

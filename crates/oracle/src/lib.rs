@@ -11,20 +11,22 @@ mod certify;
 mod climb;
 mod compare;
 mod fault;
+mod joint;
 mod lens;
+mod lens_tree;
 mod meet;
 mod multipliers;
+mod outline;
 mod record;
 mod solve;
 mod stop;
 mod system;
 
-pub use atlas::{Atlas, Piece};
-pub use compare::{
-    Band, CompareError, Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class,
-};
+pub use atlas::{Atlas, LayoutError, Piece};
+pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};
 #[cfg(feature = "_broken")]
 pub use fault::{Fault, with_fault};
+pub use outline::{Band, CompareError, Outline};
 pub use record::{ProofStep, Record};
 pub use solve::{Answer, Options, Solved, solve};
 pub use stop::{Budget, Cancel, Progress, StopReason};

@@ -1,0 +1,139 @@
+//! What is known of a comparison before the models are laid out: which classes belong together, the band of the
+//! claim, and its inputs. Laying out a large forest takes a while; this does not.
+
+use secateur_model::{ClassId, ClassLabels, Ensemble, Grid, GridError, InputDomain, Scope};
+use thiserror::Error;
+
+use crate::atlas::{Atlas, LayoutError};
+use crate::compare::Comparison;
+use crate::stop::{Budget, StopReason};
+
+/// How near to A's decision boundary the claim reaches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Band {
+    /// The smallest band for which A's own decision is certain.
+    Auto,
+    /// Exact arithmetic, ties by the library's rule.
+    Exact,
+    /// At least this lead.
+    Score(f64),
+}
+
+/// Why two models cannot be compared.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its fields are")]
+pub enum CompareError {
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    #[error("the budget ended before the models were laid out")]
+    Stopped(StopReason),
+    #[error("the models have {first} and {second} classes")]
+    ClassCount { first: usize, second: usize },
+    #[error("the models have different classes: {first} is not a class of the second")]
+    ClassLabels { first: String },
+    #[error("no band makes this model's decisions certain: its sums may overflow; use band 0")]
+    NoCertainMargin,
+    #[error(
+        "a band of {band} is below the rounding of the first model ({smallest}); use auto, 0, or a larger one"
+    )]
+    BandTooSmall { band: f64, smallest: f64 },
+}
+
+impl From<LayoutError> for CompareError {
+    fn from(error: LayoutError) -> Self {
+        match error {
+            LayoutError::Grid(error) => Self::Grid(error),
+            LayoutError::Stopped(reason) => Self::Stopped(reason),
+        }
+    }
+}
+
+/// Two models that can be compared, and the claim about them.
+#[derive(Clone, Debug)]
+pub struct Outline<'a> {
+    first: &'a Ensemble,
+    second: &'a Ensemble,
+    domain: InputDomain,
+    classes: Vec<ClassId>,
+    band: Option<f64>,
+    slack: f64,
+}
+
+impl<'a> Outline<'a> {
+    /// Matches the classes of two models and finds the band.
+    pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
+        let classes = match_classes(first, second)?;
+        let (band, slack) = match band {
+            Band::Exact => (None, 0.0),
+            Band::Auto | Band::Score(_) => {
+                let smallest = first.certain_margin().ok_or(CompareError::NoCertainMargin)?;
+                let slack = second.certain_margin().ok_or(CompareError::NoCertainMargin)?;
+                match band {
+                    Band::Score(band) if band.is_nan() || band < smallest => {
+                        return Err(CompareError::BandTooSmall { band, smallest });
+                    }
+                    Band::Score(band) => (Some(band), slack),
+                    _ => (Some(smallest), slack),
+                }
+            }
+        };
+        let domain = Grid::common_domain(&[first, second])?;
+        Ok(Self { first, second, domain, classes, band, slack })
+    }
+
+    /// Lays the models out; [`CompareError::Stopped`] where the budget ends first.
+    pub fn lay_out(self, budget: &Budget) -> Result<Comparison<'a>, CompareError> {
+        let Self { first, second, classes, band, slack, .. } = self;
+        // Where the second model may round more than the band, a bound that knows the input is worth its
+        // price: otherwise models that differ only by rounding would trigger an exhaustive search for ties.
+        let local = if band.is_some_and(|band| slack > band) { second.local_rounding() } else { None };
+        let atlas = match &local {
+            Some(local) => Atlas::with_rounding(first, second, local, budget)?,
+            None => Atlas::within(&[first, second], budget)?,
+        };
+        Ok(Comparison { first, second, atlas, classes, band, slack, local })
+    }
+
+    /// The band of the claim, as a score; zero for exact arithmetic.
+    pub fn band(&self) -> f64 {
+        self.band.unwrap_or(0.0)
+    }
+
+    /// The inputs that both models accept.
+    pub fn domain(&self) -> &InputDomain {
+        &self.domain
+    }
+
+    /// The inputs of the claim. Where a model does not accept missing values, there are none to leave out.
+    pub fn scope(&self) -> Scope {
+        scope([self.first, self.second], &self.domain)
+    }
+}
+
+/// The inputs of a claim about two models over their common domain.
+pub(crate) fn scope(models: [&Ensemble; 2], domain: &InputDomain) -> Scope {
+    let both_accept = models.iter().all(|model| model.accepts_missing());
+    if both_accept && !domain.missing { Scope::NoMissing } else { Scope::All }
+}
+
+/// The class of the second model for each class of the first: by label where both have labels, else by
+/// position.
+fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, CompareError> {
+    let (ours, theirs) = (first.classes(), second.classes());
+    if ours.len() != theirs.len() {
+        return Err(CompareError::ClassCount { first: ours.len(), second: theirs.len() });
+    }
+    let ids = || (0..ours.len()).map(ClassId::new);
+    if matches!(ours, ClassLabels::Unnamed(_)) || matches!(theirs, ClassLabels::Unnamed(_)) {
+        return Ok(ids().collect());
+    }
+    ids()
+        .map(|class| {
+            ids()
+                .find(|&other| ours.is_same(class, theirs, other))
+                .ok_or_else(|| CompareError::ClassLabels { first: ours.text(class).into_owned() })
+        })
+        .collect()
+}
+
