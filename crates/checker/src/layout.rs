@@ -13,11 +13,16 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
-use secateur_model::{CellId, CellSet, Ensemble, Exact, Grid, LeafId, Node, NodeId, Output, Tree};
+use secateur_model::{Ensemble, Exact, Grid, LeafId, Node, Output};
 
+use crate::joint::{Joint, Range, Side, common};
 use crate::pair::Pair;
 use crate::reason::{ModelRole, Reason};
 use crate::verdict::Limits;
+
+/// Stacks of up to this many joint leaves have a mask of leaves for each run; larger ones keep the joint tree, as
+/// masks take leaves times runs.
+const MOST_MASKED: usize = 1024;
 
 /// Both models over their grid.
 pub(crate) struct Layout<'a> {
@@ -55,9 +60,28 @@ pub(crate) struct Piece {
     pub(crate) values: Vec<BigInt>,
     /// The position of its first word in the state of a box.
     pub(crate) place: usize,
-    /// The number of 64-bit words of a leaf mask. It is 0 for a table: a piece of one axis at most, with a joint
-    /// leaf for each run, whose state in a box is a range of runs.
-    pub(crate) mask_words: usize,
+    pub(crate) form: Form,
+}
+
+/// How the joint leaves that a box meets are found.
+pub(crate) enum Form {
+    /// One axis at most, a joint leaf for each run: the state is the range of runs, in one word.
+    Table,
+    /// The state is the set of leaves, in so many words.
+    Masks(usize),
+    /// There is no state but the box: its ranges say where to go.
+    Tree(Joint),
+}
+
+impl Form {
+    /// The words of its state.
+    fn words(&self) -> usize {
+        match self {
+            Self::Table => 1,
+            Self::Masks(words) => *words,
+            Self::Tree(_) => 0,
+        }
+    }
 }
 
 /// How an axis matters to a piece.
@@ -65,7 +89,7 @@ pub(crate) struct Touch {
     pub(crate) piece: usize,
     /// The first cell of each run of cells that no split of the stack tells apart; the first is 0.
     pub(crate) starts: Vec<u32>,
-    /// For each run the joint leaves that hold it; empty for tables.
+    /// For each run the joint leaves that hold it; empty for tables and trees.
     pub(crate) masks: Vec<u64>,
 }
 
@@ -186,8 +210,7 @@ impl<'a> Layout<'a> {
         };
         let rounding = self.rounding.as_ref().filter(|_| model == 1);
         Layer {
-            tree,
-            sides: tree.nodes().map(|(_, node)| side(node)).collect(),
+            side: Side { tree, left: tree.nodes().map(|(_, node)| side(node)).collect() },
             values: tree.leaf_values().iter().map(value).collect(),
             sum: self.sum_of(model, group),
             rounding: rounding
@@ -198,9 +221,10 @@ impl<'a> Layout<'a> {
     fn add(&mut self, layers: &[Layer<'_>]) -> Result<(), Reason> {
         // For each axis the first cells of its runs: a run ends where some split changes its side.
         let mut starts: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-        for (axis, cells) in layers.iter().flat_map(|layer| layer.sides.iter().flatten()) {
-            let changes = |cell: &u32| cells.contains(CellId(*cell)) != cells.contains(CellId(cell - 1));
-            starts.entry(*axis).or_insert_with(|| vec![0]).extend((1..self.sizes[*axis]).filter(changes));
+        for (axis, cells) in layers.iter().flat_map(|layer| layer.side.left.iter().flatten()) {
+            let size = self.sizes[*axis];
+            let changes = cells.changes().iter().copied().filter(|&cell| cell < size);
+            starts.entry(*axis).or_insert_with(|| vec![0]).extend(changes);
         }
         for runs in starts.values_mut() {
             runs.sort_unstable();
@@ -209,51 +233,100 @@ impl<'a> Layout<'a> {
         starts.retain(|_, runs| runs.len() > 1);
         let table = starts.len() <= 1;
         let limit = if layers.len() > 1 && !table { self.limits.overlay_leaves } else { usize::MAX };
-        let runs: usize = starts.values().map(Vec::len).sum();
-        let mut overlay = Overlay { layers, starts: &starts, sums: self.sums(), limit, leaves: Vec::new() };
-        let words_of = |leaves: usize| if table { 0 } else { leaves.div_ceil(64) };
-        if table {
-            overlay.by_run()
+        let sides: Vec<&Side<'_>> = layers.iter().map(|layer| &layer.side).collect();
+        let sums = self.sums();
+        let mut values: Vec<BigInt> = Vec::new();
+        let joint = Joint::new(&sides, &self.sizes, limit, |reached| {
+            let first = values.len();
+            values.resize(first + sums, BigInt::zero());
+            for (layer, &leaf) in layers.iter().zip(reached) {
+                layer.add_leaf(leaf, &mut values[first..]);
+            }
+        })?;
+        let piece = self.pieces.len();
+        let mut touches: Vec<(usize, Touch)> = starts
+            .into_iter()
+            .map(|(axis, starts)| (axis, Touch { piece, starts, masks: Vec::new() }))
+            .collect();
+        let (mut leaves, mut bytes) = (joint.leaves, 0);
+        let form = if table {
+            values = by_run(&joint, touches.first().map(|(_, touch)| touch), &values, sums);
+            leaves = values.len() / sums;
+            Form::Table
+        } else if leaves > MOST_MASKED {
+            bytes += joint.bytes();
+            Form::Tree(joint)
         } else {
-            overlay.by_leaf()?
-        }
-        let leaves = overlay.leaves;
-        let mask_words = words_of(leaves.len());
-        self.bytes += runs * mask_words * 8 + leaves.len() * (self.sums() + 1) * 40;
+            let words = leaves.div_ceil(64);
+            fill_masks(&joint, &mut touches, words);
+            Form::Masks(words)
+        };
+        bytes +=
+            touches.iter().map(|(_, touch)| (touch.masks.len() * 8) + touch.starts.len() * 4).sum::<usize>();
+        self.bytes += bytes + leaves * (sums + 1) * 40;
         if self.bytes > self.limits.overlay_bytes {
             let limit = self.limits.overlay_bytes;
             return Err(Reason::LimitOverlay { what: "bytes for masks and values", limit });
         }
-        let piece = self.pieces.len();
-        for (&axis, runs) in &starts {
-            let mut masks = vec![0u64; runs.len() * mask_words];
-            if !table {
-                for (index, leaf) in leaves.iter().enumerate() {
-                    for run in 0..runs.len() {
-                        if leaf.runs.get(&axis).is_none_or(|own| own[run]) {
-                            masks[run * mask_words + index / 64] |= 1 << (index % 64);
-                        }
-                    }
-                }
-            }
-            self.touches[axis].push(Touch { piece, starts: runs.clone(), masks });
+        for (axis, touch) in touches {
+            self.touches[axis].push(touch);
         }
-        self.pieces.push(Piece {
-            leaves: leaves.len(),
-            values: leaves.into_iter().flat_map(|leaf| leaf.values).collect(),
-            place: self.words,
-            mask_words,
-        });
-        self.words += mask_words.max(1);
+        let words = form.words();
+        self.pieces.push(Piece { leaves, values, place: self.words, form });
+        self.words += words;
         Ok(())
     }
 }
 
+/// The values of each run of the one axis that matters (all in one run where none does), from those of the leaves.
+fn by_run(joint: &Joint, touch: Option<&Touch>, values: &[BigInt], sums: usize) -> Vec<BigInt> {
+    let Some(touch) = touch else { return values.to_vec() };
+    let mut by_run = vec![0; touch.starts.len()];
+    joint.for_each_leaf(|leaf, ranges| {
+        for &(from, to) in ranges {
+            let (first, end) = touch.runs(from, to);
+            by_run[first..end].fill(leaf);
+        }
+    });
+    by_run.into_iter().flat_map(|leaf| values[leaf * sums..][..sums].iter().cloned()).collect()
+}
+
+/// For each run of each axis the leaves that hold it: all but those on the other side of a split that sends the
+/// run's cells one way.
+fn fill_masks(joint: &Joint, touches: &mut [(usize, Touch)], words: usize) {
+    let place: BTreeMap<usize, usize> =
+        touches.iter().enumerate().map(|(place, (axis, _))| (*axis, place)).collect();
+    let all = |word: usize| match joint.leaves - word * 64 {
+        64.. => u64::MAX,
+        rest => (1 << rest) - 1,
+    };
+    for (_, touch) in touches.iter_mut() {
+        touch.masks = (0..touch.starts.len()).flat_map(|_| (0..words).map(all)).collect();
+    }
+    joint.for_each_side(|axis, others, leaves| {
+        let touch = &mut touches[place[&axis]].1;
+        for &(from, to) in others {
+            let (first, end) = touch.runs(from, to);
+            for run in first..end {
+                let mask = &mut touch.masks[run * words..][..words];
+                for (word, bits) in
+                    mask.iter_mut().enumerate().take(leaves.end.div_ceil(64)).skip(leaves.start / 64)
+                {
+                    // The leaves of this word that are not taken away: those before and those behind the range.
+                    let below = |leaf: usize| match leaf.saturating_sub(word * 64) {
+                        64.. => u64::MAX,
+                        count => (1 << count) - 1,
+                    };
+                    *bits &= below(leaves.start) | !below(leaves.end);
+                }
+            }
+        }
+    });
+}
+
 /// A tree with its splits as sets of cells and its leaves as integers.
 struct Layer<'a> {
-    tree: &'a Tree,
-    /// For each node that is a split: the axis and the cells that go left.
-    sides: Vec<Option<(usize, CellSet)>>,
+    side: Side<'a>,
     values: Vec<BigInt>,
     /// Its first sum.
     sum: usize,
@@ -263,7 +336,7 @@ struct Layer<'a> {
 
 impl Layer<'_> {
     fn add_leaf(&self, leaf: LeafId, sums: &mut [BigInt]) {
-        let width = self.values.len() / self.tree.leaf_count();
+        let width = self.values.len() / self.side.tree.leaf_count();
         let values = &self.values[leaf.index() * width..][..width];
         for (sum, value) in sums[self.sum..].iter_mut().zip(values) {
             *sum += value;
@@ -277,129 +350,27 @@ impl Layer<'_> {
     }
 }
 
-/// A joint leaf: the runs of each axis that it holds, `None` for all.
-#[derive(Clone)]
-struct JointLeaf {
-    runs: BTreeMap<usize, Vec<bool>>,
-    values: Vec<BigInt>,
-}
-
-struct Overlay<'a> {
-    layers: &'a [Layer<'a>],
-    starts: &'a BTreeMap<usize, Vec<u32>>,
-    sums: usize,
-    limit: usize,
-    leaves: Vec<JointLeaf>,
-}
-
-impl Overlay<'_> {
-    fn root(&self) -> JointLeaf {
-        JointLeaf { runs: BTreeMap::new(), values: vec![BigInt::zero(); self.sums] }
-    }
-
-    /// One axis at most: a joint leaf for each run.
-    fn by_run(&mut self) {
-        let whole = [0];
-        let runs = self.starts.values().next().map_or(&whole[..], |runs| runs.as_slice());
-        for &cell in runs {
-            let mut leaf = self.root();
-            for layer in self.layers {
-                let mut at = NodeId(0);
-                let reached = loop {
-                    match layer.tree.node(at) {
-                        Node::Leaf(reached) => break reached,
-                        Node::Split { left, right, .. } => {
-                            let (axis, cells) = layer.sides[at.index()].as_ref().expect("a split has a side");
-                            // On an axis with one run every cell goes the same way.
-                            let cell = if self.starts.contains_key(axis) { cell } else { 0 };
-                            at = if cells.contains(CellId(cell)) { left } else { right };
-                        }
-                        Node::Unused => unreachable!("the builder lets no path reach an unused slot"),
-                    }
-                };
-                layer.add_leaf(reached, &mut leaf.values);
-            }
-            self.leaves.push(leaf);
-        }
-    }
-
-    /// All non-empty intersections of leaves, tree by tree.
-    fn by_leaf(&mut self) -> Result<(), Reason> {
-        let mut open = vec![(0, NodeId(0), self.root())];
-        while let Some((depth, node, mut leaf)) = open.pop() {
-            let layer = &self.layers[depth];
-            match layer.tree.node(node) {
-                Node::Unused => unreachable!("the builder lets no path reach an unused slot"),
-                Node::Leaf(reached) => {
-                    layer.add_leaf(reached, &mut leaf.values);
-                    if depth + 1 < self.layers.len() {
-                        open.push((depth + 1, NodeId(0), leaf));
-                        continue;
-                    }
-                    if self.leaves.len() >= self.limit {
-                        return Err(Reason::LimitOverlay { what: "joint leaves", limit: self.limit });
-                    }
-                    self.leaves.push(leaf);
-                }
-                Node::Split { left, right, .. } => {
-                    let (axis, cells) = layer.sides[node.index()].as_ref().expect("a split has a side");
-                    let Some(starts) = self.starts.get(axis) else {
-                        let child = if cells.contains(CellId(0)) { left } else { right };
-                        open.push((depth, child, leaf));
-                        continue;
-                    };
-                    let own = leaf.runs.get(axis);
-                    let side = |wanted: bool| -> Vec<bool> {
-                        let kept = |(run, &start): (usize, &u32)| {
-                            own.is_none_or(|own| own[run]) && cells.contains(CellId(start)) == wanted
-                        };
-                        starts.iter().enumerate().map(kept).collect()
-                    };
-                    let (yes, no) = (side(true), side(false));
-                    match (yes.contains(&true), no.contains(&true)) {
-                        (true, true) => {
-                            let mut other = leaf.clone();
-                            leaf.runs.insert(*axis, yes);
-                            other.runs.insert(*axis, no);
-                            open.push((depth, right, other));
-                            open.push((depth, left, leaf));
-                        }
-                        // All that is left of the box goes one way.
-                        (true, false) => open.push((depth, left, leaf)),
-                        (false, _) => open.push((depth, right, leaf)),
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
 /// The cells of each axis that count: all, or all but the missing one where that is the twin of another.
 fn searched_sizes(grid: &Grid, models: [&Ensemble; 2]) -> Vec<u32> {
     // For each axis the cells that every split so far sends where it sends missing values.
-    let mut twins: Vec<Option<Vec<bool>>> = grid
-        .axes()
-        .iter()
-        .map(|axis| axis.missing_cell().map(|missing| vec![true; missing.index()]))
-        .collect();
+    let mut twins: Vec<Vec<Range>> =
+        grid.axes().iter().map(|axis| axis.missing_cell().iter().map(|cell| (0, cell.0)).collect()).collect();
     for model in models {
         for split in model.trees().iter().flat_map(|tree| tree.splits()) {
             let index = grid.axis_of(split.feature).expect("the grid has every split's feature");
             let axis = &grid.axes()[index];
-            let (Some(missing), Some(twins)) = (axis.missing_cell(), &mut twins[index]) else { continue };
+            let Some(missing) = axis.missing_cell().filter(|_| !twins[index].is_empty()) else { continue };
             let left = axis.left_cells(model, split, grid.domain());
-            for (cell, twin) in twins.iter_mut().enumerate() {
-                *twin &= left.contains(CellId::new(cell)) == left.contains(missing);
-            }
+            twins[index] = if left.contains(missing) {
+                common(&twins[index], left.ranges())
+            } else {
+                common(&twins[index], left.other_ranges())
+            };
         }
     }
-    let has_twin = |twins: &Option<Vec<bool>>| twins.as_ref().is_some_and(|twins| twins.contains(&true));
-    grid.axes()
-        .iter()
-        .zip(&twins)
-        .map(|(axis, twins)| axis.len() as u32 - u32::from(has_twin(twins)))
-        .collect()
+    let has_twin = |twins: &Vec<Range>| twins.iter().any(|(from, to)| from < to);
+    let sizes = grid.axes().iter().zip(&twins);
+    sizes.map(|(axis, twins)| axis.len() as u32 - u32::from(has_twin(twins))).collect()
 }
 
 /// The smallest power of two among all weights times leaves and intercepts.

@@ -8,7 +8,8 @@
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
 
-use crate::layout::Layout;
+use crate::joint::{Joint, Range};
+use crate::layout::{Form, Layout};
 use crate::system::System;
 
 /// Sums of all pieces, and the bound, stay within this many bits.
@@ -26,10 +27,12 @@ pub(crate) struct Lens {
     values: Vec<i128>,
     /// The joint leaves of each piece, largest value first.
     order: Vec<u32>,
+    /// For pieces with a joint tree: the largest value below each of its splits.
+    tops: Vec<Vec<i128>>,
 }
 
 impl Lens {
-    pub(crate) fn new(system: &System, multipliers: &[u64]) -> Self {
+    pub(crate) fn new(layout: &Layout<'_>, system: &System, multipliers: &[u64]) -> Self {
         let combine = |values: &[BigInt]| -> BigInt {
             values
                 .iter()
@@ -48,10 +51,14 @@ impl Lens {
             let rounded: BigInt = -(-value >> shift);
             rounded.to_i128().expect("at most 121 bits are left")
         };
-        let mut lens =
-            Self { bound: up(&bound), shift, first: vec![0], values: Vec::new(), order: Vec::new() };
-        for piece in &combined {
-            let values: Vec<i128> = piece.iter().map(up).collect();
+        let (values, order, tops) = (Vec::new(), Vec::new(), Vec::new());
+        let mut lens = Self { bound: up(&bound), shift, first: vec![0], values, order, tops };
+        for (combined, piece) in combined.iter().zip(&layout.pieces) {
+            let values: Vec<i128> = combined.iter().map(up).collect();
+            lens.tops.push(match &piece.form {
+                Form::Tree(joint) => joint.tops(&values),
+                Form::Table | Form::Masks(_) => Vec::new(),
+            });
             let mut order: Vec<u32> = (0..values.len() as u32).collect();
             order.sort_by_key(|&leaf| (std::cmp::Reverse(values[leaf as usize]), leaf));
             lens.values.extend(values);
@@ -96,9 +103,14 @@ impl Lens {
         values[from..to].iter().copied().max().expect("the range is not empty")
     }
 
+    /// The largest value of a piece's leaves that a box meets.
+    pub(crate) fn top_of_tree(&self, piece: usize, joint: &Joint, space: &[Range]) -> i128 {
+        joint.top(space, &self.values[self.first[piece]..self.first[piece + 1]], &self.tops[piece])
+    }
+
     /// The memory that a lens and its view take for so many joint leaves, about.
     pub(crate) fn bytes(leaves: usize) -> usize {
-        leaves * (size_of::<i128>() + size_of::<u32>())
+        leaves * (2 * size_of::<i128>() + size_of::<u32>())
     }
 
     /// What the lens sees of the whole space.

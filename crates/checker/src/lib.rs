@@ -39,6 +39,7 @@
 
 mod bounds;
 pub mod command;
+mod joint;
 mod layout;
 mod lens;
 mod pair;

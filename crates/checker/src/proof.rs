@@ -126,7 +126,7 @@ impl<'a> Proof<'a> {
             return Err(Reason::LimitLenses { lenses, bytes, limit });
         }
         let index = self.lenses.len() as u32;
-        let lens = Lens::new(&self.system, multipliers);
+        let lens = Lens::new(self.layout, &self.system, multipliers);
         let view = lens.view(self.layout);
         self.lenses.push((lens, view));
         // A single row with a positive multiplier holds and fails as the row does.
@@ -157,7 +157,7 @@ impl<'a> Proof<'a> {
                 Some(lens) => lens,
                 None => {
                     let multipliers: Vec<u64> = (0..count).map(|other| u64::from(other == row)).collect();
-                    let lens = Lens::new(&self.system, &multipliers);
+                    let lens = Lens::new(self.layout, &self.system, &multipliers);
                     let view = lens.view(self.layout);
                     self.lenses.push((lens, view));
                     *self.rows[row].insert(self.lenses.len() as u32 - 1)

@@ -2,13 +2,14 @@
 //!
 //! A box is a range of cells on each axis. A joint leaf is a product of sets of cells, so it meets the box
 //! exactly if on each axis it holds a run that the range touches: masks of leaves are united over the runs
-//! of an axis and intersected over the axes. Since the leaves of a piece cover all cells, no mask is empty.
+//! of an axis and intersected over the axes. Since the leaves of a piece cover all cells, no mask is empty. Pieces
+//! with too many leaves for masks have a joint tree, through which the ranges of the box lead.
 //!
 //! Restricting a box changes only the pieces that look at the axis; old words are kept on a trail, so that
 //! a split's second side starts from where the first one started. Every restriction takes cells away, so the
 //! trail is never longer than there are leaves and cells.
 
-use crate::layout::Layout;
+use crate::layout::{Form, Layout, Piece};
 use crate::lens::{Lens, View};
 
 pub(crate) struct State {
@@ -45,13 +46,13 @@ impl State {
     pub(crate) fn whole(layout: &Layout<'_>) -> Self {
         let mut words = Vec::with_capacity(layout.words);
         for piece in &layout.pieces {
-            if piece.mask_words == 0 {
-                words.push(packed(0, piece.leaves));
-            } else {
-                words.extend((0..piece.mask_words).map(|word| {
+            match piece.form {
+                Form::Table => words.push(packed(0, piece.leaves)),
+                Form::Masks(count) => words.extend((0..count).map(|word| {
                     let left = piece.leaves - word * 64;
                     if left >= 64 { u64::MAX } else { (1 << left) - 1 }
-                }));
+                })),
+                Form::Tree(_) => {}
             }
         }
         Self {
@@ -97,14 +98,17 @@ impl State {
                     changed = true;
                 }
             };
-            if piece.mask_words == 0 {
-                set(&mut self.words, &mut self.trail, piece.place, packed(from, to));
-            } else {
-                for word in 0..piece.mask_words {
-                    let place = piece.place + word;
-                    let new = self.words[place] & touch.leaves_of_runs(from, to, word, piece.mask_words);
-                    set(&mut self.words, &mut self.trail, place, new);
+            match piece.form {
+                Form::Table => set(&mut self.words, &mut self.trail, piece.place, packed(from, to)),
+                Form::Masks(words) => {
+                    for word in 0..words {
+                        let place = piece.place + word;
+                        let new = self.words[place] & touch.leaves_of_runs(from, to, word, words);
+                        set(&mut self.words, &mut self.trail, place, new);
+                    }
                 }
+                // The ranges are all its state, and they have changed.
+                Form::Tree(_) => changed = true,
             }
             if changed {
                 let old = std::mem::replace(&mut self.versions[touch.piece], self.next_version);
@@ -120,19 +124,22 @@ impl State {
         for (index, piece) in layout.pieces.iter().enumerate() {
             if view.seen[index] != self.versions[index] {
                 view.seen[index] = self.versions[index];
-                view.tops[index] = self.top(lens, index, piece.place, piece.mask_words);
+                view.tops[index] = self.top(lens, index, piece);
             }
             total += view.tops[index];
         }
         total
     }
 
-    fn top(&self, lens: &Lens, piece: usize, place: usize, mask_words: usize) -> i128 {
-        if mask_words == 0 {
-            let (from, to) = unpacked(self.words[place]);
-            return lens.top_of_runs(piece, from, to);
+    fn top(&self, lens: &Lens, index: usize, piece: &Piece) -> i128 {
+        match &piece.form {
+            Form::Table => {
+                let (from, to) = unpacked(self.words[piece.place]);
+                lens.top_of_runs(index, from, to)
+            }
+            Form::Masks(words) => lens.top_of_mask(index, &self.words[piece.place..piece.place + words]),
+            Form::Tree(joint) => lens.top_of_tree(index, joint, &self.ranges),
         }
-        lens.top_of_mask(piece, &self.words[place..place + mask_words])
     }
 
     /// The upper bound over the part of the box in cells `low..high` of an axis, at least one; `whole` is the
@@ -154,15 +161,22 @@ impl State {
             if (from, to) == touch.runs(box_range.0, box_range.1) {
                 continue;
             }
-            let part = if piece.mask_words == 0 {
-                lens.top_of_runs(touch.piece, from, to)
-            } else {
-                self.scratch.clear();
-                for word in 0..piece.mask_words {
-                    let allowed = touch.leaves_of_runs(from, to, word, piece.mask_words);
-                    self.scratch.push(self.words[piece.place + word] & allowed);
+            let part = match &piece.form {
+                Form::Table => lens.top_of_runs(touch.piece, from, to),
+                Form::Masks(words) => {
+                    self.scratch.clear();
+                    for word in 0..*words {
+                        let allowed = touch.leaves_of_runs(from, to, word, *words);
+                        self.scratch.push(self.words[piece.place + word] & allowed);
+                    }
+                    lens.top_of_mask(touch.piece, &self.scratch)
                 }
-                lens.top_of_mask(touch.piece, &self.scratch)
+                Form::Tree(joint) => {
+                    self.ranges[axis] = (low, high);
+                    let top = lens.top_of_tree(touch.piece, joint, &self.ranges);
+                    self.ranges[axis] = box_range;
+                    top
+                }
             };
             total += part - view.tops[touch.piece];
         }
@@ -171,13 +185,14 @@ impl State {
 
     /// The joint leaf of each piece, in a box of one cell.
     pub(crate) fn leaves(&self, layout: &Layout<'_>) -> Vec<usize> {
-        let leaf = |piece: &crate::layout::Piece| {
-            if piece.mask_words == 0 {
-                return unpacked(self.words[piece.place]).0;
+        let leaf = |piece: &Piece| match &piece.form {
+            Form::Table => unpacked(self.words[piece.place]).0,
+            Form::Masks(words) => {
+                let words = &self.words[piece.place..][..*words];
+                let word = words.iter().position(|&word| word != 0).expect("every cell is in a leaf");
+                word * 64 + words[word].trailing_zeros() as usize
             }
-            let words = &self.words[piece.place..][..piece.mask_words];
-            let word = words.iter().position(|&word| word != 0).expect("every cell is in a leaf");
-            word * 64 + words[word].trailing_zeros() as usize
+            Form::Tree(joint) => joint.leaf_of(&self.ranges),
         };
         layout.pieces.iter().map(leaf).collect()
     }

@@ -310,11 +310,7 @@ fn equals_of_missing(grid: &Grid, layers: &[Vec<Layer<'_>>]) -> Vec<Option<CellI
 }
 
 /// The common cells of two ascending lists of ranges.
-fn intersect(
-    first: &[(u32, u32)],
-    second: impl Iterator<Item = (u32, u32)>,
-    common: &mut Vec<(u32, u32)>,
-) {
+fn intersect(first: &[(u32, u32)], second: impl Iterator<Item = (u32, u32)>, common: &mut Vec<(u32, u32)>) {
     let mut at = 0;
     for (low, high) in second {
         while first.get(at).is_some_and(|range| range.1 <= low) {

@@ -199,7 +199,12 @@ impl<'a, L: Overlaid> Walk<'a, L> {
                 layer += 1;
             }
             let leaf = layer == self.at.len();
-            self.joint.nodes.push(JointNode { axis: axis as u32, set, target: self.joint.leaves as u32, leaf });
+            self.joint.nodes.push(JointNode {
+                axis: axis as u32,
+                set,
+                target: self.joint.leaves as u32,
+                leaf,
+            });
             if leaf {
                 self.joint.leaves += 1;
                 if self.joint.leaves > limit {

@@ -143,8 +143,7 @@ impl Lens {
             sizes: sizes.clone(),
         };
         let masked = || atlas.pieces().iter().filter(|piece| piece.tree.is_none());
-        let cells: usize =
-            masked().flat_map(|piece| &piece.axes).map(|axis| sizes[axis.axis] as usize).sum();
+        let cells: usize = masked().flat_map(|piece| &piece.axes).map(|axis| sizes[axis.axis] as usize).sum();
         let looked_up = cells <= MOST_LOOKED_UP;
         let mut place = 0;
         for (piece, values) in atlas.pieces().iter().zip(&combined) {

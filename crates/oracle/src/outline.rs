@@ -136,4 +136,3 @@ fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, Co
         })
         .collect()
 }
-

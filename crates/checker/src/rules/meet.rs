@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
+use crate::layout::Form;
 use crate::proof::Proof;
 use crate::reason::Reason;
 
@@ -49,7 +50,7 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Reason> {
     let mut axis_of = vec![None; proof.layout.pieces.len()];
     for (axis, touches) in proof.layout.touches.iter().enumerate() {
         for touch in touches {
-            if proof.layout.pieces[touch.piece].mask_words > 0 {
+            if !matches!(proof.layout.pieces[touch.piece].form, Form::Table) {
                 return Err(Reason::MeetShape { rows: system.rows, piece: Some(touch.piece) });
             }
             axis_of[touch.piece] = Some((axis, touch));
