@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use secateur_formats::ModelFile;
 use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, NumberType, Scope};
-use secateur_oracle::{Band, Budget, Comparison, Counterexample, Options, StopReason, Undecided, Verdict};
+use secateur_oracle::{
+    Band, Budget, CompareError, Compared, Counterexample, Options, Outline, StopReason, Undecided, Verdict,
+};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Talk, Verify};
@@ -22,6 +24,8 @@ use crate::{logistic, model, output};
 
 /// How often the progress is looked at.
 const WATCH: Duration = Duration::from_millis(100);
+/// What may be spent, after a time limit is reached, on saying what is known.
+const AFTER_LIMIT: Duration = Duration::from_millis(200);
 /// Rows of the table that are used as starts.
 const MOST_ROWS: usize = 100_000;
 
@@ -39,23 +43,44 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let ours = ours.as_ref();
     let (theirs, matching) = align(ours, second.ensemble());
     let theirs = theirs.as_ref().unwrap_or(second.ensemble());
-    let comparison = Comparison::new(ours, theirs, command.band.0)
-        .map_err(|error| anyhow!("{} and {}: {error}", command.first.display(), command.second.display()))?;
+    let refused = |error| anyhow!("{} and {}: {error}", command.first.display(), command.second.display());
+    let outline = Outline::new(ours, theirs, command.band.0).map_err(refused)?;
     let data = read_rows(command, ours)?;
     let width = ours.features().len();
-    let starts = data.chunks_exact(width.max(1)).filter_map(|row| comparison.atlas().cells_of(row)).collect();
     let threads =
         command.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
     let deadline = command.time_limit.and_then(|limit| started.checked_add(limit.0));
-    let options = Options {
+    let mut options = Options {
         budget: Budget { deadline, ..Budget::unlimited() },
         threads: threads.max(1),
         seed: command.seed,
-        starts,
         ..Options::unlimited()
     };
-    let (compared, proof) = watched(&options, talk, || certificate::compare(&comparison, &options, out))
-        .context("the certificate cannot be written")?;
+    // A model and itself: there is nothing to lay out, unless the proof is to be written down.
+    let nothing_to_prove = out.is_none() && outline.is_same_model();
+    let laid_out = if nothing_to_prove {
+        Ok(None)
+    } else {
+        match watched(&options, talk, || outline.clone().lay_out(&options.budget)) {
+            Ok(comparison) => Ok(Some(comparison)),
+            Err(CompareError::Stopped(reason)) => Err(reason),
+            Err(error) => return Err(refused(error)),
+        }
+    };
+    let (compared, proof) = match &laid_out {
+        Ok(Some(comparison)) => {
+            let cells = |row| comparison.atlas().cells_of(row);
+            options.starts = data.chunks_exact(width.max(1)).filter_map(cells).collect();
+            watched(&options, talk, || certificate::compare(comparison, &options, out))
+                .context("the certificate cannot be written")?
+        }
+        Ok(None) => (Compared { verdict: Verdict::Identical, nodes: 0 }, None),
+        Err(reason) => {
+            let verdict = Verdict::Undecided(Undecided::Stopped(*reason));
+            (Compared { verdict, nodes: 0 }, None)
+        }
+    };
+    let comparison = laid_out.as_ref().ok().and_then(Option::as_ref);
     let certificate = match (&command.certificate, proof) {
         (Some(path), Some(proof)) => {
             certificate::check(proof, [ours, theirs])
@@ -67,23 +92,27 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let mut nearest = None;
     let verdict = match compared.verdict {
         Verdict::Different(example) => {
-            let near = comparison.nearest(&example, &data);
+            let near = comparison.and_then(|comparison| comparison.nearest(&example, &data));
             nearest = near.as_ref().map(|(_, row, distance)| (*row, *distance));
             Verdict::Different(near.map_or(example, |(example, ..)| Box::new(example)))
         }
         other => other,
     };
     let proved_above = match verdict {
-        Verdict::Undecided(_) => comparison.proved_above(),
+        // What is known all the same may take a little more than the limit, not much.
+        Verdict::Undecided(_) => {
+            let deadline = command.time_limit.map(|_| Instant::now() + AFTER_LIMIT);
+            comparison.and_then(|it| it.proved_above(&Budget { deadline, ..Budget::unlimited() }))
+        }
         _ => None,
     };
     let report = Report {
         first: &first,
         models: [ours, theirs],
-        domain: comparison.atlas().grid().domain(),
-        scope: comparison.scope(),
+        domain: outline.domain(),
+        scope: outline.scope(),
         matching,
-        band: comparison.band(),
+        band: outline.band(),
         verdict: &verdict,
         certificate,
         proved_above,

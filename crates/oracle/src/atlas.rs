@@ -15,6 +15,7 @@
 //!
 //! Numbers are integers: every sum's leaf values are multiples of `2^exponent`, so nothing is rounded.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -35,6 +36,9 @@ const OVERLAY_GROWTH: usize = 3;
 /// Pieces of up to this many leaves have masks of leaves for each run of cells, which take as many bits as
 /// leaves times runs; larger ones keep their tree.
 const MOST_MASKED: usize = 1024;
+/// Pieces with more leaves than this in total make a box slow: the clock is looked at for each of them, and local
+/// search comes before boxes.
+const MANY_LEAVES: usize = 10_000;
 
 /// Why models are not laid out.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -61,6 +65,37 @@ pub struct Atlas {
     constants: Vec<BigInt>,
     /// All numbers are multiples of two to this power.
     exponent: i64,
+}
+
+/// The grid of a model as the search counts cells, without the trees over it.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    grid: Grid,
+    sizes: Vec<u32>,
+}
+
+impl Cells {
+    /// The cells of one model.
+    pub fn of(model: &Ensemble) -> Self {
+        let grid = Grid::new(&[model]).expect("one model has the columns that it has");
+        let splits = model.trees().iter().flat_map(|tree| tree.splits()).map(|split| {
+            let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
+            (axis, grid.axes()[axis].left_cells(model, split, grid.domain()))
+        });
+        let sizes = searched_sizes(&grid, &equals_of_missing(&grid, splits));
+        Self { grid, sizes }
+    }
+
+    /// The grid.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// How many cells of each axis the search looks at: missing values are left out where they share the fate of
+    /// another cell.
+    pub fn axis_sizes(&self) -> &[u32] {
+        &self.sizes
+    }
 }
 
 /// A partition of the cells with exact values.
@@ -127,7 +162,7 @@ impl Atlas {
         budget: &Budget,
         most_masked: usize,
     ) -> Result<Self, LayoutError> {
-        let go_on = || budget.spent(0).map_or(Ok(()), |reason| Err(LayoutError::Stopped(reason)));
+        let go_on = || budget.over().map_or(Ok(()), |reason| Err(LayoutError::Stopped(reason)));
         go_on()?;
         let grid = Grid::new(models)?;
         let mut offsets = vec![0];
@@ -159,7 +194,8 @@ impl Atlas {
                 });
             }
         }
-        let missing_as = equals_of_missing(&grid, &layers);
+        let splits = layers.iter().flatten().flat_map(|layer| layer.splits.iter().flatten());
+        let missing_as = equals_of_missing(&grid, splits.map(|(axis, set)| (*axis, set)));
         go_on()?;
         let sums = *offsets.last().expect("starts with one");
         let sizes = searched_sizes(&grid, &missing_as);
@@ -228,6 +264,11 @@ impl Atlas {
         Some(cells)
     }
 
+    /// Do the pieces have so many leaves that a look at all of them takes a while?
+    pub(crate) fn is_large(&self) -> bool {
+        self.pieces.iter().map(Piece::leaf_count).sum::<usize>() > MANY_LEAVES
+    }
+
     /// How many cells of each axis the search looks at.
     pub fn axis_sizes(&self) -> Vec<u32> {
         searched_sizes(&self.grid, &self.missing_as)
@@ -286,7 +327,10 @@ fn searched_sizes(grid: &Grid, missing_as: &[Option<CellId>]) -> Vec<u32> {
 }
 
 /// For each axis the first cell that every split sends where it sends missing values.
-fn equals_of_missing(grid: &Grid, layers: &[Vec<Layer<'_>>]) -> Vec<Option<CellId>> {
+fn equals_of_missing<S: Borrow<CellSet>>(
+    grid: &Grid,
+    splits: impl Iterator<Item = (usize, S)>,
+) -> Vec<Option<CellId>> {
     let missing: Vec<Option<CellId>> = grid.axes().iter().map(|axis| axis.missing_cell()).collect();
     if fault::ignores_missing() {
         return missing.iter().map(|cell| cell.filter(|cell| cell.0 > 0).map(|_| CellId(0))).collect();
@@ -295,15 +339,15 @@ fn equals_of_missing(grid: &Grid, layers: &[Vec<Layer<'_>>]) -> Vec<Option<CellI
     let mut alike: Vec<Vec<(u32, u32)>> =
         missing.iter().map(|cell| cell.iter().map(|cell| (0, cell.0)).collect()).collect();
     let mut next = Vec::new();
-    for (axis, set) in layers.iter().flatten().flat_map(|layer| layer.splits.iter().flatten()) {
-        let Some(missing) = missing[*axis] else { continue };
+    for (axis, set) in splits {
+        let (Some(missing), set) = (missing[axis], set.borrow()) else { continue };
         next.clear();
         if set.contains(missing) {
-            intersect(&alike[*axis], set.ranges(), &mut next);
+            intersect(&alike[axis], set.ranges(), &mut next);
         } else {
-            intersect(&alike[*axis], set.other_ranges(), &mut next);
+            intersect(&alike[axis], set.other_ranges(), &mut next);
         }
-        std::mem::swap(&mut alike[*axis], &mut next);
+        std::mem::swap(&mut alike[axis], &mut next);
     }
     let first = |ranges: Vec<(u32, u32)>| ranges.first().map(|range| CellId(range.0));
     alike.into_iter().map(first).collect()

@@ -35,7 +35,7 @@ pub(crate) enum Searched {
 const ALONE: u64 = 2_000;
 /// Boxes that a thread keeps for their memory.
 const SPARE: usize = 256;
-/// Boxes between two looks at the clock and at other threads.
+/// Boxes between two looks at the clock and at other threads; over many leaves it is one.
 const BATCH: u64 = 256;
 /// Cells of the smaller of two open axes up to which they are looked at one by one.
 const NARROW: u32 = 16;
@@ -59,6 +59,8 @@ pub(crate) struct Search<'a> {
     progress: &'a Progress,
     record: Option<&'a dyn Record>,
     nodes: AtomicU64,
+    /// Boxes between two looks at the clock.
+    batch: u64,
 }
 
 /// What a search has still to do, and what it has found.
@@ -96,6 +98,7 @@ struct Scratch {
 
 enum Step {
     Closed,
+    Stopped(StopReason),
     Split { axis: usize, cell: u32 },
 }
 
@@ -122,6 +125,7 @@ impl<'a> Search<'a> {
             progress,
             record,
             nodes: AtomicU64::new(0),
+            batch: if system.atlas().is_large() { 1 } else { BATCH },
         }
     }
 
@@ -281,7 +285,7 @@ impl<'a> Search<'a> {
         // Boxes and closed space since the last report.
         let (mut fresh, mut closed) = (0, 0);
         while let Some(mut region) = stack.pop() {
-            if visited % BATCH == 0 {
+            if visited % self.batch == 0 {
                 self.report(&mut fresh, &mut closed);
                 if let Some(reason) = budget.spent(self.nodes()) {
                     stack.push(region);
@@ -303,7 +307,11 @@ impl<'a> Search<'a> {
             }
             fresh += 1;
             visited += 1;
-            match self.visit(&mut region, scratch) {
+            match self.visit(&mut region, scratch, budget) {
+                Step::Stopped(reason) => {
+                    stack.push(region);
+                    return Err(reason);
+                }
                 Step::Closed => {
                     closed += Progress::of_depth(region.path.len());
                     scratch.put_back(region);
@@ -339,7 +347,7 @@ impl<'a> Search<'a> {
     }
 
     /// Closes or narrows a box; if neither settles it, says where to split.
-    fn visit(&self, region: &mut Region, scratch: &mut Scratch) -> Step {
+    fn visit(&self, region: &mut Region, scratch: &mut Scratch, budget: &Budget) -> Step {
         loop {
             if let Some(lens) = self.closing(region) {
                 self.step(region, || ProofStep::Close { lens });
@@ -355,6 +363,11 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 open += 1;
+                if self.batch == 1
+                    && let Some(reason) = budget.over()
+                {
+                    return Step::Stopped(reason);
+                }
                 if self.weigh(region, axis, scratch) {
                     // The other axes are narrowed first; where to split is asked when nothing moves.
                     narrowed = true;

@@ -7,6 +7,7 @@ use fastrand::Rng;
 use secateur_model::CellId;
 
 use crate::lens::Lens;
+use crate::stop::Budget;
 
 /// The number of random starts, in addition to the starts that were given.
 const RANDOM_STARTS: usize = 24;
@@ -14,12 +15,13 @@ const RANDOM_STARTS: usize = 24;
 const ROUNDS: usize = 12;
 
 /// Looks for cells where every row reaches its bound, and calls `visit` with each one found. The search ends when
-/// `visit` returns true. Finding none proves nothing.
+/// `visit` returns true, or when the time of the budget is up. Finding none proves nothing.
 pub(crate) fn climb(
     rows: &[Lens],
     sizes: &[u32],
     starts: &[Vec<CellId>],
     rng: &mut Rng,
+    budget: &Budget,
     visit: &mut dyn FnMut(&[CellId]) -> bool,
 ) {
     if sizes.is_empty() {
@@ -39,6 +41,9 @@ pub(crate) fn climb(
         for _ in 0..ROUNDS {
             let before = height;
             rng.shuffle(&mut order);
+            if budget.over().is_some() {
+                return;
+            }
             for &axis in &order {
                 let size = sizes[axis] as usize;
                 heights[..size].fill(f64::INFINITY);

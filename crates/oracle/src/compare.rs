@@ -176,7 +176,8 @@ impl<'a> Comparison<'a> {
     /// A band, as small as a single bound allows, for which the claim is proved without a search: what is
     /// left to say of two models that are nearly the same when the comparison itself ends undecided. `None`
     /// where they are not, and for exact arithmetic.
-    pub fn proved_above(&self) -> Option<f64> {
+    /// Nothing is known either where the budget ends first.
+    pub fn proved_above(&self, budget: &Budget) -> Option<f64> {
         let band = self.band?;
         let divisor = self.first.accumulation().average.map_or(1.0, |average| average.divisor);
         let unit = f64::powi(2.0, i32::try_from(self.atlas.exponent()).ok()?) / divisor;
@@ -189,6 +190,9 @@ impl<'a> Comparison<'a> {
         let mut above = band;
         let mut multipliers = Vec::new();
         for pair in pairs() {
+            if budget.over().is_some() {
+                return None;
+            }
             let system = system(pair, band);
             let lambda = multipliers::nearly_proportional(&system)?;
             let leads = lambda.iter().copied().find(|&factor| factor > 0)?;
@@ -199,7 +203,7 @@ impl<'a> Comparison<'a> {
         let above = rounded_up(above).filter(|above| above.is_finite())?;
         pairs()
             .zip(&multipliers)
-            .all(|(pair, lambda)| proved_by(&system(pair, above), lambda))
+            .all(|(pair, lambda)| budget.over().is_none() && proved_by(&system(pair, above), lambda))
             .then_some(above)
     }
 
@@ -222,7 +226,7 @@ impl<'a> Comparison<'a> {
         for winner in (0..count).map(ClassId) {
             for other in (0..count).map(ClassId).filter(|&other| other != winner) {
                 // Pairs before the one that is refuted are proved.
-                if (winner, other) < pair || options.budget.cancel.is_cancelled() {
+                if (winner, other) < pair || options.budget.over().is_some() {
                     continue;
                 }
                 let accept = |cells: &[CellId]| judge.differs(cells, &Mutex::new(None));
@@ -263,6 +267,10 @@ impl<'a> Comparison<'a> {
                 if fault::drops_last_pair() && winner.0 + 1 == count && other.0 + 2 == count {
                     continue;
                 }
+                if let Some(reason) = options.budget.over() {
+                    stopped = Some(reason);
+                    break;
+                }
                 let mut system = self.system(winner, other);
                 let mut by_input = false;
                 if let Some(local) = self.local_system(winner, other)
@@ -287,6 +295,9 @@ impl<'a> Comparison<'a> {
                 if stopped.is_some() {
                     break;
                 }
+            }
+            if stopped.is_some() {
+                break;
             }
         }
         let open = open.into_inner().expect("no thread panics while it holds the lock");

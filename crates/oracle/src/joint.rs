@@ -189,7 +189,7 @@ impl<'a, L: Overlaid> Walk<'a, L> {
         let (mut layer, mut axis) = (0, 0);
         loop {
             if self.joint.nodes.len() % BATCH == 0
-                && let Some(reason) = budget.spent(0)
+                && let Some(reason) = budget.over()
             {
                 return Err(reason);
             }

@@ -22,7 +22,7 @@ mod solve;
 mod stop;
 mod system;
 
-pub use atlas::{Atlas, LayoutError, Piece};
+pub use atlas::{Atlas, Cells, LayoutError, Piece};
 pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};
 #[cfg(feature = "_broken")]
 pub use fault::{Fault, with_fault};

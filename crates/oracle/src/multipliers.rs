@@ -9,6 +9,7 @@
 use num_traits::ToPrimitive;
 
 use crate::lens::Lens;
+use crate::stop::Budget;
 use crate::system::System;
 
 /// Multipliers are rounded to this many bits.
@@ -93,8 +94,9 @@ pub(crate) fn excess(system: &System<'_>, lambda: &[u64]) -> f64 {
     pieces.iter().map(top).sum::<f64>() - dot(&bounds)
 }
 
-/// The multipliers with the smallest root bound that was found; `None` if it uses one row only.
-pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
+/// The multipliers with the smallest root bound that was found in the time of the budget; `None` if it uses one row
+/// only.
+pub(crate) fn best(system: &System<'_>, budget: &Budget) -> Option<Vec<u64>> {
     let count = system.row_count();
     if count < 2 {
         return None;
@@ -114,6 +116,9 @@ pub(crate) fn best(system: &System<'_>) -> Option<Vec<u64>> {
     let mut lambda = vec![1.0 / count as f64; count];
     let mut top = (normalised.phi(&lambda), lambda.clone());
     for step in 0..200 {
+        if budget.over().is_some() {
+            break;
+        }
         let gradient = normalised.gradient(&lambda);
         let length = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
         if length == 0.0 {

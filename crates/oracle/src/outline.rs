@@ -100,6 +100,12 @@ impl<'a> Outline<'a> {
         self.band.unwrap_or(0.0)
     }
 
+    /// Are the two models the same in every number and name, so that there is nothing to prove? The claim then holds
+    /// by itself: where a lead exceeds the band, which is at least the model's rounding, its decision is certain.
+    pub fn is_same_model(&self) -> bool {
+        *self.first == *self.second.within(self.first.scope())
+    }
+
     /// The inputs that both models accept.
     pub fn domain(&self) -> &InputDomain {
         &self.domain

@@ -78,6 +78,12 @@ pub struct Solved {
     pub nodes: u64,
 }
 
+impl Solved {
+    fn stopped(reason: StopReason) -> Self {
+        Self { answer: Answer::Undecided(reason), nodes: 0 }
+    }
+}
+
 /// Is the system empty by a single bound over the whole space?
 pub(crate) fn proved_at_once(system: &System<'_>) -> bool {
     let rows = system.row_count();
@@ -96,9 +102,20 @@ pub(crate) fn proved_by(system: &System<'_>, multipliers: &[u64]) -> bool {
 pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId]) -> bool + Sync)) -> Solved {
     let rows = system.row_count();
     let question = Question { system, options, accept };
-    let mut lenses: Vec<Lens> = (0..rows).map(|row| Lens::new(system, &unit(rows, row))).collect();
-    if let Some(lens) = lenses.iter().find(|lens| proves(lens)) {
-        return question.proved_by(lens);
+    // Over many leaves a lens takes a while, and so does a box: the clock is looked at in between, and local search,
+    // which needs no boxes, comes first.
+    let large = system.atlas().is_large();
+    let over = || options.budget.over().filter(|_| large).map(Solved::stopped);
+    let mut lenses: Vec<Lens> = Vec::with_capacity(rows);
+    for row in 0..rows {
+        if let Some(stopped) = over() {
+            return stopped;
+        }
+        let lens = Lens::new(system, &unit(rows, row));
+        if proves(&lens) {
+            return question.proved_by(&lens);
+        }
+        lenses.push(lens);
     }
     if !options.shortcuts {
         let search = question.search(lenses, rows);
@@ -134,6 +151,17 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
             few = FEW;
         }
     }
+    let mut climbed = met;
+    if large && !met {
+        question.climb(&lenses[..rows], &mut found);
+        if !found.is_empty() {
+            return Solved { answer: Answer::Witnesses(found), nodes: 0 };
+        }
+        climbed = true;
+    }
+    if let Some(stopped) = over() {
+        return stopped;
+    }
     // A record names all lenses first, so it cannot begin before the last one is known. A few boxes are
     // cheap to visit again.
     if few > 0 && options.record.is_some() {
@@ -154,7 +182,7 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     {
         return Solved { answer: ended.into(), nodes: search.nodes() };
     }
-    if let Some(combined) = multipliers::best(system) {
+    if let Some(combined) = multipliers::best(system, &options.budget) {
         let lens = Lens::new(system, &combined);
         if proves(&lens) {
             return Solved { nodes: search.nodes(), ..question.proved_by(&lens) };
@@ -162,11 +190,8 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
         search.add_lens(lens, &mut rest);
     }
     found.extend(rest.found().map(<[CellId]>::to_vec));
-    if !met {
-        let mut rng = fastrand::Rng::with_seed(options.seed);
-        let sizes = system.atlas().axis_sizes();
-        let mut visit = |cells: &[CellId]| question.keep(cells, &mut found);
-        climb::climb(search.rows(), &sizes, &options.starts, &mut rng, &mut visit);
+    if !climbed {
+        question.climb(search.rows(), &mut found);
     }
     if !found.is_empty() {
         return Solved { answer: Answer::Witnesses(found), nodes: search.nodes() };
@@ -188,9 +213,7 @@ pub(crate) fn gather(
     if options.starts.iter().any(|start| question.keep(start, &mut found)) {
         return found;
     }
-    let mut rng = fastrand::Rng::with_seed(options.seed);
-    let mut visit = |cells: &[CellId]| question.keep(cells, &mut found);
-    climb::climb(&lenses, &system.atlas().axis_sizes(), &options.starts, &mut rng, &mut visit);
+    question.climb(&lenses, &mut found);
     found
 }
 
@@ -217,6 +240,14 @@ impl Question<'_> {
             found.push(cells.to_vec());
         }
         found.len() >= self.options.wanted
+    }
+
+    /// Local search from the starts and from random cells.
+    fn climb(&self, rows: &[Lens], found: &mut Vec<Vec<CellId>>) {
+        let mut rng = fastrand::Rng::with_seed(self.options.seed);
+        let sizes = self.system.atlas().axis_sizes();
+        let mut visit = |cells: &[CellId]| self.keep(cells, found);
+        climb::climb(rows, &sizes, &self.options.starts, &mut rng, &self.options.budget, &mut visit);
     }
 
     /// A proof without boxes.

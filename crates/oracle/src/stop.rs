@@ -44,6 +44,14 @@ impl Budget {
         Self { deadline: Some(Instant::now() + Duration::from_secs_f64(seconds)), ..Self::unlimited() }
     }
 
+    /// Why work that visits no boxes must end, if it must.
+    pub(crate) fn over(&self) -> Option<StopReason> {
+        if self.cancel.is_cancelled() {
+            return Some(StopReason::Cancelled);
+        }
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(StopReason::Time)
+    }
+
     /// Why a search that has visited so many boxes must end, if it must.
     pub(crate) fn spent(&self, nodes: u64) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
@@ -52,10 +60,7 @@ impl Budget {
         if self.nodes.is_some_and(|limit| nodes >= limit) {
             return Some(StopReason::Nodes);
         }
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Some(StopReason::Time);
-        }
-        None
+        self.over()
     }
 }
 

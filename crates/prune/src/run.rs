@@ -199,7 +199,7 @@ fn in_closed_form<M: Editable>(
     let budget = engine.budget();
     let columns = engine.points.columns().to_vec();
     let band = engine.points.band();
-    let grid = engine.atlas.grid().clone();
+    let grid = engine.space.grid().clone();
     let starts: Vec<&[f64]> = data.chunks_exact(engine.model.features().len().max(1)).take(STARTS).collect();
     let closed = closed_form(engine.model, &grid, band, &columns, engine.intercept, &starts, rng, &budget);
     let Some(Closed { relevant, plan, opposites }) = closed else { return false };
@@ -247,7 +247,7 @@ fn smallest_of_stumps<M: Editable>(
     rng: &mut fastrand::Rng,
 ) {
     engine.begin(Pass::RelevantSplits);
-    let grid = engine.atlas.grid().clone();
+    let grid = engine.space.grid().clone();
     let starts: Vec<&[f64]> = data.chunks_exact(engine.model.features().len().max(1)).take(STARTS).collect();
     let band = engine.points.band();
     for pair in class_changes(engine.model, &grid, band, &starts, rng, &engine.budget()) {
@@ -283,7 +283,7 @@ fn pair_cuts<M: Editable>(
     rng: &mut fastrand::Rng,
 ) {
     engine.begin(Pass::RelevantSplits);
-    let grid = engine.atlas.grid().clone();
+    let grid = engine.space.grid().clone();
     let starts: Vec<&[f64]> = engine.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
     let band = engine.points.band();
     let relevant = relevant_boundaries(engine.model, &grid, band, &starts, rng, &engine.budget());
@@ -302,7 +302,7 @@ fn bound<M: Editable>(
 ) {
     engine.begin(Pass::Indispensable);
     let budget = half_of(engine.budget());
-    let grid = engine.atlas.grid().clone();
+    let grid = engine.space.grid().clone();
     let band = engine.points.band();
     let relevant = known.relevant.take().unwrap_or_else(|| {
         let starts: Vec<&[f64]> = engine.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
@@ -460,7 +460,7 @@ fn evidence<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Evidence {
         evidence = evidence.with_bound(&engine.points, &cuts, bound);
     }
     if let Some(relevant) = &known.relevant {
-        evidence = evidence.with_relevant(&engine.points, engine.atlas.grid(), relevant);
+        evidence = evidence.with_relevant(&engine.points, engine.space.grid(), relevant);
     }
     evidence
 }

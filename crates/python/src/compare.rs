@@ -1,15 +1,20 @@
 //! `compare`: do two models decide alike on every input?
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use secateur_oracle::{Budget, Cancel, Comparison, Options, StopReason, Undecided, Verdict};
+use secateur_oracle::{
+    Budget, Cancel, CompareError, Compared, Options, Outline, StopReason, Undecided, Verdict,
+};
 
 use crate::model::Model;
 use crate::{error, interrupt, options};
+
+/// What may be spent, after a time limit is reached, on saying what is known.
+const AFTER_LIMIT: Duration = Duration::from_millis(200);
 
 /// Proves that two models decide alike, or finds an input on which they do not. `band` is `None` for the
 /// smallest certain one, zero for exact arithmetic; without `missing`, inputs with missing values are left
@@ -38,7 +43,7 @@ pub(crate) fn compare<'py>(
     let named = ours.features().has_names() && theirs.features().has_names();
     let reordered = if named { theirs.with_column_order(ours.features()) } else { None };
     let theirs = reordered.as_ref().unwrap_or(theirs);
-    let comparison = py.detach(|| Comparison::new(ours, theirs, band)).map_err(error::from_compare)?;
+    let outline = py.detach(|| Outline::new(ours, theirs, band)).map_err(error::from_compare)?;
     let cancel = Cancel::default();
     let budget = Budget { deadline, cancel: cancel.clone(), ..Budget::unlimited() };
     let settings = Options { budget, threads: options::threads(threads), seed, ..Options::unlimited() };
@@ -47,15 +52,34 @@ pub(crate) fn compare<'py>(
         &cancel,
         |_| Ok(()),
         || {
+            let without_search = |verdict| Ok((Compared { verdict, nodes: 0 }, None));
+            // A model and itself: there is nothing to lay out.
+            if outline.is_same_model() {
+                return without_search(Verdict::Identical);
+            }
+            let comparison = match outline.clone().lay_out(&settings.budget) {
+                Ok(comparison) => comparison,
+                Err(CompareError::Stopped(reason)) => {
+                    return without_search(Verdict::Undecided(Undecided::Stopped(reason)));
+                }
+                Err(error) => return Err(error),
+            };
             let compared = comparison.run(&settings);
             let undecided = matches!(compared.verdict, Verdict::Undecided(_)) && !cancel.is_cancelled();
-            (compared, if undecided { comparison.proved_above() } else { None })
+            // What is known all the same may take a little more than the limit, not much.
+            let after = Budget {
+                deadline: deadline.map(|_| Instant::now() + AFTER_LIMIT),
+                ..settings.budget.clone()
+            };
+            let above = if undecided { comparison.proved_above(&after) } else { None };
+            Ok((compared, above))
         },
-    )?;
+    )?
+    .map_err(error::from_compare)?;
 
     let answer = PyDict::new(py);
-    answer.set_item("scope", comparison.scope().name())?;
-    answer.set_item("band", comparison.band())?;
+    answer.set_item("scope", outline.scope().name())?;
+    answer.set_item("band", outline.band())?;
     answer.set_item("proved_above", proved_above)?;
     answer.set_item("nodes", compared.nodes)?;
     answer.set_item("seconds", started.elapsed().as_secs_f64())?;

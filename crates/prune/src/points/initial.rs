@@ -32,12 +32,12 @@ pub(crate) fn add_points<M: Editable>(
 ) {
     let numbers = engine.points.columns().len().max(1) * (engine.model.classes().len() - 1).max(1);
     let room = MOST_NUMBERS / numbers;
-    let sizes: Vec<usize> = engine.atlas.axis_sizes().iter().map(|&size| size as usize).collect();
+    let sizes: Vec<usize> = engine.space.axis_sizes().iter().map(|&size| size as usize).collect();
     let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
     let all = if stumps { ALL_CELLS_OF_STUMPS } else { ALL_CELLS };
     if let Some(cells) = cells.filter(|&cells| cells <= all.min(room)) {
         for code in 0..cells {
-            let row = engine.atlas.grid().witness(&cells_of_code(&sizes, code));
+            let row = engine.space.grid().witness(&cells_of_code(&sizes, code));
             engine.points.add(&row);
             if code % 256 == 0 && engine.spent() {
                 return;
@@ -47,7 +47,7 @@ pub(crate) fn add_points<M: Editable>(
         return;
     }
     if !stumps {
-        engine.sweep = Sweep::new(&engine.points, engine.atlas.grid(), &sizes);
+        engine.sweep = Sweep::new(&engine.points, engine.space.grid(), &sizes);
     }
     let width = engine.model.features().len();
     let mut rows: Vec<&[f64]> = if width == 0 { Vec::new() } else { data.chunks_exact(width).collect() };
@@ -61,13 +61,13 @@ pub(crate) fn add_points<M: Editable>(
     let budget = engine.budget();
     let near = if stumps { 0 } else { NEAR_PER_COLUMN * engine.points.columns().len() };
     let wanted = near.clamp(LEAST_NEAR, MOST_NEAR).min(room);
-    let grid = engine.atlas.grid().clone();
+    let grid = engine.space.grid().clone();
     for row in near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget) {
         engine.points.add(&row);
     }
     for _ in 0..RANDOM_CELLS.min(room) {
         let cells: Vec<CellId> = sizes.iter().map(|&size| CellId::new(rng.usize(0..size))).collect();
-        let row = engine.atlas.grid().witness(&cells);
+        let row = engine.space.grid().witness(&cells);
         engine.points.add(&row);
         if engine.spent() {
             return;

@@ -12,7 +12,7 @@ use std::time::Instant;
 use secateur_formats::{Edit, EditError};
 use secateur_lp::Limits;
 use secateur_model::{Ensemble, Exact, Node, NodeId};
-use secateur_oracle::{Atlas, Band, Budget, Comparison, Options, StopReason, Undecided, Verdict};
+use secateur_oracle::{Band, Budget, Cells, CompareError, Options, Outline, StopReason, Undecided, Verdict};
 
 use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::Folded;
@@ -86,7 +86,7 @@ pub(crate) struct Engine<'a, M> {
     pub(crate) folded: &'a Folded,
     pub(crate) points: Points<'a>,
     /// The original over its own grid; missing values are left out where they share another cell's fate.
-    pub(crate) atlas: Atlas,
+    pub(crate) space: Cells,
     pub(crate) config: &'a Config,
     pub(crate) watch: &'a Watch,
     pub(crate) intercept: Intercept,
@@ -128,10 +128,10 @@ impl<'a, M: Editable> Engine<'a, M> {
         watch: &'a Watch,
     ) -> Result<Self, PruneError> {
         // The band of the claim is that of every comparison with the original.
-        let comparison = Comparison::new(model, model, config.band)?;
-        let band = (config.band != Band::Exact).then(|| comparison.band());
+        let outline = Outline::new(model, model, config.band)?;
+        let band = (config.band != Band::Exact).then(|| outline.band());
         let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
-        let atlas = Atlas::new(&[model]).expect("one model has the columns that it has");
+        let space = Cells::of(model);
         let best = Candidate {
             file: file.clone(),
             made: None,
@@ -143,7 +143,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             model,
             folded,
             points: Points::new(model, band, columns),
-            atlas,
+            space,
             config,
             watch,
             intercept,
@@ -166,7 +166,7 @@ impl<'a, M: Editable> Engine<'a, M> {
 
     /// The decimal logarithm of the number of cells that tell inputs apart.
     pub(crate) fn log10_cells(&self) -> f64 {
-        self.atlas.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
+        self.space.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
     }
 
     /// What a column costs.
@@ -394,9 +394,17 @@ impl<'a, M: Editable> Engine<'a, M> {
     }
 
     fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> Judged {
-        let comparison = match Comparison::new(self.model, model, self.config.band) {
-            Ok(comparison) => comparison,
+        let outline = match Outline::new(self.model, model, self.config.band) {
+            Ok(outline) => outline,
             // Sums that may overflow: no model to keep.
+            Err(_) => return Judged::Stopped(StopReason::Nodes),
+        };
+        if outline.is_same_model() {
+            return Judged::Proved;
+        }
+        let comparison = match outline.lay_out(&self.budget()) {
+            Ok(comparison) => comparison,
+            Err(CompareError::Stopped(reason)) => return Judged::Stopped(reason),
             Err(_) => return Judged::Stopped(StopReason::Nodes),
         };
         let options = Options {

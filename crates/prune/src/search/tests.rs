@@ -110,8 +110,8 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
         for swept in [false, true] {
             in_engine(&model, |engine| {
                 if swept {
-                    let sizes: Vec<usize> = engine.atlas.axis_sizes().iter().map(|&n| n as usize).collect();
-                    engine.sweep = Sweep::new(&engine.points, engine.atlas.grid(), &sizes);
+                    let sizes: Vec<usize> = engine.space.axis_sizes().iter().map(|&n| n as usize).collect();
+                    engine.sweep = Sweep::new(&engine.points, engine.space.grid(), &sizes);
                     assert!(engine.sweep.is_some());
                 }
                 let all = vec![true; engine.points.columns().len()];
