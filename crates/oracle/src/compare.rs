@@ -226,7 +226,8 @@ impl<'a> Comparison<'a> {
         for winner in (0..count).map(ClassId) {
             for other in (0..count).map(ClassId).filter(|&other| other != winner) {
                 // Pairs before the one that is refuted are proved.
-                if (winner, other) < pair || options.budget.over().is_some() {
+                let enough = self.atlas.is_large() && rows.len() >= options.wanted;
+                if (winner, other) < pair || enough || options.budget.over().is_some() {
                     continue;
                 }
                 let accept = |cells: &[CellId]| judge.differs(cells, &Mutex::new(None));

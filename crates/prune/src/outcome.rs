@@ -100,6 +100,8 @@ pub struct Pruned<M = ModelFile> {
     /// No tree can go on its own: with each of them left out, no weights of the others decide the same (by
     /// the solver's word).
     pub irreducible: bool,
+    /// The model is large and no time limit was given: a fixed amount of work was done, and not everything was tried.
+    pub cut_short: bool,
     /// The band of the claim, as a score.
     pub band: f64,
     /// The inputs of the claim.

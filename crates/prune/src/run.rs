@@ -485,6 +485,7 @@ fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
         size: [size_of(engine.model), engine.best.size],
         lower_bound,
         irreducible: known.irreducible || lower_bound >= trees,
+        cut_short: engine.allowance.is_over(),
         band: engine.band,
         scope: engine.model.scope(),
         oracle_calls: engine.oracle_calls,

@@ -196,6 +196,9 @@ impl Report<'_> {
         }
         let more = match (self.interrupted, self.pruned.outcome, self.command.effort) {
             (true, ..) | (_, Outcome::BudgetReached, _) => "more time may find less",
+            _ if self.pruned.cut_short => {
+                "the model is large, so not every tree was tried; with --time-limit more are"
+            }
             (_, _, Effort::Fast) => "--effort thorough may find less",
             (_, _, Effort::Thorough) if self.pruned.irreducible => {
                 "no tree can go on its own, says the solver; --effort minimum may find less"

@@ -18,6 +18,7 @@ use secateur_oracle::Budget;
 use crate::points::boundary_walks::{band_of_sums, is_over, step, tops_along};
 use crate::points::point::certain_winner;
 use crate::points::profile::Profiles;
+use crate::search::allowance::Allowance;
 
 /// Walks in a row without a new pair, before climbing begins.
 const IDLE_WALKS: usize = 12;
@@ -133,14 +134,16 @@ pub fn relevant_boundaries(
         sums_band: band_of_sums(model, band),
         profiles: Profiles::new(model, grid),
         first_of_axis,
+        nodes: model.trees().iter().map(|tree| tree.node_count() as u64).sum(),
         left: all.len(),
         found: vec![None; all.len()],
         line: Vec::new(),
+        allowance: Allowance::for_thresholds(model, budget.deadline),
     };
     hunt.walk(starts, rng, budget);
     for _ in 0..TURNS {
         for (index, &boundary) in all.iter().enumerate() {
-            if is_over(budget) {
+            if is_over(budget) || hunt.allowance.is_over() {
                 break;
             }
             if hunt.found[index].is_none() {
@@ -159,10 +162,14 @@ struct Hunt<'a> {
     profiles: Profiles<'a>,
     /// For each axis the position of its first boundary.
     first_of_axis: Vec<usize>,
+    /// The nodes of all trees.
+    nodes: u64,
     /// Boundaries without a pair.
     left: usize,
     found: Vec<Option<Pair>>,
     line: Vec<f64>,
+    /// Work that is left.
+    allowance: Allowance,
 }
 
 impl Hunt<'_> {
@@ -172,7 +179,7 @@ impl Hunt<'_> {
         let mut order: Vec<usize> = (0..grid.axes().len()).collect();
         let mut starts = starts.iter().filter_map(|row| grid.cells_of(row));
         let mut idle = 0;
-        while self.left > 0 && idle < IDLE_WALKS && !is_over(budget) {
+        while self.left > 0 && idle < IDLE_WALKS && !is_over(budget) && !self.allowance.is_over() {
             let before = self.left;
             let mut cells = starts.next().unwrap_or_else(|| self.profiles.random_cells(rng));
             let mut scores = self.profiles.scores(&cells);
@@ -198,6 +205,7 @@ impl Hunt<'_> {
     }
 
     fn keep(&mut self, cells: &[CellId], axis: usize, tops: &[(usize, f64)]) {
+        self.allowance.spend(self.profiles.work(axis));
         // What is at the very band, or tied, is left to the exact check.
         let count = self.profiles.grid().axes()[axis].bounds().map_or(0, <[f64]>::len);
         for below in 0..count {
@@ -215,6 +223,8 @@ impl Hunt<'_> {
 
     fn try_pair(&mut self, index: usize, boundary: Boundary, cells: &[CellId]) {
         if self.found[index].is_none() {
+            // Exact sums on both sides: a hundred times the price of a step in floating point.
+            self.allowance.spend(200 * self.model.trees().len() as u64);
             self.found[index] = pair_at(self.model, self.profiles.grid(), self.band, boundary, cells);
             self.left -= usize::from(self.found[index].is_some());
         }
@@ -223,6 +233,8 @@ impl Hunt<'_> {
     /// Climbs to a pair for one boundary.
     fn climb(&mut self, index: usize, boundary: Boundary, rng: &mut Rng) {
         for _ in 0..CLIMBS {
+            // A look at all nodes of the trees that split the axis.
+            self.allowance.spend(self.nodes / 2);
             let Some(mut cells) = self.start_at(boundary, rng) else { return };
             let width = self.profiles.width();
             cells[boundary.axis] = boundary.below;

@@ -124,6 +124,12 @@ impl<'a> Profiles<'a> {
         self.grid.axes()[axis].len()
     }
 
+    /// What a profile along an axis costs, about: visits of leaves.
+    pub(crate) fn work(&self, axis: usize) -> u64 {
+        const WAY: u64 = 32;
+        (self.axis_len(axis) * self.width) as u64 + WAY * self.by_axis[axis].len() as u64
+    }
+
     pub(crate) fn random_cells(&self, rng: &mut fastrand::Rng) -> Vec<CellId> {
         self.grid.axes().iter().map(|axis| CellId(rng.u32(0..axis.len() as u32))).collect()
     }

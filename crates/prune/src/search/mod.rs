@@ -5,6 +5,7 @@
 //! Everything else (solver, points, weights) only chooses which files are worth asking about, so nothing
 //! there can make a wrong answer.
 
+pub(crate) mod allowance;
 pub(crate) mod weight_program;
 
 use std::time::Instant;
@@ -22,6 +23,7 @@ use crate::outcome::{PruneError, Seconds, Size};
 use crate::passes::minimum;
 use crate::points::all_cells::Sweep;
 use crate::points::point::Points;
+use crate::search::allowance::Allowance;
 use crate::search::weight_program::{Master, Rows, Solved, Terms, Weights};
 use crate::watch::{Pass, Watch};
 
@@ -103,6 +105,8 @@ pub(crate) struct Engine<'a, M> {
     pub(crate) all_cells: bool,
     /// All cells of a space that is small enough to be swept.
     pub(crate) sweep: Option<Sweep>,
+    /// Work that is left for questions.
+    pub(crate) allowance: Allowance,
     recent: Vec<Vec<f64>>,
 }
 
@@ -155,6 +159,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             floor: 2.0 * band.unwrap_or(0.0) * divisor,
             all_cells: false,
             sweep: None,
+            allowance: Allowance::for_questions(model, config.deadline),
             recent: Vec::new(),
         })
     }
@@ -204,6 +209,9 @@ impl<'a, M: Editable> Engine<'a, M> {
         for _ in 0..MOST_TURNS {
             if self.spent() {
                 return Settled::Open(Why::Budget);
+            }
+            if self.allowance.is_over() {
+                return Settled::Open(Why::Hard);
             }
             let started = Instant::now();
             let config = self.config;
@@ -388,24 +396,27 @@ impl<'a, M: Editable> Engine<'a, M> {
             status.points = points;
             status.candidate = Some(candidate);
         });
-        let judged = self.compare(model, &starts, nodes);
+        let leaves = (size_of(self.model).leaves + size_of(model).leaves) as u64;
+        let (judged, boxes) = self.compare(model, &starts, self.allowance.boxes(nodes, leaves));
+        self.allowance.asked(leaves, boxes);
         self.seconds.oracle += started.elapsed().as_secs_f64();
         judged
     }
 
-    fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> Judged {
+    /// What the oracle says of a model, and the boxes that it visited for that.
+    fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
         let outline = match Outline::new(self.model, model, self.config.band) {
             Ok(outline) => outline,
             // Sums that may overflow: no model to keep.
-            Err(_) => return Judged::Stopped(StopReason::Nodes),
+            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
         };
         if outline.is_same_model() {
-            return Judged::Proved;
+            return (Judged::Proved, 0);
         }
         let comparison = match outline.lay_out(&self.budget()) {
             Ok(comparison) => comparison,
-            Err(CompareError::Stopped(reason)) => return Judged::Stopped(reason),
-            Err(_) => return Judged::Stopped(StopReason::Nodes),
+            Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
+            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
         };
         let options = Options {
             budget: Budget {
@@ -422,12 +433,13 @@ impl<'a, M: Editable> Engine<'a, M> {
             ..Options::unlimited()
         };
         let (compared, rows) = comparison.run_for_many(&options);
-        match compared.verdict {
+        let judged = match compared.verdict {
             Verdict::Identical => Judged::Proved,
             Verdict::Different(_) => Judged::Refuted(rows),
             Verdict::Undecided(Undecided::OrderOfAddition(row)) => Judged::Refuted(vec![row]),
             Verdict::Undecided(Undecided::Stopped(reason)) => Judged::Stopped(reason),
-        }
+        };
+        (judged, compared.nodes)
     }
 
     /// Points where the weights' lead is smallest, and those of the last refusals.

@@ -1,0 +1,59 @@
+//! How much a run without a time limit does on a large model.
+//!
+//! A default random forest has hundreds of thousands of leaves; asking for each of its trees whether it can go
+//! would take days. Whoever gives a time limit has said how long to try. Without one, a large model gets a fixed
+//! amount of work, so that a run ends by itself. Work is counted in visits of leaves and not in seconds: the same
+//! run does the same work on every machine, busy or not.
+
+use std::time::Instant;
+
+use secateur_model::Ensemble;
+
+/// Models of more leaves than this are large.
+const LARGE: usize = 2_000;
+/// Visits of leaves that a large model gets for questions to the oracle.
+const FOR_QUESTIONS: u64 = 2_000_000_000;
+/// Visits of leaves that the search for thresholds that matter gets.
+const FOR_THRESHOLDS: u64 = 500_000_000;
+/// What a question costs beside its boxes, and what each box costs: visits for each leaf of both models.
+const QUESTION: u64 = 800;
+const BOX: u64 = 20;
+
+/// Work that is left to do; nothing ends it where there is a time limit or the model is small.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance(Option<u64>);
+
+impl Allowance {
+    /// For questions to the oracle about a model.
+    pub(crate) fn for_questions(model: &Ensemble, deadline: Option<Instant>) -> Self {
+        Self(is_large(model, deadline).then_some(FOR_QUESTIONS))
+    }
+
+    /// For the thresholds of a model.
+    pub(crate) fn for_thresholds(model: &Ensemble, deadline: Option<Instant>) -> Self {
+        Self(is_large(model, deadline).then_some(FOR_THRESHOLDS))
+    }
+
+    /// Is nothing left?
+    pub(crate) fn is_over(self) -> bool {
+        self.0 == Some(0)
+    }
+
+    pub(crate) fn spend(&mut self, visits: u64) {
+        self.0 = self.0.map(|left| left.saturating_sub(visits));
+    }
+
+    /// Boxes that a question over so many leaves may visit, of those that it wants.
+    pub(crate) fn boxes(self, wanted: u64, leaves: u64) -> u64 {
+        self.0.map_or(wanted, |left| wanted.min(left / (BOX * leaves.max(1))).max(1))
+    }
+
+    /// A question over so many leaves was asked and visited so many boxes.
+    pub(crate) fn asked(&mut self, leaves: u64, boxes: u64) {
+        self.spend(leaves.saturating_mul(QUESTION + BOX.saturating_mul(boxes)));
+    }
+}
+
+fn is_large(model: &Ensemble, deadline: Option<Instant>) -> bool {
+    deadline.is_none() && model.trees().iter().map(|tree| tree.leaf_count()).sum::<usize>() > LARGE
+}
