@@ -20,10 +20,6 @@ use crate::pair::Pair;
 use crate::reason::{ModelRole, Reason};
 use crate::verdict::Limits;
 
-/// Stacks of up to this many joint leaves have a mask of leaves for each run; larger ones keep the joint tree, as
-/// masks take leaves times runs.
-const MOST_MASKED: usize = 1024;
-
 /// Both models over their grid.
 pub(crate) struct Layout<'a> {
     models: [&'a Ensemble; 2],
@@ -253,7 +249,7 @@ impl<'a> Layout<'a> {
             values = by_run(&joint, touches.first().map(|(_, touch)| touch), &values, sums);
             leaves = values.len() / sums;
             Form::Table
-        } else if leaves > MOST_MASKED {
+        } else if leaves > self.limits.masked_leaves {
             bytes += joint.bytes();
             Form::Tree(joint)
         } else {

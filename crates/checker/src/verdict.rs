@@ -68,6 +68,9 @@ impl Proved {
 pub struct Limits {
     /// Joint leaves of one stack of several trees.
     pub overlay_leaves: usize,
+    /// Joint leaves of one stack up to which it has masks of leaves; larger ones keep their joint tree. Both ways
+    /// give the same verdicts.
+    pub masked_leaves: usize,
     /// Bytes of leaf masks and tables over all stacks.
     pub overlay_bytes: usize,
     /// Bytes of all lenses of one system.
@@ -85,7 +88,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            overlay_leaves: 1 << 16,
+            overlay_leaves: 1 << 20,
+            masked_leaves: 1 << 10,
             overlay_bytes: 1 << 30,
             lens_bytes: 1 << 29,
             cells: 1 << 24,

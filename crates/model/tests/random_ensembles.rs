@@ -3,8 +3,8 @@
 
 use fastrand::Rng;
 use secateur_model::{
-    Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
-    InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, Scope, TreeBuilder,
+    Accumulation, CellId, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid,
+    GroupId, InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, Scope, TreeBuilder,
 };
 use secateur_testkit::{Shape, all_cells, ensemble, every_row, small_float};
 
@@ -146,6 +146,27 @@ fn a_joint_grid_tells_apart_what_either_model_does() {
         let [first, second] = shapes.each_ref().map(|shape| ensemble(&mut rng, shape));
         mixed += u32::from(shapes[0].categorical > 0 && shapes[0].rule != shapes[1].rule);
         let grid = Grid::new(&[&first, &second]).unwrap();
+        // What each split sends left, cell by cell, by the cells' own witnesses.
+        for model in [&first, &second] {
+            for split in model.trees().iter().flat_map(|tree| tree.splits()) {
+                let axis = &grid.axes()[grid.axis_of(split.feature).unwrap()];
+                let left = axis.left_cells(model, split, grid.domain());
+                let goes = |&cell: &CellId| {
+                    model.goes_left(split, model.domain().read(axis.witness(cell, grid.domain())).unwrap())
+                };
+                let expected: Vec<CellId> = (0..axis.len()).map(CellId::new).filter(goes).collect();
+                assert_eq!(left.iter().collect::<Vec<_>>(), expected, "seed {seed}, {split:?}");
+                assert_eq!(
+                    left.count() + left.other_ranges().map(|(from, to)| (to - from) as usize).sum::<usize>(),
+                    axis.len()
+                );
+                assert!(
+                    (0..axis.len())
+                        .map(CellId::new)
+                        .all(|cell| left.contains(cell) == expected.contains(&cell))
+                );
+            }
+        }
         for _ in 0..60 {
             let row = random_row(&mut rng, &first);
             // Only what both read as it is: the joint domain may be narrower.

@@ -630,6 +630,16 @@ mod tests {
                 ranges[axis] = (low, high);
                 (0..2).for_each(|way| lenses[way].restrict(&mut views[way], axis, low, high));
             }
+            // A whole search: the same answer by the same boxes.
+            let solved = atlases.each_ref().map(|atlas| {
+                let row =
+                    |sign, bound| Row { terms: vec![(0, sign)], bound: Exact::from(bound), strict: true };
+                let options = crate::Options { shortcuts: false, ..crate::Options::unlimited() };
+                let solved =
+                    crate::solve(&System::new(atlas, &[row(1, 0), row(-1, -1)]), &options, &|_| true);
+                (solved.answer, solved.nodes)
+            });
+            assert_eq!(solved[0], solved[1]);
             let cells: Vec<CellId> = sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect();
             assert_eq!(lenses[0].at(&cells), lenses[1].at(&cells));
             for axis in 0..sizes.len() {
