@@ -94,9 +94,8 @@ impl<'a> Profiles<'a> {
                     Node::Split { split, left, right } => {
                         let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
                         let set = grid.axes()[axis].left_cells(model, split, grid.domain());
-                        let side = |cell: usize| set.contains(CellId::new(cell));
-                        let flips = (1..set.axis_len()).filter(|&cell| side(cell) != side(cell - 1));
-                        let sides = Sides { first_left: side(0), flips: flips.map(|c| c as u32).collect() };
+                        let sides =
+                            Sides { first_left: set.contains(CellId(0)), flips: set.changes().to_vec() };
                         by_axis[axis].push(index as u32);
                         CellNode::Split(CellSplit { axis: axis as u32, left: left.0, right: right.0, sides })
                     }
