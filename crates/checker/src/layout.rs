@@ -257,8 +257,7 @@ impl<'a> Layout<'a> {
             fill_masks(&joint, &mut touches, words);
             Form::Masks(words)
         };
-        bytes +=
-            touches.iter().map(|(_, touch)| (touch.masks.len() * 8) + touch.starts.len() * 4).sum::<usize>();
+        bytes += touches.iter().map(|(_, touch)| touch.masks.len() * 8).sum::<usize>();
         self.bytes += bytes + leaves * (sums + 1) * 40;
         if self.bytes > self.limits.overlay_bytes {
             let limit = self.limits.overlay_bytes;

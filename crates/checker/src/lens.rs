@@ -110,7 +110,7 @@ impl Lens {
 
     /// The memory that a lens and its view take for so many joint leaves, about.
     pub(crate) fn bytes(leaves: usize) -> usize {
-        leaves * (2 * size_of::<i128>() + size_of::<u32>())
+        leaves * (size_of::<i128>() + size_of::<u32>())
     }
 
     /// What the lens sees of the whole space.

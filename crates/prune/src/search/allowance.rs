@@ -10,7 +10,7 @@ use std::time::Instant;
 use secateur_model::Ensemble;
 
 /// Models of more leaves than this are large.
-const LARGE: usize = 2_000;
+const LARGE: usize = 10_000;
 /// Visits of leaves that a large model gets for questions to the oracle.
 const FOR_QUESTIONS: u64 = 2_000_000_000;
 /// Visits of leaves that the search for thresholds that matter gets.
