@@ -228,9 +228,12 @@ impl<'a> Layout<'a> {
         }
         starts.retain(|_, runs| runs.len() > 1);
         let table = starts.len() <= 1;
-        let limit = if layers.len() > 1 && !table { self.limits.overlay_leaves } else { usize::MAX };
-        let sides: Vec<&Side<'_>> = layers.iter().map(|layer| &layer.side).collect();
         let sums = self.sums();
+        // Memory that is refused below is not taken first.
+        let room = self.limits.overlay_bytes.saturating_sub(self.bytes) / ((sums + 1) * 40);
+        let overlay = self.limits.overlay_leaves.min(room);
+        let limit = if layers.len() > 1 && !table { overlay } else { usize::MAX };
+        let sides: Vec<&Side<'_>> = layers.iter().map(|layer| &layer.side).collect();
         let mut values: Vec<BigInt> = Vec::new();
         let joint = Joint::new(&sides, &self.sizes, limit, |reached| {
             let first = values.len();
