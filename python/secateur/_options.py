@@ -13,7 +13,7 @@ EFFORTS = ("fast", "thorough", "minimum")
 OBJECTIVES = ("trees", "leaves", "bytes")
 MOVES = ("leaves", "weights")
 
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
@@ -41,16 +41,16 @@ def band(value: Any) -> float | None:
 
 
 def time_limit(value: Any) -> float | None:
-    """Seconds; "30s", "10m" and "2h" are read as on the command line."""
+    """Seconds; "500ms", "30s", "10m" and "2h" are read as on the command line."""
     if value is None:
         return None
     if isinstance(value, str):
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", value)
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", value)
         if found:
             return float(found[1]) * _UNITS[found[2]]
     elif _is_number(value) and 0 <= value < math.inf:
         return float(value)
-    raise OptionError(f"time_limit must be seconds, '30s', '10m' or '2h', not {value!r}")
+    raise OptionError(f"time_limit must be seconds, '500ms', '30s', '10m' or '2h', not {value!r}")
 
 
 def count(name: str, value: Any, smallest: int) -> int:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import threading
+import time
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -52,7 +53,8 @@ class Pruning:
     irreducible: bool
     """No tree can go on its own, by the solver's word (which is not proved as `lower_bound` is)."""
     certificate: str | bytes | None
-    """Where the certificate was written, or the certificate itself, as asked for."""
+    """Where the certificate was written, or the certificate itself, as asked for; `None` also where the time limit was
+    too short for it."""
     oracle_calls: int
     points: int
     """How many inputs the solver looked at."""
@@ -136,7 +138,7 @@ def prune(
     - `missing`: False leaves inputs with missing values out of the claim, for those who never have any. More can go
       then, from forests most of all. Rows of `X` with missing values do not count. Where the library takes no missing
       values, this changes nothing.
-    - `time_limit`: seconds, or "30s", "10m", "2h"; the best model that is proved by then is the answer.
+    - `time_limit`: seconds, or "500ms", "30s", "10m", "2h"; the best model that is proved by then is the answer.
     - `threads`: all cores unless given. `seed`: where random choices start.
     - `certificate`: a path to write it to, or True to have it in the result.
     - `progress`: True for a bar (tqdm where it is installed, else lines on stderr), or a function that is called
@@ -166,14 +168,20 @@ def prune(
         "threads": _options.threads(threads),
         "seed": _options.count("seed", seed, 0),
     }
+    clock = _Clock(settings["time_limit"])
     subject = recognise(model)
     before = subject.model
     rows = subject.rows(X)
+    # What comes after the search has its share of the time.
+    if certificate or _is_averaged(before):
+        settings["time_limit"] = clock.without(_kept_back)
+    else:
+        settings["time_limit"] = clock.left()
     _log.info("pruning %s: %d trees, %d leaves", before.dialect, before.tree_count, before.leaf_count)
     with _progress.watching(progress, before.tree_count) as news:
         answer = _run(before, rows, progress=news, **settings)
-    after, fates = _averaged(before, answer, settings)
-    proof = _certified(before, after, certificate, answer["evidence"], settings)
+    after, fates = _averaged(before, answer, settings, clock)
+    proof = _certified(before, after, certificate, answer["evidence"], settings, clock)
     result = Pruning(
         model=subject.rebuild(after),
         outcome=answer["outcome"],
@@ -199,17 +207,44 @@ def prune(
     return result
 
 
+class _Clock:
+    """What is left of a time limit, in seconds; `None` where there is none."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._limit = limit
+        self._started = time.monotonic()
+
+    def left(self) -> float | None:
+        if self._limit is None:
+            return None
+        return max(0.0, self._limit - (time.monotonic() - self._started))
+
+    def without(self, share: Callable[[float], float]) -> float | None:
+        """The same, less a share of the limit."""
+        left = self.left()
+        return None if self._limit is None or left is None else max(0.0, left - share(self._limit))
+
+
+def _kept_back(limit: float) -> float:
+    """The part of a time limit that is for the proof at the end, as on the command line."""
+    return min(max(0.15 * limit, 5.0), 0.4 * limit)
+
+
 # Their probabilities are averages of their trees' leaves, with nothing that would make them add up to one.
 _AVERAGES = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier")
 
 
+def _is_averaged(model: Model) -> bool:
+    return any(name in model.dialect for name in _AVERAGES) and not model.dialect.startswith("ONNX")
+
+
 def _averaged(
-    before: Model, answer: dict[str, Any], settings: dict[str, Any]
+    before: Model, answer: dict[str, Any], settings: dict[str, Any], clock: _Clock
 ) -> tuple[Model, list[tuple[str, float]]]:
     """The pruned model, scaled so that a forest's probabilities add up to one, where that is proved too; and what
     became of its trees."""
     after, fates = answer["model"], answer["fates"]
-    if not any(name in before.dialect for name in _AVERAGES) or before.dialect.startswith("ONNX"):
+    if not _is_averaged(before):
         return after, fates
     total = float(after.raw_scores(np.zeros((1, len(after.feature_names)))).sum())
     if not total > 0.0 or abs(total - 1.0) < 1e-12:
@@ -218,7 +253,9 @@ def _averaged(
     scaled = after.edit([(tree, factor) for tree in range(after.tree_count)])
     chosen = {name: settings[name] for name in ("band", "threads", "seed", "missing")}
     # Rounding is all that can differ, so the proof is as long as the one before.
-    proof = compare(before, scaled, time_limit=max(1.0, 2.0 * answer["seconds"]["total"]), **chosen)
+    limit = max(1.0, 2.0 * answer["seconds"]["total"])
+    left = clock.left()
+    proof = compare(before, scaled, time_limit=limit if left is None else min(limit, left), **chosen)
     if proof["outcome"] != "identical":
         return after, fates
     return scaled, [("scaled" if fate == "kept" else fate, weight * factor) for fate, weight in fates]
@@ -230,12 +267,16 @@ def _certified(
     certificate: bool | str | os.PathLike[str] | None,
     evidence: Evidence,
     settings: dict[str, Any],
+    clock: _Clock,
 ) -> str | bytes | None:
-    """The certificate, or the path to which it was written, whole or not at all."""
+    """The certificate, or the path to which it was written, whole or not at all; `None` where the time was too short."""
     if certificate is None or certificate is False:
         return None
     chosen = {name: settings[name] for name in ("band", "threads", "missing")}
-    content = certify(before, after, evidence=evidence, **chosen)
+    content = certify(before, after, evidence=evidence, time_limit=clock.left(), **chosen)
+    if content is None:
+        _log.warning("the time limit was too short for a certificate; the model is proved, but the checker has not seen it")
+        return None
     if certificate is True:
         return content
     path = os.fsdecode(certificate)

@@ -87,9 +87,10 @@ def certify(
     *,
     evidence: Evidence | None = None,
     band: float | None = None,
+    time_limit: float | None = None,
     threads: int | None = None,
     missing: bool = True,
-) -> bytes: ...
+) -> bytes | None: ...
 def check(
     original: Model,
     pruned: Model,

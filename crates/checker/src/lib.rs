@@ -62,6 +62,12 @@ use proof::{Progress, Proof};
 pub use reason::{ModelRole, Reason};
 pub use verdict::{ColumnBound, Limits, Proved, Verdict};
 
+/// Asked now and then during a check; true ends it.
+pub(crate) type Stop<'a> = &'a dyn Fn() -> bool;
+
+/// Steps between two questions whether to stop; rules whose single steps take long ask by themselves.
+const POLL: u64 = 16;
+
 /// Checks a certificate for these two models. The pruned model's columns are in the order of the original's
 /// (see [`aligned`]). An error says that this is no certificate at all.
 pub fn check(
@@ -70,12 +76,24 @@ pub fn check(
     certificate: impl Read,
     limits: &Limits,
 ) -> Result<Verdict, ReadError> {
+    check_until(original, pruned, certificate, limits, &|| false)
+}
+
+/// As [`check`], and `stop` is asked now and then: when it says true, the check ends with
+/// [`Verdict::Incomplete`] and [`Reason::Stopped`], whatever has been checked by then.
+pub fn check_until(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    certificate: impl Read,
+    limits: &Limits,
+    stop: &dyn Fn() -> bool,
+) -> Result<Verdict, ReadError> {
     let mut reader = Reader::new(certificate)?;
     // What is looked at is what the claim is about, whatever inputs the caller has in mind.
     let scope = reader.claim().scope;
     let [original, pruned] = [original.within(scope), pruned.within(scope)];
     let answer = match Pair::new(&original, &pruned, reader.claim()) {
-        Ok(pair) => follow(&pair, &mut reader, *limits)?,
+        Ok(pair) => follow(&pair, &mut reader, *limits, stop)?,
         Err(reason) => Err((reason, None)),
     };
     Ok(match answer {
@@ -94,7 +112,15 @@ pub fn aligned(original: &Ensemble, pruned: &Ensemble) -> Option<Ensemble> {
 
 type Answer = Result<Proved, (Reason, Option<u64>)>;
 
-fn follow(pair: &Pair<'_>, reader: &mut Reader<impl Read>, limits: Limits) -> Result<Answer, ReadError> {
+fn follow(
+    pair: &Pair<'_>,
+    reader: &mut Reader<impl Read>,
+    limits: Limits,
+    stop: Stop<'_>,
+) -> Result<Answer, ReadError> {
+    if stop() {
+        return Ok(Err((Reason::Stopped, None)));
+    }
     let mut layout = match Layout::new(pair, limits) {
         Ok(layout) => layout,
         Err(reason) => return Ok(Err((reason, None))),
@@ -103,6 +129,9 @@ fn follow(pair: &Pair<'_>, reader: &mut Reader<impl Read>, limits: Limits) -> Re
     let mut at = reader.steps();
     let mut next = reader.next_step()?;
     while let Some(Step::Stack { original, pruned }) = &next {
+        if stop() {
+            return Ok(Err((Reason::Stopped, Some(at))));
+        }
         if let Err(reason) = layout.stack([original, pruned]) {
             return Ok(Err((reason, Some(at))));
         }
@@ -116,12 +145,16 @@ fn follow(pair: &Pair<'_>, reader: &mut Reader<impl Read>, limits: Limits) -> Re
         pair,
         layout: &layout,
         limits,
+        stop,
         pairs: pair.class_pairs(),
         proof: None,
         systems: 0,
         bounds: Bounds::new(pair, limits),
     };
     while let Some(step) = next {
+        if at % POLL == 0 && stop() {
+            return Ok(Err((Reason::Stopped, Some(at))));
+        }
         match run.step(step) {
             Err(reason) => return Ok(Err((reason, Some(at)))),
             Ok(false) => {}
@@ -142,6 +175,7 @@ struct Run<'a, P> {
     pair: &'a Pair<'a>,
     layout: &'a Layout<'a>,
     limits: Limits,
+    stop: Stop<'a>,
     /// The pairs of classes whose systems are still to come.
     pairs: P,
     proof: Option<Proof<'a>>,
@@ -169,7 +203,7 @@ impl<P: Iterator<Item = (secateur_model::ClassId, secateur_model::ClassId)>> Run
                     let expected = expected.map(|(winner, other)| (winner.0, other.0));
                     return Err(Reason::SystemPair { winner, other, expected });
                 };
-                self.proof = Some(Proof::new(self.pair, self.layout, pair, slack, self.limits)?);
+                self.proof = Some(Proof::new(self.pair, self.layout, pair, slack, self.limits, self.stop)?);
                 Ok(false)
             }
             Step::End { complete, .. } => {

@@ -3,6 +3,7 @@
 use secateur_certificate::{Slack, Step};
 use secateur_model::ClassId;
 
+use crate::Stop;
 use crate::layout::Layout;
 use crate::lens::{Lens, View};
 use crate::pair::Pair;
@@ -19,6 +20,7 @@ pub(crate) struct Proof<'a> {
     pub(crate) winner: ClassId,
     pub(crate) state: State,
     pub(crate) limits: Limits,
+    stop: Stop<'a>,
     lenses: Vec<(Lens, View)>,
     /// For each row a lens that is that row alone.
     rows: Vec<Option<u32>>,
@@ -52,6 +54,7 @@ impl<'a> Proof<'a> {
         (winner, other): (ClassId, ClassId),
         slack: Slack,
         limits: Limits,
+        stop: Stop<'a>,
     ) -> Result<Self, Reason> {
         let system = System::new(pair, layout, winner, other, slack)?;
         let rows = vec![None; system.rows];
@@ -63,6 +66,7 @@ impl<'a> Proof<'a> {
             winner,
             state,
             limits,
+            stop,
             lenses: Vec::new(),
             rows,
             named: None,
@@ -115,10 +119,17 @@ impl<'a> Proof<'a> {
         }
     }
 
+    /// Goes on, unless whoever asked for the check has ended it.
+    pub(crate) fn go_on(&self) -> Result<(), Reason> {
+        if (self.stop)() { Err(Reason::Stopped) } else { Ok(()) }
+    }
+
     fn add_lens(&mut self, multipliers: &[u64]) -> Result<u32, Reason> {
         if multipliers.len() != self.system.rows {
             return Err(Reason::LensRows { multipliers: multipliers.len(), rows: self.system.rows });
         }
+        // A table over all leaves: for large models a single one takes a while.
+        self.go_on()?;
         let leaves: usize = self.layout.pieces.iter().map(|piece| piece.leaves).sum();
         let (lenses, limit) = (self.lenses.len() + 1, self.limits.lens_bytes);
         let bytes = lenses.saturating_mul(Lens::bytes(leaves));

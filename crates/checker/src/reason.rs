@@ -318,4 +318,7 @@ reasons! {
     /// A limit: too many cuts.
     LimitCuts { cuts: usize, bytes: usize, limit: usize } = "limit.cuts",
         "The {cuts} cuts take {bytes} bytes, more than {limit}, the limit of this checker.";
+    /// A limit: whoever asked for the check has ended it before it was done.
+    Stopped = "limit.stopped",
+        "The check was ended before it was done; nothing is wrong with the certificate as far as it was read.";
 }

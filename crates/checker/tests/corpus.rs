@@ -432,6 +432,7 @@ const ELSEWHERE: &[&str] = &[
     "limit.meet",
     "limit.points",
     "limit.cuts",
+    "limit.stopped",
 ];
 
 #[test]

@@ -6,7 +6,7 @@ use common::{Opened, assert_told, certified, searched_pair, stump_pair, stumps};
 use fastrand::Rng;
 use num_bigint::BigUint;
 use secateur_certificate::{BandClaim, Claim, CoverTerm, CutTerm, Digest, Intercept, Scope, Slack, Step};
-use secateur_checker::{Limits, Reason, Verdict, check};
+use secateur_checker::{Limits, Reason, Verdict, check, check_until};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
     InputDomain, InterceptPosition, NumberType, Order, Output, TreeBuilder, TreeId,
@@ -42,6 +42,38 @@ fn assert_refused(reason: Option<Reason>, code: &str, names: &[&str]) {
     for name in names {
         assert!(reason.message().contains(name), "{name:?} is not in {:?}", reason.message());
     }
+}
+
+/// A check that is ended is never a verdict about the certificate: at whichever question it ends, the answer is
+/// that it was stopped, and with one question more than there are it is what it always is.
+#[test]
+fn a_check_that_is_stopped_says_so() {
+    let (mut meets, mut boxes) = (0, 0);
+    for (first, second) in (0..40).map(stump_pair).chain((0..40).map(searched_pair)) {
+        let Some(bytes) = certified(&first, &second, Band::Auto) else { continue };
+        let steps = Opened::read(&bytes).unwrap().steps;
+        meets += usize::from(steps.iter().any(|step| matches!(step, Step::Meet { .. })));
+        boxes += usize::from(steps.contains(&Step::Cells));
+        let asked = std::cell::Cell::new(0u64);
+        let after = |limit: u64| {
+            asked.set(0);
+            let stop = || {
+                asked.set(asked.get() + 1);
+                asked.get() > limit
+            };
+            check_until(&first, &second, &bytes[..], &Limits::default(), &stop).unwrap()
+        };
+        assert!(matches!(after(u64::MAX), Verdict::Valid(_)));
+        let questions = asked.get();
+        assert!(questions > 1);
+        for limit in (0..questions).step_by(1 + questions as usize / 20) {
+            let verdict = after(limit);
+            let stopped = matches!(verdict, Verdict::Incomplete { reason: Reason::Stopped, .. });
+            assert!(stopped, "{limit} of {questions}: {verdict:?}");
+        }
+        assert!(matches!(after(questions), Verdict::Valid(_)));
+    }
+    assert!(meets > 5 && boxes > 5, "{meets} {boxes}: rules that were not met");
 }
 
 /// Constant trees of f64 values with a decision at zero, added in this order.

@@ -36,7 +36,7 @@ Examples:
   secateur predict model.json --data table.csv   what does it predict?
   secateur verify model.txt model.onnx           do they decide alike?
 
-Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted.";
+Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -126,7 +126,7 @@ pub(crate) struct Verify {
     #[arg(long)]
     pub(crate) no_missing: bool,
 
-    /// Stop after this time, undecided: 30s, 10m, 2h
+    /// Stop after this time, undecided: 500ms, 30s, 10m, 2h
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<Limit>,
 
@@ -169,8 +169,8 @@ library loading MODEL, on every input that it accepts. With --no-missing the cla
 values; more trees can often go then. OUT is written whole or not at all.
 
 The exit code is 0 when the work is done, and 3 when the time limit came first: OUT then holds the best model that was \
-proved by that time. After Ctrl-C it is 130, with the same file. What is not proved is never written, unless --method \
-asks for it.
+proved by that time. After Ctrl-C it is 130 (143 after SIGTERM, 129 after SIGHUP), with the same file. What is not \
+proved is never written, unless --method asks for it.
 
 Examples:
   secateur prune model.json -o pruned.json
@@ -226,7 +226,7 @@ pub(crate) struct Prune {
     #[arg(long)]
     pub(crate) no_missing: bool,
 
-    /// End after this time with the best model that is proved by then: 30s, 10m, 2h
+    /// End after this time with the best model that is proved by then: 500ms, 30s, 10m, 2h
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<Limit>,
 

@@ -10,12 +10,11 @@ use std::panic::{self, AssertUnwindSafe};
 
 use anyhow::{Result, anyhow};
 
+use crate::interrupt;
 use crate::output::complain;
 
 /// Bad usage or bad input.
 pub(crate) const BAD_INPUT: u8 = 2;
-/// Ended by Ctrl-C.
-pub(crate) const INTERRUPTED: u8 = 130;
 
 /// How a command that did not fail ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub(crate) enum Ending {
     Refuted,
     /// Neither proved nor refuted in the budget; or not as far as was asked for.
     Undecided,
-    /// Ended by Ctrl-C, with a result.
+    /// Ended by a signal, with a result.
     Interrupted,
 }
 
@@ -45,7 +44,7 @@ pub(crate) fn report(run: impl FnOnce() -> Result<Ending>) -> u8 {
         Ok(Ok(Ending::Done)) => 0,
         Ok(Ok(Ending::Refuted)) => 1,
         Ok(Ok(Ending::Undecided)) => 3,
-        Ok(Ok(Ending::Interrupted)) => INTERRUPTED,
+        Ok(Ok(Ending::Interrupted)) => interrupt::exit_code(),
         // Whoever reads our output has seen enough (`| head`).
         Ok(Err(error)) if is_broken_pipe(&error) => 0,
         Ok(Err(error)) => {

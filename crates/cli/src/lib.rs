@@ -7,7 +7,7 @@
 //! # Exit codes
 //! 0: done, or proved. 1: refuted, with a counterexample. 2: bad usage or bad input. 3: undecided in the
 //! budget; for `prune`, the time limit came first, and the file holds the best model that was proved by then.
-//! 130: interrupted by Ctrl-C; `prune` writes the best model that was proved by then.
+//! 130: interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP; `prune` writes the best model that was proved by then.
 //!
 //! # `prune --json`
 //! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `interrupted`,
@@ -49,6 +49,7 @@ mod arguments;
 mod demo;
 mod failure;
 mod inspect;
+mod interrupt;
 mod logistic;
 mod model;
 mod output;
@@ -81,7 +82,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     failure::report(|| {
-        output::clean_up_on_interrupt()?;
+        interrupt::start()?;
         run_command(&arguments)
     })
 }

@@ -1,8 +1,7 @@
 //! Where results go: stdout, or a file that is written whole or not at all.
 //!
-//! A file is written under a temporary name in the same folder and renamed when it is complete. Ctrl-C
-//! removes temporary files first; an error or a panic removes them on the way out. A command that can end
-//! early with a result asks to be told of the first Ctrl-C instead ([`interruptible`]).
+//! A file is written under a temporary name in the same folder and renamed when it is complete. An error or a panic
+//! removes temporary files on the way out; how Ctrl-C and its kin do is in [`crate::interrupt`].
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -11,51 +10,25 @@ use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
-use secateur_oracle::Cancel;
 use tempfile::NamedTempFile;
-
-use crate::failure::INTERRUPTED;
 
 const STDOUT: &str = "stdout cannot be written";
 
-/// The temporary files that Ctrl-C has to remove. Held while one is made or renamed, so that the handler
-/// sees it either not yet, or whole.
+/// The temporary files that a signal has to remove. Held while one is made or renamed, so that whoever removes
+/// them sees each either not yet, or whole.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// Who is to be told of a first Ctrl-C.
-static LISTENER: Mutex<Option<Cancel>> = Mutex::new(None);
 
 fn temporary() -> MutexGuard<'static, Vec<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn listener() -> MutexGuard<'static, Option<Cancel>> {
-    LISTENER.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Runs what ends early, with a result, when `cancel` is switched: Ctrl-C does that, and only a second one
-/// ends the process.
-pub(crate) fn interruptible<T>(cancel: &Cancel, run: impl FnOnce() -> T) -> T {
-    *listener() = Some(cancel.clone());
-    let result = run();
-    *listener() = None;
-    result
-}
-
-/// Makes Ctrl-C end the process with code 130 and without a half-written file.
-pub(crate) fn clean_up_on_interrupt() -> Result<()> {
-    ctrlc::set_handler(|| {
-        if let Some(cancel) = &*listener()
-            && !cancel.is_cancelled()
-        {
-            return cancel.cancel();
-        }
-        for path in &*temporary() {
-            let _ = fs::remove_file(path);
-        }
-        process::exit(INTERRUPTED.into());
-    })
-    .context("cannot listen for Ctrl-C")
+/// Removes all temporary files and ends the process. No file is made or renamed meanwhile.
+pub(crate) fn leave(code: u8) -> ! {
+    let registered = temporary();
+    for path in &*registered {
+        let _ = fs::remove_file(path);
+    }
+    process::exit(code.into())
 }
 
 /// A place for results.

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::arguments::{Talk, Verify};
 use crate::failure::Ending;
 use crate::progress::Progress;
+use crate::prune::certificate_time;
 use crate::report::{PageFile, Pair};
 use crate::table::Table;
 use crate::text::{counted, entry, number, printable};
@@ -50,8 +51,12 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let threads =
         command.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
     let deadline = command.time_limit.and_then(|limit| started.checked_add(limit.0));
+    let searched = command.time_limit.and_then(|limit| {
+        let checks = if out.is_some() { certificate_time(limit.0) } else { Duration::ZERO };
+        started.checked_add(limit.0.saturating_sub(checks))
+    });
     let mut options = Options {
-        budget: Budget { deadline, ..Budget::unlimited() },
+        budget: Budget { deadline: searched, ..Budget::unlimited() },
         threads: threads.max(1),
         seed: command.seed,
         ..Options::unlimited()
@@ -83,9 +88,9 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let comparison = laid_out.as_ref().ok().and_then(Option::as_ref);
     let certificate = match (&command.certificate, proof) {
         (Some(path), Some(proof)) => {
-            certificate::check(proof, [ours, theirs])
+            let checked = certificate::check(proof, [ours, theirs], deadline)
                 .with_context(|| format!("{}: not written", path.display()))?;
-            Some(path.display().to_string())
+            checked.then(|| path.display().to_string())
         }
         _ => None,
     };
@@ -130,6 +135,10 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     } else {
         report.words(talk)
     })?;
+    if verdict == Verdict::Identical && command.certificate.is_some() && report.certificate.is_none() {
+        talk.note("note: the time was too short for the certificate's check, so it is not written");
+        return Ok(Ending::Undecided);
+    }
     Ok(match verdict {
         Verdict::Identical => Ending::Done,
         Verdict::Different(_) => Ending::Refuted,
@@ -430,7 +439,7 @@ impl std::str::FromStr for BandArgument {
     }
 }
 
-/// `30s`, `10m`, `2h`.
+/// `500ms`, `30s`, `10m`, `2h`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(pub(crate) Duration);
 
@@ -438,15 +447,11 @@ impl std::str::FromStr for Limit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not a time: give 30s, 10m or 2h");
-        let unit = text.chars().last().ok_or_else(wrong)?;
-        let seconds = match unit {
-            's' => 1.0,
-            'm' => 60.0,
-            'h' => 3600.0,
-            _ => return Err(wrong()),
-        };
-        let count: f64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
+        let wrong = || format!("{text:?} is not a time: give 500ms, 30s, 10m or 2h");
+        let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+        let parts = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
+        let (count, seconds) = parts.ok_or_else(wrong)?;
+        let count: f64 = count.parse().map_err(|_| wrong())?;
         Duration::try_from_secs_f64(count * seconds).map(Self).map_err(|_| wrong())
     }
 }
@@ -460,7 +465,12 @@ mod tests {
         assert_eq!("30s".parse::<Limit>().unwrap().0, Duration::from_secs(30));
         assert_eq!("1.5m".parse::<Limit>().unwrap().0, Duration::from_secs(90));
         assert_eq!("2h".parse::<Limit>().unwrap().0, Duration::from_secs(7200));
-        for wrong in ["", "s", "30", "-1s", "nans", "infh", "3 é"] {
+        assert_eq!("250ms".parse::<Limit>().unwrap().0, Duration::from_millis(250));
+        assert_eq!("1ms".parse::<Limit>().unwrap().0, Duration::from_millis(1));
+        for zero in ["0s", "0ms", "0m", "0h", "0.0s"] {
+            assert_eq!(zero.parse::<Limit>().unwrap().0, Duration::ZERO);
+        }
+        for wrong in ["", "s", "ms", "30", "-1s", "-1ms", "nans", "infh", "3 é", "1 ms"] {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }
         assert_eq!("auto".parse::<BandArgument>().unwrap().0, Band::Auto);

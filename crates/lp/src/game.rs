@@ -195,7 +195,7 @@ impl Game {
             if pivots % refactor == refactor - 1 && self.factor(basis, NUDGE).is_none() {
                 return Ended::Stuck;
             }
-            if pivots % 32 == 0
+            if pivots % 8 == 0
                 && let Some(status) = limits.spent()
             {
                 return Ended::Spent(status);

@@ -17,7 +17,7 @@ const STEEPEST_STEPS: usize = 4;
 /// All steps, for each set and element.
 const MOST_STEPS: usize = 20;
 /// Steps between two looks at the limits.
-const STEPS_BETWEEN_LOOKS: usize = 64;
+const STEPS_BETWEEN_LOOKS: usize = 8;
 
 /// A packing and the prices that belong to it.
 #[derive(Clone, Debug, PartialEq)]

@@ -158,7 +158,7 @@ impl Simplex {
         // Whether the inverse was computed afresh, so that the point has no accumulated rounding errors.
         let mut direct = true;
         for turn in 0..MOST_PIVOTS * (self.count + 10) {
-            if turn % 64 == 0 && stop() {
+            if turn % 8 == 0 && stop() {
                 return Ended::Unknown;
             }
             if self.state.pivots >= REFRESH.max(self.count) {

@@ -309,6 +309,7 @@ impl<'a> Search<'a> {
             visited += 1;
             match self.visit(&mut region, scratch, budget) {
                 Step::Stopped(reason) => {
+                    self.report(&mut fresh, &mut closed);
                     stack.push(region);
                     return Err(reason);
                 }
@@ -390,7 +391,9 @@ impl<'a> Search<'a> {
                 continue;
             }
             if open <= 1 || open == 2 && self.smaller_open(region) <= NARROW {
-                self.look_at_each(region, scratch);
+                if let Err(reason) = self.look_at_each(region, scratch, budget) {
+                    return Step::Stopped(reason);
+                }
                 self.step(region, || ProofStep::Cells);
                 return Step::Closed;
             }
@@ -489,39 +492,51 @@ impl<'a> Search<'a> {
         Step::Split { axis, cell: low + (high - low) / 2 - 1 }
     }
 
-    /// Looks at each cell of a box with at most two open axes.
-    fn look_at_each(&self, region: &Region, scratch: &mut Scratch) {
+    /// Looks at each cell of a box with at most two open axes; an error where the time ended before the last one.
+    fn look_at_each(
+        &self,
+        region: &Region,
+        scratch: &mut Scratch,
+        budget: &Budget,
+    ) -> Result<(), StopReason> {
         let mut open: Vec<usize> =
             (0..self.sizes.len()).filter(|&axis| region.ranges[axis].1 - region.ranges[axis].0 > 1).collect();
         open.sort_by_key(|&axis| region.ranges[axis].1 - region.ranges[axis].0);
         match open[..] {
-            [] => self.look_along(region, None, scratch),
-            [axis] => self.look_along(region, Some(axis), scratch),
+            [] => self.look_along(region, None, scratch, budget)?,
+            [axis] => self.look_along(region, Some(axis), scratch, budget)?,
             [outer, inner] => {
                 let (low, high) = region.ranges[outer];
                 for cell in low..high {
                     let mut slice = scratch.copy_of(region);
                     self.narrow(&mut slice, outer, cell, cell + 1);
                     if self.closing(&slice).is_none() {
-                        self.look_along(&slice, Some(inner), scratch);
+                        self.look_along(&slice, Some(inner), scratch, budget)?;
                     }
                     scratch.put_back(slice);
                     if scratch.found.len() >= self.wanted {
-                        return;
+                        return Ok(());
                     }
                 }
             }
             _ => unreachable!("called with at most two open axes"),
         }
+        Ok(())
     }
 
     /// Looks at each cell of a box with at most one open axis. There every piece's leaf is known from
     /// the cell, so upper bounds are values.
-    fn look_along(&self, region: &Region, axis: Option<usize>, scratch: &mut Scratch) {
+    fn look_along(
+        &self,
+        region: &Region,
+        axis: Option<usize>,
+        scratch: &mut Scratch,
+        budget: &Budget,
+    ) -> Result<(), StopReason> {
         let mut cells: Vec<CellId> = region.ranges.iter().map(|range| CellId(range.0)).collect();
         let Some(axis) = axis else {
             self.look_at(cells, region, scratch);
-            return;
+            return Ok(());
         };
         let (low, high) = region.ranges[axis];
         let mut alive = vec![true; (high - low) as usize];
@@ -532,12 +547,16 @@ impl<'a> Search<'a> {
             }
         }
         for (cell, _) in (low..high).zip(alive).filter(|(_, alive)| *alive) {
+            if let Some(reason) = budget.over() {
+                return Err(reason);
+            }
             cells[axis] = CellId(cell);
             self.look_at(cells.clone(), region, scratch);
             if scratch.found.len() >= self.wanted {
-                return;
+                return Ok(());
             }
         }
+        Ok(())
     }
 
     /// The last word on one cell: exact, and by the caller's own check.

@@ -41,10 +41,10 @@ pub(crate) fn climb(
         for _ in 0..ROUNDS {
             let before = height;
             rng.shuffle(&mut order);
-            if budget.over().is_some() {
-                return;
-            }
             for &axis in &order {
+                if budget.over().is_some() {
+                    return;
+                }
                 let size = sizes[axis] as usize;
                 heights[..size].fill(f64::INFINITY);
                 for (lens, sum) in rows.iter().zip(&sums) {

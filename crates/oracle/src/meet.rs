@@ -9,13 +9,20 @@
 //! are a prefix, its last one has the best g, and the prefix only shrinks: one pass decides. Everything is
 //! exact; where numbers are too wide for that, the caller searches boxes instead.
 
+use std::time::Instant;
+
 use num_traits::ToPrimitive;
 use secateur_model::CellId;
 
+use crate::stop::Budget;
 use crate::system::System;
 
 /// No half may list more combinations than this, before those without use are dropped.
 const MOST: usize = 8_000_000;
+/// Combinations that are listed and sorted in a second, about: with less time left a half may list fewer.
+const PER_SECOND: f64 = 4e6;
+/// Combinations of a list between two looks at the clock.
+const POLL: usize = 1 << 10;
 /// Numbers must leave room for sums in 128 bits.
 const BITS: u64 = 120;
 
@@ -50,8 +57,9 @@ pub(crate) enum Met {
     Nothing(Vec<usize>),
 }
 
-/// A solution, or a proof that there is none; `None` where this method does not apply.
-pub(crate) fn solve(system: &System<'_>, memory: Option<u64>) -> Option<Met> {
+/// A solution, or a proof that there is none; `None` where this method does not apply, or the budget is too small
+/// for it.
+pub(crate) fn solve(system: &System<'_>, budget: &Budget) -> Option<Met> {
     let atlas = system.atlas();
     if system.row_count() != 2 || !atlas.is_univariate() {
         return None;
@@ -91,9 +99,11 @@ pub(crate) fn solve(system: &System<'_>, memory: Option<u64>) -> Option<Met> {
         .each_ref()
         .map(|half| half.iter().map(Table::best).fold((0, 0), |sum, top| (sum.0 + top.0, sum.1 + top.1)));
     // Two lists are held at a time, the new one and what it is made from, in each half.
-    let entries = memory.map_or(MOST, |bytes| (bytes / 4) as usize / size_of::<Partial>()).min(MOST);
-    let first = combine(&halves[0], bounds, best[0], best[1], entries)?;
-    let second = combine(&halves[1], bounds, best[1], best[0], entries)?;
+    let entries = budget.memory.map_or(MOST, |bytes| (bytes / 4) as usize / size_of::<Partial>()).min(MOST);
+    let left = budget.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+    let entries = left.map_or(entries, |left| entries.min((left.as_secs_f64() * PER_SECOND) as usize));
+    let first = combine(&halves[0], bounds, best[0], best[1], entries, budget)?;
+    let second = combine(&halves[1], bounds, best[1], best[0], entries, budget)?;
     let Some((a, b)) = meet(&first, &second, bounds) else {
         let mut axes: Vec<usize> = halves[0].iter().map(|table| table.axis).collect();
         axes.sort_unstable();
@@ -113,13 +123,14 @@ pub(crate) fn solve(system: &System<'_>, memory: Option<u64>) -> Option<Met> {
     }))
 }
 
-/// All useful sums of one half, by falling f and rising g; `None` where there are too many.
+/// All useful sums of one half, by falling f and rising g; `None` where there are too many, or the time is up.
 fn combine(
     half: &[Table],
     bounds: (i128, i128),
     mut own_best: (i128, i128),
     other_best: (i128, i128),
     most: usize,
+    budget: &Budget,
 ) -> Option<Vec<Partial>> {
     let mut list = vec![Partial { f: 0, g: 0, code: 0 }];
     let mut radix = 1u64;
@@ -131,7 +142,10 @@ fn combine(
             return None;
         }
         let mut next = Vec::with_capacity(list.len() * table.entries.len());
-        for partial in &list {
+        for (at, partial) in list.iter().enumerate() {
+            if at.is_multiple_of(POLL) && budget.over().is_some() {
+                return None;
+            }
             for (digit, entry) in table.entries.iter().enumerate() {
                 let (f, g) = (partial.f + entry.0, partial.g + entry.1);
                 if f >= needed.0 && g >= needed.1 {

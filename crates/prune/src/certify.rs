@@ -7,9 +7,9 @@ use std::io;
 use std::sync::Arc;
 
 use secateur_certificate::ReadError;
-use secateur_checker::{Limits, Proved, Reason, Verdict as Checked};
+use secateur_checker::{Limits, Proved, Reason, Verdict as Checked, check_until};
 use secateur_model::Ensemble;
-use secateur_oracle::{Band, Budget, Cancel, CompareError, Comparison, Options, Progress, Verdict};
+use secateur_oracle::{Band, Budget, Cancel, CompareError, Options, Outline, Progress, Verdict};
 use thiserror::Error;
 
 use crate::bounds::evidence::{Evidence, write_bounds};
@@ -71,28 +71,31 @@ pub fn certify(
     progress: &Arc<Progress>,
 ) -> Result<Certificate, CertifyError> {
     let started = std::time::Instant::now();
-    let comparison = Comparison::new(original, pruned, band)?;
-    let options = Options {
-        budget: Budget { cancel: cancel.clone(), ..Budget::unlimited() },
-        threads,
-        progress: progress.clone(),
-        ..Options::unlimited()
+    let budget = Budget { cancel: cancel.clone(), ..Budget::unlimited() };
+    let comparison = match Outline::new(original, pruned, band)?.lay_out(&budget) {
+        Err(CompareError::Stopped(_)) => return Err(CertifyError::Interrupted),
+        comparison => comparison?,
     };
+    let options = Options { budget, threads, progress: progress.clone(), ..Options::unlimited() };
     let (compared, writer) = comparison.certify(&options, Vec::new())?;
     let Some(mut writer) = writer.filter(|_| compared.verdict == Verdict::Identical) else {
         return Err(if cancel.is_cancelled() { CertifyError::Interrupted } else { CertifyError::NotProved });
     };
+    if cancel.is_cancelled() {
+        return Err(CertifyError::Interrupted);
+    }
     if let Some(evidence) = evidence {
         write_bounds(evidence, &mut writer)?;
     }
     let bytes = writer.finish(true)?;
     let search_seconds = started.elapsed().as_secs_f64();
     let started = std::time::Instant::now();
-    match secateur_checker::check(original, pruned, &bytes[..], &Limits::default())? {
+    match check_until(original, pruned, &bytes[..], &Limits::default(), &|| cancel.is_cancelled())? {
         Checked::Valid(proved) => {
             let check_seconds = started.elapsed().as_secs_f64();
             Ok(Certificate { bytes, proved, nodes: compared.nodes, search_seconds, check_seconds })
         }
+        Checked::Incomplete { reason: Reason::Stopped, .. } => Err(CertifyError::Interrupted),
         Checked::Invalid { reason, step } | Checked::Incomplete { reason, step } => {
             Err(CertifyError::Refused { reason, step })
         }

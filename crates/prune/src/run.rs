@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use num_bigint::BigUint;
 use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, Output, TreeId};
-use secateur_oracle::Budget;
+use secateur_oracle::{Budget, CompareError};
 
 use crate::bounds::cover::Cover;
 use crate::bounds::cut::{Cut, Cutter, Separating};
@@ -17,7 +17,7 @@ use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::{Folded, Limits, fold, unfolded};
 use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
 use crate::config::{Config, Effort, Moves, Objective, Unit};
-use crate::outcome::{Fate, Outcome, PruneError, Pruned};
+use crate::outcome::{Fate, Outcome, PruneError, Pruned, Seconds};
 use crate::passes::class_changes::class_changes;
 use crate::passes::eliminate::eliminate;
 use crate::passes::minimum::{cover_of, minimum};
@@ -25,9 +25,10 @@ use crate::passes::relevant::{Relevant, relevant_boundaries};
 use crate::passes::reweight::{reweight, reweight_again};
 use crate::passes::stumps::{Closed, closed_form};
 use crate::points::initial::add_points;
+use crate::points::point::Points;
 use crate::search::weight_program::Rows;
 use crate::search::weight_program::Weights;
-use crate::search::{Engine, Settled, Word, size_of, spent};
+use crate::search::{Engine, Settled, Word, claimed_band, size_of, spent};
 use crate::watch::{Pass, Watch};
 
 /// Further eliminations where they cost little: this, divided by the number of leaves, within these ends.
@@ -40,6 +41,8 @@ const ATTEMPTS: usize = 3;
 const STUMP_ROUNDS: usize = 30;
 /// Points that searches for pairs begin at.
 const STARTS: usize = 200;
+/// What a bound may take when the time of the run is over.
+const COVER: Duration = Duration::from_millis(50);
 /// From this decimal logarithm of the number of cells on a space is large.
 const LARGE: f64 = 4.5;
 
@@ -61,11 +64,20 @@ pub(crate) fn run<M: Editable>(
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
     loop {
         let folded = match config.moves {
-            Moves::Leaves => fold(model, &limits),
-            Moves::Weights => unfolded(model),
+            Moves::Leaves if !spent(config) => fold(model, &limits, &|| spent(config)),
+            _ => unfolded(model),
         };
+        if spent(config) {
+            return unchanged(file, model, &folded, config);
+        }
         let columns = columns(model, &folded, config);
-        let mut engine = Engine::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
+        let engine = Engine::new(file, model, &folded, columns, intercept(file, config), config, watch);
+        let mut engine = match engine {
+            Err(PruneError::Compare(CompareError::Stopped(_))) => {
+                return unchanged(file, model, &folded, config);
+            }
+            engine => engine?,
+        };
         engine.seconds.fold = started.elapsed().as_secs_f64();
         let mut known = Known::default();
         let mut cutter = Cutter::new(engine.model, engine.intercept);
@@ -85,6 +97,33 @@ pub(crate) fn run<M: Editable>(
         }
         return Ok(passes(engine, data, cutter, known, rng));
     }
+}
+
+/// The answer where the budget was spent before anything was known: the model as it is, which needs no proof.
+fn unchanged<M: Editable>(
+    file: &M,
+    model: &Ensemble,
+    folded: &Folded,
+    config: &Config,
+) -> Result<Pruned<M>, PruneError> {
+    let band = claimed_band(model, config.band)?;
+    let points = Points::new(model, band, columns(model, folded, config));
+    let size = size_of(model);
+    Ok(Pruned {
+        file: file.clone(),
+        outcome: Outcome::BudgetReached,
+        size: [size, size],
+        lower_bound: 0,
+        irreducible: false,
+        band: band.unwrap_or(0.0),
+        scope: model.scope(),
+        oracle_calls: 0,
+        points: 0,
+        seconds: Seconds::default(),
+        fates: vec![Fate::Kept; model.trees().len()],
+        evidence: Evidence::new(&points, intercept(file, config)),
+        relevant: None,
+    })
 }
 
 /// What is known beside the best model.
@@ -204,6 +243,9 @@ fn in_closed_form<M: Editable>(
     let closed = closed_form(engine.model, &grid, band, &columns, engine.intercept, &starts, rng, &budget);
     let Some(Closed { relevant, plan, opposites }) = closed else { return false };
     for (_, pair) in relevant.pairs() {
+        if engine.spent() {
+            break;
+        }
         known.cuts.extend(cutter.pair(&mut engine.points, pair));
     }
     known.relevant = Some(relevant);
@@ -251,9 +293,12 @@ fn smallest_of_stumps<M: Editable>(
     let starts: Vec<&[f64]> = data.chunks_exact(engine.model.features().len().max(1)).take(STARTS).collect();
     let band = engine.points.band();
     for pair in class_changes(engine.model, &grid, band, &starts, rng, &engine.budget()) {
+        if engine.spent() {
+            break;
+        }
         known.cuts.extend(cutter.pair(&mut engine.points, &pair));
     }
-    keep_smallest(&mut known.cuts);
+    keep_smallest(&mut known.cuts, &|| engine.spent());
     let bound = lower_bound(engine, known);
     engine.watch.update(|status| status.lower_bound = bound);
     // The other passes have half of the time, should this not end.
@@ -261,14 +306,14 @@ fn smallest_of_stumps<M: Editable>(
     smallest(engine, cutter, known, STUMP_ROUNDS, &budget);
 }
 
-/// Leaves out cuts that hold another one.
-fn keep_smallest(cuts: &mut Vec<Cut>) {
+/// Leaves out cuts that hold another one, as far as the time allows.
+fn keep_smallest(cuts: &mut Vec<Cut>, stop: &dyn Fn() -> bool) {
     cuts.sort_by_key(|cut| cut.columns.len());
     let mut kept: Vec<Cut> = Vec::new();
     for cut in cuts.drain(..) {
         let holds =
             |small: &Cut| small.columns.iter().all(|column| cut.columns.binary_search(column).is_ok());
-        if !kept.iter().any(holds) {
+        if stop() || !kept.iter().any(holds) {
             kept.push(cut);
         }
     }
@@ -288,6 +333,9 @@ fn pair_cuts<M: Editable>(
     let band = engine.points.band();
     let relevant = relevant_boundaries(engine.model, &grid, band, &starts, rng, &engine.budget());
     for (_, pair) in relevant.pairs() {
+        if engine.spent() {
+            break;
+        }
         known.cuts.extend(cutter.pair(&mut engine.points, pair));
     }
     known.relevant = Some(relevant);
@@ -375,7 +423,10 @@ fn lower_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> usize {
 }
 
 fn cover<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<Cover> {
-    let budget = Budget { deadline: None, ..engine.budget() };
+    // Whatever cuts there are give some bound at once, and a better one with a little time.
+    let least = Instant::now() + COVER;
+    let deadline = engine.config.deadline.map(|deadline| deadline.max(least));
+    let budget = Budget { deadline, ..engine.budget() };
     let (cuts, costs) = counted(engine, known);
     cover_of(&cuts, &costs, &budget)
 }

@@ -37,6 +37,7 @@ fn each(proof: &mut Proof<'_>, open: &[usize], row_lenses: &[u32]) -> Result<(),
     let Some((&axis, rest)) = open.split_first() else { return cell(proof, row_lenses) };
     let (low, high) = proof.state.ranges[axis];
     for at in low..high {
+        proof.go_on()?;
         // Most parts fail a row as a whole.
         if fails(proof, row_lenses, axis, at)? {
             continue;

@@ -26,6 +26,8 @@ const WIDEST: i128 = 1 << 123;
 
 /// Some sum does not fit.
 const TOO_WIDE: Reason = Reason::LimitMeet { entries: None };
+/// Sums between two questions whether to go on.
+const POLL: usize = 1 << 12;
 
 type Sums = (i128, i128);
 
@@ -86,8 +88,8 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Reason> {
     let tops = halves.each_ref().map(|half| half.iter().map(|table| top(table)).fold((0, 0), plus));
     let limit = proof.limits.meet_entries;
     let lists = [
-        combine(&halves[0], minus(bounds, plus(tops[0], tops[1])), limit)?,
-        combine(&halves[1], minus(bounds, plus(tops[0], tops[1])), limit)?,
+        combine(&halves[0], minus(bounds, plus(tops[0], tops[1])), limit, proof)?,
+        combine(&halves[1], minus(bounds, plus(tops[0], tops[1])), limit, proof)?,
     ];
     // In both lists f falls and g rises: the entries of the second with enough f are a prefix that only
     // shrinks, and its last entry has the most g.
@@ -106,7 +108,7 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Reason> {
 
 /// All useful sums of a half, by falling f and rising g. `missing` is what the bounds ask for beyond the best
 /// of everything: an entry that gives away more than that, negated, is hopeless.
-fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize) -> Result<Vec<Sums>, Reason> {
+fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize, proof: &Proof<'_>) -> Result<Vec<Sums>, Reason> {
     let mut list = vec![(0, 0)];
     let mut best = (0, 0);
     for table in half {
@@ -122,6 +124,9 @@ fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize) -> Result<Vec<Sums>,
             made += 1;
             if made > limit {
                 return Err(Reason::LimitMeet { entries: Some(limit) });
+            }
+            if made % POLL == 0 {
+                proof.go_on()?;
             }
             if let Some(&following) = list.get(at + 1) {
                 heads.push((plus(following, table[entry]), entry, at + 1));

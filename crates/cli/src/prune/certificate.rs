@@ -11,8 +11,11 @@ use secateur_formats::ModelFile;
 use secateur_oracle::Cancel;
 use secateur_prune::{Certificate, CertifyError, Config, Evidence, Watch, certify};
 
-/// How long the proof may take after Ctrl-C.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long the proof may take after a signal: what sends SIGTERM waits some seconds before it ends the process
+/// itself (`docker stop` ten), and the model is to be written by then.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often the clock and the switch of the run are looked at.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The certificate of two models; `None` where the time was too short for it.
 pub(super) fn make(
@@ -23,20 +26,29 @@ pub(super) fn make(
     deadline: Option<Instant>,
     watch: &Watch,
 ) -> Result<Option<Certificate>> {
-    let deadline = if config.cancel.is_cancelled() { Some(Instant::now() + GRACE) } else { deadline };
+    let late = |deadline: Option<Instant>| deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    // After a signal the model counts, and the proof only as far as it comes by itself.
+    if late(deadline) && !config.cancel.is_cancelled() {
+        return Ok(None);
+    }
     let cancel = Cancel::default();
     let (working, done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        if let Some(deadline) = deadline {
-            let cancel = cancel.clone();
-            // The end of the work closes the channel.
-            scope.spawn(move || {
-                let left = deadline.saturating_duration_since(Instant::now());
-                if done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
-                    cancel.cancel();
+        let ended = cancel.clone();
+        // The end of the work closes the channel.
+        scope.spawn(move || {
+            let mut deadline = deadline;
+            let mut told = false;
+            while done.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+                if config.cancel.is_cancelled() && !told {
+                    told = true;
+                    deadline = Some(Instant::now() + GRACE);
                 }
-            });
-        }
+                if late(deadline) {
+                    ended.cancel();
+                }
+            }
+        });
         let _working = working;
         match certify(
             &original.ensemble().within(config.scope),

@@ -27,7 +27,7 @@ use crate::progress::{Progress, percent};
 use crate::report::{History, PageFile, Pair};
 use crate::table::Table;
 use crate::text::counted;
-use crate::{model, output};
+use crate::{interrupt, model, output};
 use report::Report;
 
 /// How often the progress is looked at.
@@ -76,10 +76,11 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let config = config(command, solver, started);
     let watch = Watch::default();
     let mut history = page.as_ref().map(|_| History::start(original.file.ensemble().trees().len()));
-    let pruned = output::interruptible(&config.cancel, || {
-        watched(&watch, &config, original.file.ensemble().trees().len(), history.as_mut(), talk, || {
-            prune(&original.file, &rows.values, &config, &watch)
-        })
+    // Until the model is written, a first signal ends what is going on and nothing more.
+    let listening = interrupt::listen(&config.cancel);
+    let trees = original.file.ensemble().trees().len();
+    let pruned = watched(&watch, &config, trees, history.as_mut(), talk, || {
+        prune(&original.file, &rows.values, &config, &watch)
     });
     let pruned = pruned.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
     let checked = check(&original.file, &pruned, &rows, command.band.0)?;
@@ -102,6 +103,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         Some((path, output)) => output.finish().map(|()| Some(path.display().to_string()))?,
         None => None,
     };
+    drop(listening);
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = started.elapsed().as_secs_f64();
     let interrupted = config.cancel.is_cancelled();
@@ -195,7 +197,7 @@ fn config(command: &Prune, solver: LinearSolver, started: Instant) -> Config {
 }
 
 /// The part of a time limit that is kept for the certificate.
-fn certificate_time(limit: Duration) -> Duration {
+pub(crate) fn certificate_time(limit: Duration) -> Duration {
     let share = limit.mul_f64(CERTIFICATE_SHARE).max(CERTIFICATE_TIME);
     share.min(limit.mul_f64(MOST_CERTIFICATE_SHARE))
 }
@@ -317,7 +319,7 @@ fn watched<T: Send>(
     })
 }
 
-/// Says what Ctrl-C does, if it came.
+/// Says what Ctrl-C or another signal does, if one came.
 fn tell_of_interrupt(config: &Config, talk: Talk, progress: &mut Progress) -> bool {
     if !config.cancel.is_cancelled() {
         return false;

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
-use secateur_checker::{Limits, Verdict as Checked};
+use secateur_checker::{Limits, Reason, Verdict as Checked};
 use secateur_model::Ensemble;
 use secateur_oracle::{Compared, Comparison, Options};
 
@@ -34,16 +35,19 @@ pub(super) fn compare(
     Ok((compared, certificate.map(|writer| writer.finish(true)).transpose()?))
 }
 
-/// Checks the certificate as `secateur-check` would, and gives it its name.
-pub(super) fn check(mut out: Output, models: [&Ensemble; 2]) -> Result<()> {
+/// Checks the certificate as `secateur-check` would, and gives it its name; false, and no file, where the time ends
+/// before the check does.
+pub(super) fn check(mut out: Output, models: [&Ensemble; 2], deadline: Option<Instant>) -> Result<bool> {
     if let Some(file) = out.read_back()? {
         let wrong = |what: &str| {
             anyhow!(
                 "the certificate does not pass its own check ({what}). This is a bug: please report it with the files."
             )
         };
-        match secateur_checker::check(models[0], models[1], file, &Limits::default()) {
+        let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        match secateur_checker::check_until(models[0], models[1], file, &Limits::default(), &late) {
             Ok(Checked::Valid(_)) => {}
+            Ok(Checked::Incomplete { reason: Reason::Stopped, .. }) => return Ok(false),
             Ok(Checked::Invalid { reason, step }) => return Err(wrong(&reason.describe(step))),
             // Nothing is wrong with it, only too large for the limits that every checker has.
             Ok(Checked::Incomplete { reason, step }) => {
@@ -55,5 +59,5 @@ pub(super) fn check(mut out: Output, models: [&Ensemble; 2]) -> Result<()> {
             Err(error) => return Err(wrong(error.code())),
         }
     }
-    out.finish()
+    out.finish().map(|()| true)
 }

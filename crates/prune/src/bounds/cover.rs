@@ -178,7 +178,7 @@ impl Search<'_> {
     /// Shows that no cover costs less than `target`, or finds one.
     fn prove(&mut self, choice: &mut Choice, target: u64) -> Proved {
         self.branches += 1;
-        if self.branches > MOST_BRANCHES || self.branches.is_multiple_of(16) && is_over(self.budget) {
+        if self.branches > MOST_BRANCHES || is_over(self.budget) {
             return Proved::Stopped;
         }
         let unmet = |cut: &&(usize, &Vec<usize>)| !choice.met(cut.1);

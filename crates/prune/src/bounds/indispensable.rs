@@ -73,6 +73,9 @@ pub fn indispensable(
     let count = points.columns().len();
     let mut found = Indispensable { alone: vec![None; count], others: Vec::new() };
     for (_, pair) in relevant.iter().flat_map(|relevant| relevant.pairs()) {
+        if is_over(budget) {
+            return found;
+        }
         if let Some(cut) = cutter.pair(points, pair) {
             found.add(cut);
         }

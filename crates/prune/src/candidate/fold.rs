@@ -71,7 +71,7 @@ enum Part {
 }
 
 /// Folds a model.
-pub(crate) fn fold(model: &Ensemble, limits: &Limits) -> Folded {
+pub(crate) fn fold(model: &Ensemble, limits: &Limits, stop: &dyn Fn() -> bool) -> Folded {
     let mut folder = Folder { model, limits, cuts: Cuts::new(model), splits: Vec::new() };
     let mut constants = vec![Exact::zero(); model.group_count()];
     let mut constant_trees = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) fn fold(model: &Ensemble, limits: &Limits) -> Folded {
     }
     folder.add_equal_structures(&mut drafts);
     if !limits.votes {
-        folder.absorb(&mut drafts);
+        folder.absorb(&mut drafts, stop);
     }
     for draft in &mut drafts {
         if draft.sources.len() > 1 {
@@ -254,7 +254,7 @@ impl Folder<'_> {
     }
 
     /// Adds every tree that is constant on the leaves of another into that one.
-    fn absorb(&self, drafts: &mut Vec<Draft>) {
+    fn absorb(&self, drafts: &mut Vec<Draft>, stop: &dyn Fn() -> bool) {
         let cuts_of: Vec<BTreeSet<CutId>> = drafts.iter().map(|draft| draft.simple.cuts()).collect();
         let mut with_cut: BTreeMap<CutId, Vec<usize>> = BTreeMap::new();
         for (index, cuts) in cuts_of.iter().enumerate() {
@@ -265,9 +265,13 @@ impl Folder<'_> {
         order.sort_by_key(|&index| (drafts[index].simple.values.len(), index));
         let mut gone = vec![false; drafts.len()];
         for &small in &order {
+            if stop() {
+                break;
+            }
             let rarest = cuts_of[small].iter().map(|cut| &with_cut[cut]).min_by_key(|list| list.len());
             let hosts = rarest.into_iter().flatten().copied().filter(|&host| {
                 host != small
+                    && !stop()
                     && !gone[host]
                     && drafts[host].output == drafts[small].output
                     && drafts[host].simple.values.len() >= drafts[small].simple.values.len()
@@ -532,7 +536,7 @@ mod tests {
             }
             let frozen = (0..model.trees().len()).filter(|_| rng.u32(0..8) == 0).map(TreeId::new).collect();
             let limits = Limits { votes: rng.u32(0..4) == 0, frozen };
-            let folded = fold(&model, &limits);
+            let folded = fold(&model, &limits, &|| false);
             for row in every_row(&grid) {
                 let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
                 let expected = model.exact_sums(model.leaves(&read));

@@ -44,6 +44,9 @@ pub fn class_changes(
         for _ in 0..2 {
             rng.shuffle(&mut order);
             for &axis in &order {
+                if is_over(budget) {
+                    return found;
+                }
                 let tops = tops_along(&profiles, &scores, &cells, axis, &mut line);
                 let count = grid.axes()[axis].bounds().map_or(0, <[f64]>::len);
                 for below in 0..count {

@@ -147,7 +147,7 @@ pub fn relevant_boundaries(
                 break;
             }
             if hunt.found[index].is_none() {
-                hunt.climb(index, boundary, rng);
+                hunt.climb(index, boundary, rng, budget);
             }
         }
     }
@@ -186,6 +186,9 @@ impl Hunt<'_> {
             for _ in 0..2 {
                 rng.shuffle(&mut order);
                 for &axis in &order {
+                    if is_over(budget) {
+                        return;
+                    }
                     self.look(&mut scores, &mut cells, axis);
                 }
             }
@@ -231,7 +234,7 @@ impl Hunt<'_> {
     }
 
     /// Climbs to a pair for one boundary.
-    fn climb(&mut self, index: usize, boundary: Boundary, rng: &mut Rng) {
+    fn climb(&mut self, index: usize, boundary: Boundary, rng: &mut Rng, budget: &Budget) {
         for _ in 0..CLIMBS {
             // A look at all nodes of the trees that split the axis.
             self.allowance.spend(self.nodes / 2);
@@ -251,6 +254,9 @@ impl Hunt<'_> {
                 for &axis in &order {
                     if height > 0.0 {
                         break;
+                    }
+                    if is_over(budget) {
+                        return;
                     }
                     let own = cells[axis].index();
                     for side in 0..2 {

@@ -28,6 +28,7 @@ use crate::bounds::constant_needed::{Leads, Opposites};
 use crate::candidate::column::{Column, Intercept};
 use crate::passes::axis_sums::Sums;
 use crate::passes::relevant::{Boundary, Relevance, Relevant, pair_at, relevant_boundaries};
+use crate::points::boundary_walks::is_over;
 use crate::points::point::{column_lead, intercept_of};
 
 /// Bits of the largest number: enough to leave room for sums in 128 bits.
@@ -72,9 +73,9 @@ pub fn closed_form(
 ) -> Option<Closed> {
     let mut steps = Steps::new(model, grid, band, columns)?;
     let mut relevant = relevant_boundaries(model, grid, band, starts, rng, budget);
-    steps.settle(&mut relevant, model, grid, band);
+    steps.settle(&mut relevant, model, grid, band, budget);
     let opposites = steps.opposites(&relevant, grid);
-    let plan = steps.plan(&relevant, columns, intercept);
+    let plan = steps.plan(&relevant, columns, intercept, budget);
     Some(Closed { relevant, plan, opposites })
 }
 
@@ -198,11 +199,22 @@ impl Steps {
     }
 
     /// Decides relevance exactly where no pair was found.
-    fn settle(&self, relevant: &mut Relevant, model: &Ensemble, grid: &Grid, band: Option<f64>) {
+    fn settle(
+        &self,
+        relevant: &mut Relevant,
+        model: &Ensemble,
+        grid: &Grid,
+        band: Option<f64>,
+        budget: &Budget,
+    ) {
         let mut contexts: Vec<Option<Option<Sums>>> = self.tables.iter().map(|_| None).collect();
         for (boundary, known) in &mut relevant.boundaries {
             if *known != Relevance::Unknown {
                 continue;
+            }
+            // All contexts of an axis are a list of up to a million sums.
+            if is_over(budget) {
+                return;
             }
             let axis = boundary.axis;
             let Some(sums) = contexts[axis].get_or_insert_with(|| self.contexts(axis)) else { continue };
@@ -265,9 +277,18 @@ impl Steps {
         Some(cells.iter().map(|cells| grid.witness(cells)).chain(pair).collect())
     }
 
-    fn plan(&mut self, relevant: &Relevant, columns: &[Column], intercept: Intercept) -> Option<StumpPlan> {
+    fn plan(
+        &mut self,
+        relevant: &Relevant,
+        columns: &[Column],
+        intercept: Intercept,
+        budget: &Budget,
+    ) -> Option<StumpPlan> {
         let mut weights = vec![1.0; columns.len()];
         for axis in 0..self.tables.len() {
+            if is_over(budget) {
+                return None;
+            }
             let boundaries = relevant.boundaries.iter().filter(|(boundary, _)| boundary.axis == axis);
             let joined: Vec<bool> = boundaries.map(|(_, known)| *known == Relevance::Irrelevant).collect();
             if let Some(chosen) = self.axis_plan(axis, &joined, columns) {

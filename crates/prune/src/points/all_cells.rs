@@ -21,6 +21,8 @@ use crate::search::weight_program::Weights;
 const MOST_CELLS: usize = 1 << 20;
 /// Entries of all tables together.
 const MOST_ENTRIES: usize = 1 << 24;
+/// Entries of a table between two questions whether to go on.
+const POLL: usize = 1 << 12;
 /// Cells that one sweep adds to the points.
 const WANTED: usize = 48;
 
@@ -50,8 +52,13 @@ struct Table {
 
 impl Sweep {
     /// Tables for the columns of these points, over as many cells of each axis as `sizes` has; `None` where
-    /// there are too many, or more than two classes.
-    pub(crate) fn new(points: &Points<'_>, grid: &Grid, sizes: &[usize]) -> Option<Self> {
+    /// there are too many, or more than two classes, or `stop` says true before they are made.
+    pub(crate) fn new(
+        points: &Points<'_>,
+        grid: &Grid,
+        sizes: &[usize],
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Self> {
         let model = points.model();
         let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size))?;
         if cells > MOST_CELLS || model.classes().len() != 2 {
@@ -83,10 +90,10 @@ impl Sweep {
         let table = |(trees, axes): (&[TreeId], &Vec<usize>)| {
             let own: Vec<usize> =
                 (0..digits.len()).filter(|&digit| axes.contains(&digits[digit].0)).collect();
-            Table::new(model, grid, &lead, trees, &digits, &own, &read)
+            Table::new(model, grid, &lead, trees, &digits, &own, &read, stop)
         };
         let trees = points.columns().iter().map(|column| column.trees.as_slice());
-        let tables = trees.zip(&columns).map(table).collect();
+        let tables = trees.zip(&columns).map(table).collect::<Option<_>>()?;
         let intercept = intercept_of(model, &lead).to_f64();
         let band = band_of_sums(model, points.band());
         let grid = grid.clone();
@@ -192,6 +199,7 @@ impl Sweep {
 }
 
 impl Table {
+    #[expect(clippy::too_many_arguments, reason = "the parts of a sweep, put together in one place")]
     fn new(
         model: &Ensemble,
         grid: &Grid,
@@ -200,7 +208,8 @@ impl Table {
         digits: &[(usize, usize)],
         own: &[usize],
         read: &[Vec<f64>],
-    ) -> Self {
+        stop: &dyn Fn() -> bool,
+    ) -> Option<Self> {
         let mut strides: Vec<(usize, usize)> = Vec::new();
         let mut entries = 1;
         for &digit in own.iter().rev() {
@@ -209,14 +218,21 @@ impl Table {
         }
         strides.reverse();
         let mut row = first_row(model, grid, read);
-        let value = |entry: usize| {
+        let mut value = |entry: usize| {
             for &(digit, stride) in &strides {
                 let (axis, size) = digits[digit];
                 row[grid.axes()[axis].feature().index()] = read[axis][entry / stride % size];
             }
             trees.iter().map(|&tree| tree_value(model, lead, tree, &row)).sum()
         };
-        Self { values: (0..entries).map(value).collect(), strides }
+        let mut values = Vec::with_capacity(entries);
+        for entry in 0..entries {
+            if entry.is_multiple_of(POLL) && stop() {
+                return None;
+            }
+            values.push(value(entry));
+        }
+        Some(Self { values, strides })
     }
 }
 
@@ -282,7 +298,7 @@ mod tests {
             let grid = Grid::new(&[&model]).unwrap();
             let sizes: Vec<usize> = grid.axes().iter().map(|axis| axis.len()).collect();
             let mut points = Points::new(&model, Some(1e-9), columns(&model));
-            let Some(sweep) = Sweep::new(&points, &grid, &sizes) else { continue };
+            let Some(sweep) = Sweep::new(&points, &grid, &sizes, &|| false) else { continue };
             models += 1;
             let all: Vec<Vec<f64>> = all_cells(&grid).map(|cells| grid.witness(&cells)).collect();
             assert_eq!(sweep.leads.len(), all.len());

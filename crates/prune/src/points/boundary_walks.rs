@@ -53,6 +53,9 @@ pub fn near_boundary(
         let mut scores = profiles.scores(&cells);
         rng.shuffle(&mut order);
         for &axis in &order {
+            if is_over(budget) {
+                break;
+            }
             let tops = tops_along(&profiles, &scores, &cells, axis, &mut line);
             kept.add_changes(&cells, axis, &tops, rng);
             let nearest = (0..tops.len())

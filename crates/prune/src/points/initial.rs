@@ -47,7 +47,7 @@ pub(crate) fn add_points<M: Editable>(
         return;
     }
     if !stumps {
-        engine.sweep = Sweep::new(&engine.points, engine.space.grid(), &sizes);
+        engine.sweep = Sweep::new(&engine.points, engine.space.grid(), &sizes, &|| engine.spent());
     }
     let width = engine.model.features().len();
     let mut rows: Vec<&[f64]> = if width == 0 { Vec::new() } else { data.chunks_exact(width).collect() };
@@ -55,15 +55,22 @@ pub(crate) fn add_points<M: Editable>(
         rng.shuffle(&mut rows);
         rows.truncate(DATA_ROWS.min(room));
     }
-    for row in &rows {
+    for (index, row) in rows.iter().enumerate() {
+        if index % 64 == 0 && engine.spent() {
+            return;
+        }
         engine.points.add(row);
     }
     let budget = engine.budget();
     let near = if stumps { 0 } else { NEAR_PER_COLUMN * engine.points.columns().len() };
     let wanted = near.clamp(LEAST_NEAR, MOST_NEAR).min(room);
     let grid = engine.space.grid().clone();
-    for row in near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget) {
-        engine.points.add(&row);
+    let near = near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget);
+    for (index, row) in near.iter().enumerate() {
+        if index % 64 == 0 && engine.spent() {
+            return;
+        }
+        engine.points.add(row);
     }
     for _ in 0..RANDOM_CELLS.min(room) {
         let cells: Vec<CellId> = sizes.iter().map(|&size| CellId::new(rng.usize(0..size))).collect();

@@ -132,8 +132,7 @@ impl<'a, M: Editable> Engine<'a, M> {
         watch: &'a Watch,
     ) -> Result<Self, PruneError> {
         // The band of the claim is that of every comparison with the original.
-        let outline = Outline::new(model, model, config.band)?;
-        let band = (config.band != Band::Exact).then(|| outline.band());
+        let band = claimed_band(model, config.band)?;
         let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
         let space = Cells::of(model);
         let best = Candidate {
@@ -507,6 +506,12 @@ impl<'a, M: Editable> minimum::Settle<'a> for Engine<'a, M> {
     fn points(&self) -> &Points<'a> {
         &self.points
     }
+}
+
+/// The band of every claim about a model, as a score; `None` for exact arithmetic.
+pub(crate) fn claimed_band(model: &Ensemble, band: Band) -> Result<Option<f64>, CompareError> {
+    let outline = Outline::new(model, model, band)?;
+    Ok((band != Band::Exact).then(|| outline.band()))
 }
 
 /// Is the budget spent?

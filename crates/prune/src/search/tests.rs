@@ -111,7 +111,7 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
             in_engine(&model, |engine| {
                 if swept {
                     let sizes: Vec<usize> = engine.space.axis_sizes().iter().map(|&n| n as usize).collect();
-                    engine.sweep = Sweep::new(&engine.points, engine.space.grid(), &sizes);
+                    engine.sweep = Sweep::new(&engine.points, engine.space.grid(), &sizes, &|| false);
                     assert!(engine.sweep.is_some());
                 }
                 let all = vec![true; engine.points.columns().len()];
