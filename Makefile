@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates clean bench-peers experiments test-report test-highs
+.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits soak clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -50,6 +50,13 @@ lint: ## formatting, clippy and documentation, warnings as errors
 	@! cargo tree --package secateur-checker --edges normal --prefix none --locked \
 	  | grep -E '^secateur-(oracle|lp|prune|cli)' || { echo "the checker must not depend on what searches"; exit 1; }
 
+# The share of it that `make test` runs is python/tests/test_soak.py.
+SOAK_SECONDS ?= 3600
+
+soak: $(STAMP) ## random models of every library, every cell decided by it, and forged certificates, for an hour (SOAK_SECONDS=)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	$(VENV)/bin/python soak/run.py --seconds $(SOAK_SECONDS) $(SOAK_OPTIONS)
+
 FUZZ_SECONDS := 60
 FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt sklearn:sklearn/*.skops onnx:onnx/*.onnx
 
@@ -91,6 +98,11 @@ bench-prune: $(BENCH)/.installed ## sizes, proofs and times of prune on four gro
 bench-certificates: $(BENCH)/.installed ## what proofs of millions of steps cost to write and to check (DATASETS=folder)
 	cargo build --release --locked --quiet -p secateur-prune --example certificate_cost
 	$(BENCH)/bin/python bench/certificates/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
+
+bench-limits: $(STAMP) ## large forests and deep trees: time, memory, and limits asked and kept (BENCH_OPTIONS=--only=28k)
+	cargo build --release --locked --quiet --bin secateur
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	$(VENV)/bin/python bench/limits/run.py --save $(BENCH_OPTIONS)
 
 $(BENCH)/.installed: bench/requirements-bench.txt requirements-test.txt
 	$(PYTHON) -m venv $(BENCH)

@@ -1,0 +1,232 @@
+"""Time limits and signals: what they end, what is kept, and what they leave behind.
+
+Nothing here says how long something takes, beyond a generous multiple: `make bench-limits` measures that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import xgboost
+from command import binary
+from prunable import CASES, case, saved_and_loaded
+from threadpoolctl import threadpool_limits
+
+import secateur
+
+# Far more than any limit asked for here, and far less than what the work would take.
+LATE = 20.0
+SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory) -> pathlib.Path:
+    """A model that takes minutes to prune."""
+    random = np.random.default_rng(3)
+    rows = random.normal(size=(3_000, 12))
+    target = (np.sin(3 * rows).sum(axis=1) + random.normal(size=3_000) > 0).astype(int)
+    model = xgboost.XGBClassifier(n_estimators=120, max_depth=4, learning_rate=0.4, n_jobs=1, random_state=0)
+    path = tmp_path_factory.mktemp("long") / "model.json"
+    model.fit(rows, target).save_model(path)
+    return path
+
+
+def files(folder: pathlib.Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("limit", ["0s", "1ms", "0.5ms", "0m"])
+@pytest.mark.parametrize("name", [name for name in CASES if name != "Pipeline"])
+def test_no_time_is_an_honest_answer(name, limit, tmp_path):
+    """The model as it is, or nothing said of two; no panic, and no usage error."""
+    path = saved_and_loaded(case(name).model, tmp_path)[1]
+    out = tmp_path / f"out{path.suffix}"
+    words = [binary(), "prune", path, "-o", out, "--time-limit", limit, "--json"]
+    ran = subprocess.run(words, capture_output=True, text=True)
+    printed = json.loads(ran.stdout)
+    # A millisecond may be enough for a small model, and then everything is proved.
+    assert ran.returncode in (0, 3), ran.stderr
+    if limit in ("0s", "0m"):
+        assert (ran.returncode, printed["outcome"]) == (3, "budget_reached")
+        assert out.read_bytes() == path.read_bytes()
+        assert printed["trees"]["before"] == printed["trees"]["after"] and printed["lower_bound"] == 0
+    words = [binary(), "verify", path, out, "--time-limit", limit, "--json"]
+    ran = subprocess.run(words, capture_output=True, text=True)
+    printed = json.loads(ran.stdout)
+    assert ran.returncode in (0, 3), ran.stderr
+    assert printed["outcome"] == ("identical" if ran.returncode == 0 else "undecided")
+    assert files(tmp_path) == {path.name, out.name}
+
+
+def test_no_time_in_python():
+    model = case("AdaBoostClassifier").model
+    for limit in (0, 0.0, "0s", "0ms", "1ms"):
+        result = secateur.prune(model, time_limit=limit, certificate=True)
+        assert result.outcome in ("budget_reached", "proved", "already_minimal")
+        if limit not in ("1ms",):
+            assert result.outcome == "budget_reached" and result.certificate is None
+            assert result.trees_after == result.trees_before
+            assert secateur.verify(model, result.model, time_limit=limit).outcome in ("undecided", "identical")
+    for wrong in ("1 ms", "ms", "-1s", -1, "1d", float("nan")):
+        with pytest.raises(secateur.OptionError):
+            secateur.verify(model, model, time_limit=wrong)
+
+
+@pytest.mark.parametrize("words", [["prune"], ["prune", "--effort", "minimum"], ["verify"]])
+def test_a_limit_ends_every_command(words, long, tmp_path):
+    out = tmp_path / "out.json"
+    places = [long, "-o", out] if words[0] == "prune" else [long, _changed(long, tmp_path)]
+    started = time.monotonic()
+    ran = subprocess.run([binary(), *words, *places, "--time-limit", "1s", "--json"], capture_output=True, text=True)
+    assert time.monotonic() - started < LATE
+    assert ran.returncode in (1, 3), ran.stderr
+    if words[0] == "prune":
+        assert json.loads(ran.stdout)["outcome"] == "budget_reached"
+        secateur.load(out)
+
+
+def _changed(path: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
+    model = secateur.load(path)
+    other = folder / "changed.json"
+    other.write_bytes(model.edit([(tree, 1.0 + tree * 1e-9) for tree in range(model.tree_count)]).to_bytes())
+    return other
+
+
+def _started(command: list[object], **more) -> subprocess.Popen:
+    process = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    return process
+
+
+def _with_own_signals() -> None:
+    """A test that runs in the background has Ctrl-C ignored, and hands that on."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _wait_for_temporary(folder: pathlib.Path, process: subprocess.Popen) -> None:
+    """The command has begun: its output has a temporary file."""
+    until = time.monotonic() + 60
+    while not any(name.startswith(".secateur-") for name in files(folder)):
+        assert process.poll() is None and time.monotonic() < until, process.communicate()
+        time.sleep(0.02)
+    # And has come to its work.
+    time.sleep(1.5)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_keeps_what_is_proved(number, long, tmp_path):
+    out = tmp_path / "out.json"
+    command = [binary(), "prune", long, "-o", out, "--json", "--certificate", tmp_path / "out.certificate"]
+    process = _started(command, preexec_fn=_with_own_signals)
+    _wait_for_temporary(tmp_path, process)
+    process.send_signal(number)
+    printed, said = process.communicate(timeout=6 * LATE)
+    assert process.returncode == SIGNALS[number], said
+    assert "interrupted" in said
+    result = json.loads(printed)
+    assert result["interrupted"] is True
+    # What is written is a model, and proved: small enough a change to be seen at once.
+    assert secateur.load(out).tree_count == result["trees"]["after"]
+    assert files(tmp_path) <= {out.name, "out.certificate"}
+    if "out.certificate" in files(tmp_path):
+        secateur.check(long, out, tmp_path / "out.certificate")
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_second_signal_leaves_nothing(number, long, tmp_path):
+    out = tmp_path / "out.json"
+    command = [binary(), "prune", long, "-o", out, "--report", tmp_path / "page.html", "--certificate", tmp_path / "c"]
+    process = _started(command, preexec_fn=_with_own_signals)
+    _wait_for_temporary(tmp_path, process)
+    process.send_signal(number)
+    process.send_signal(number)
+    # Two that come at once may be one for the process, so they go on coming.
+    until = time.monotonic() + 2 * LATE
+    while process.poll() is None and time.monotonic() < until:
+        process.send_signal(number)
+        time.sleep(0.01)
+    printed, _ = process.communicate(timeout=LATE)
+    assert process.returncode == SIGNALS[number]
+    if not printed:
+        assert files(tmp_path) == set()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_what_has_no_result_ends_at_once(number, long, tmp_path):
+    other = _changed(long, tmp_path)
+    command = [binary(), "verify", long, other, "--certificate", tmp_path / "c"]
+    process = _started(command, preexec_fn=_with_own_signals)
+    _wait_for_temporary(tmp_path, process)
+    process.send_signal(number)
+    printed, _ = process.communicate(timeout=LATE)
+    assert (process.returncode, printed) == (SIGNALS[number], "")
+    assert files(tmp_path) == {other.name}
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/status").exists(), reason="only Linux says what is ignored")
+def test_an_ignored_signal_stays_ignored(long, tmp_path):
+    """`nohup`: a terminal that is closed ends nothing."""
+
+    def ignoring() -> None:
+        _with_own_signals()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    out = tmp_path / "out.json"
+    command = [binary(), "prune", long, "-o", out, "--time-limit", "5s", "--json"]
+    process = _started(command, preexec_fn=ignoring)
+    _wait_for_temporary(tmp_path, process)
+    process.send_signal(signal.SIGHUP)
+    printed, said = process.communicate(timeout=6 * LATE)
+    assert process.returncode == 3, said
+    assert json.loads(printed)["interrupted"] is False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_in_python(number, long, tmp_path):
+    """Ctrl-C is an exception within a second or so; SIGTERM ends Python as it always does, and leaves nothing behind."""
+    script = (
+        "import secateur, sys\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        "    secateur.prune(sys.argv[1], certificate=sys.argv[2])\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted', flush=True)\n"
+    )
+    command = [sys.executable, "-c", script, long, tmp_path / "c"]
+    process = _started(command, preexec_fn=_with_own_signals)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    time.sleep(2.0)
+    process.send_signal(number)
+    printed, said = process.communicate(timeout=2 * LATE)
+    if number == signal.SIGINT:
+        assert (process.returncode, printed) == (0, "interrupted\n"), said
+    else:
+        assert process.returncode == -signal.SIGTERM
+    assert files(tmp_path) == set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_packages_own_command_is_ended_alike(number, long, tmp_path):
+    out = tmp_path / "out.json"
+    command = [sys.executable, "-c", "from secateur._cli import secateur; secateur()", "prune", long, "-o", out, "--json"]
+    process = _started(command, preexec_fn=_with_own_signals, env={**os.environ})
+    _wait_for_temporary(tmp_path, process)
+    process.send_signal(number)
+    printed, said = process.communicate(timeout=6 * LATE)
+    assert process.returncode == SIGNALS[number], said
+    assert json.loads(printed)["interrupted"] is True
+    assert files(tmp_path) == {out.name}

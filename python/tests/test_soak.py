@@ -1,0 +1,85 @@
+"""A share of `make soak`: always the same models and the same forged certificates, so that what fails fails again."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+import sys
+import warnings
+from collections import Counter
+
+import pytest
+
+SOAK = pathlib.Path(__file__).parents[2] / "soak"
+sys.path.insert(0, str(SOAK))
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import certificate as codec
+    from families import FAMILIES, draw
+    from forge import CHANGES, forge
+    from judge import Tally, judge, leads
+
+import secateur  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+# Models of each family: about two minutes for all.
+EACH = 40
+FORGED = 8_000
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_cell_is_decided_as_before(family):
+    total = Tally()
+    for seed in range(EACH):
+        total.add(judge(family, seed))
+    assert not total.wrong, "\n".join(total.wrong)
+    assert total.refused <= EACH // 3, total.reasons
+    # A share without meaning would be one where nothing was looked at.
+    assert total.every_cell >= EACH // 2
+    assert total.certificates >= EACH // 2 and total.verified["identical"] > 0
+
+
+def test_a_wrong_answer_would_be_seen():
+    """A model that is called pruned and is not the same: the judge says so."""
+    from cells import every_cell
+    from judge import Pair
+    import numpy as np
+
+    seen = 0
+    for family in FAMILIES:
+        drawn = draw(family, 0)
+        model = secateur.Model.parse(drawn.data)
+        try:
+            other = model.edit([(tree, -1.0) for tree in range(model.tree_count)])
+        except secateur.EditingError:
+            continue
+        rows, _ = every_cell([model, other], 2_000, np.random.default_rng(0), drawn.infinities)
+        pair = Pair(drawn, [drawn.data, bytes(other.to_bytes())], rows)
+        outside = pair.outside(0, 1e-6, missing=True)
+        seen += outside.size > 0
+        assert (leads(model, rows[outside]) > 1e-6).all()
+    assert seen >= len(FAMILIES) // 2
+
+
+def test_no_forged_certificate_is_accepted():
+    forged = forge(0, FORGED, math.inf)
+    assert not forged.wrong, "\n".join(forged.wrong)
+    assert forged.count >= FORGED and forged.differing > FORGED // 10
+    verdicts = sum(forged.by_kind.values(), Counter())
+    assert verdicts["invalid"] > verdicts["malformed"], "a forger that the reader sees through tests the reader alone"
+    missing = set(CHANGES) - set(forged.by_kind)
+    assert not missing, f"changes that were never made: {missing}"
+
+
+def test_the_codec_writes_what_it_reads():
+    """Every accepted certificate of the corpus, byte for byte but for the compression."""
+    import zlib
+
+    count = 0
+    for path in sorted((SOAK.parent / "testdata" / "certificates" / "accept").iterdir()):
+        data = path.read_bytes()
+        again = codec.write(codec.read(data), count=False)
+        assert zlib.decompress(again[len(codec.LINE) :]) == zlib.decompress(data[len(codec.LINE) :]), path.name
+        count += 1
+    assert count > 5

@@ -1,0 +1,217 @@
+"""A reader and a writer of certificates, made from `docs/spec/certificate-v1.md` alone and sharing no code with the project.
+
+A certificate is a `Claim` and a list of steps; a step is a tuple of its name and its fields, in the order of the page. What is read
+is written back byte by byte but for the compression, and what a forger makes of the tuples is written as well as it can be: the
+checker is to say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+LINE = b"secateur certificate 1\n"
+Step = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Claim:
+    original: bytes
+    pruned: bytes
+    band: float | None
+    """`None` for exact arithmetic."""
+    scope: int
+    local: int
+
+
+@dataclass(frozen=True)
+class Certificate:
+    claim: Claim
+    steps: list[Step]
+
+    def with_claim(self, **fields: Any) -> "Certificate":
+        return replace(self, claim=replace(self.claim, **fields))
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, count: int) -> bytes:
+        found = self.data[self.at : self.at + count]
+        if len(found) != count:
+            raise ValueError("the stream ends")
+        self.at += count
+        return found
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def number(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if not byte & 128:
+                return value
+
+    def float(self) -> float:
+        return struct.unpack("<d", self.take(8))[0]
+
+    def ascending(self) -> tuple[int, ...]:
+        found: list[int] = []
+        for _ in range(self.number()):
+            skipped = self.number()
+            found.append(skipped if not found else found[-1] + 1 + skipped)
+        return tuple(found)
+
+    def big(self) -> int:
+        return int.from_bytes(self.take(self.number()), "little")
+
+    def step(self) -> Step:
+        first = self.byte()
+        kind, high = first & 7, first >> 3
+        if kind in (1, 2, 3, 4):
+            which = self.number() if high == 31 else high
+            if kind == 1:
+                return "Close", which
+            if kind == 2:
+                return "Narrow", which, self.number(), self.number(), self.number()
+            return "Split", which, self.number(), kind == 3
+        if kind == 5 and high == 0:
+            return ("Cells",)
+        if kind != 0:
+            raise ValueError(f"step {first}")
+        match high:
+            case 0:
+                return "Stack", self.ascending(), self.ascending()
+            case 1:
+                return "System", self.number(), self.number(), self.byte()
+            case 2:
+                return "Lens", tuple(self.number() for _ in range(self.number()))
+            case 3:
+                return "Meet", self.ascending()
+            case 4:
+                return "Point", tuple(self.float() for _ in range(self.number()))
+            case 5:
+                return "Columns", self.byte(), tuple(self.ascending() for _ in range(self.number()))
+            case 6:
+                count = self.number()
+                return "Cut", tuple((self.number(), self.number(), self.number(), self.big()) for _ in range(count))
+            case 7:
+                costs = tuple(self.number() for _ in range(self.number())) if self.byte() else None
+                return "Cover", costs, self.number()
+            case 8:
+                return "Branch", self.number()
+            case 9:
+                return "Dual", self.number(), tuple((self.number(), self.number()) for _ in range(self.number()))
+            case 10:
+                return "Crossing", self.number(), self.number(), self.float(), self.float()
+            case 11:
+                return "End", self.number(), self.byte()
+        raise ValueError(f"step {first}")
+
+
+def read(data: bytes) -> Certificate:
+    if not data.startswith(LINE):
+        raise ValueError("no certificate")
+    reader = _Reader(zlib.decompress(data[len(LINE) :]))
+    original, pruned = reader.take(32), reader.take(32)
+    band = reader.float() if reader.byte() else None
+    claim = Claim(original, pruned, band, reader.byte(), reader.byte())
+    steps: list[Step] = []
+    while not steps or steps[-1][0] != "End":
+        steps.append(reader.step())
+    if reader.at != len(reader.data):
+        raise ValueError("something follows the end")
+    return Certificate(claim, steps)
+
+
+def _number(value: int) -> bytes:
+    found = bytearray()
+    value = max(0, value)
+    while True:
+        low, value = value & 127, value >> 7
+        found.append(low | (128 if value else 0))
+        if not value:
+            return bytes(found)
+
+
+def _list(entries: Any) -> bytes:
+    entries = list(entries)
+    return _number(len(entries)) + b"".join(entries)
+
+
+def _ascending(ids: Any) -> bytes:
+    # What does not ascend is written as what follows its last one: the encoding cannot say otherwise.
+    last = -1
+    entries = []
+    for value in ids:
+        skipped = max(0, value - last - 1)
+        entries.append(_number(skipped))
+        last = last + 1 + skipped
+    return _list(entries)
+
+
+def _big(value: int) -> bytes:
+    return _list(bytes([byte]) for byte in value.to_bytes((value.bit_length() + 7) // 8, "little"))
+
+
+def _headed(kind: int, which: int) -> bytes:
+    if which < 31:
+        return bytes([kind | which << 3])
+    return bytes([kind | 31 << 3]) + _number(which)
+
+
+def encode(step: Step) -> bytes:
+    name, *fields = step
+    match name:
+        case "Close":
+            return _headed(1, fields[0])
+        case "Narrow":
+            return _headed(2, fields[0]) + b"".join(map(_number, fields[1:]))
+        case "Split":
+            return _headed(3 if fields[2] else 4, fields[0]) + _number(fields[1])
+        case "Cells":
+            return bytes([5])
+    kinds = ["Stack", "System", "Lens", "Meet", "Point", "Columns", "Cut", "Cover", "Branch", "Dual", "Crossing", "End"]
+    head = bytes([kinds.index(name) << 3])
+    match name:
+        case "Stack":
+            return head + _ascending(fields[0]) + _ascending(fields[1])
+        case "System" | "End":
+            return head + b"".join(map(_number, fields[:-1])) + bytes([fields[-1] & 255])
+        case "Lens":
+            return head + _list(map(_number, fields[0]))
+        case "Meet":
+            return head + _ascending(fields[0])
+        case "Point":
+            return head + _list(struct.pack("<d", value) for value in fields[0])
+        case "Columns":
+            return head + bytes([fields[0]]) + _list(map(_ascending, fields[1]))
+        case "Cut":
+            terms = (_number(point) + _number(y) + _number(c) + _big(m) for point, y, c, m in fields[0])
+            return head + _list(terms)
+        case "Cover":
+            costs = b"\0" if fields[0] is None else b"\1" + _list(map(_number, fields[0]))
+            return head + costs + _number(fields[1])
+        case "Branch":
+            return head + _number(fields[0])
+        case "Dual":
+            return head + _number(fields[0]) + _list(_number(cut) + _number(u) for cut, u in fields[1])
+        case "Crossing":
+            return head + _number(fields[0]) + _number(fields[1]) + struct.pack("<dd", *fields[2:])
+    raise ValueError(name)
+
+
+def write(certificate: Certificate, *, count: bool = True) -> bytes:
+    """The file. Unless told otherwise, the end has the right number of steps: what is wrong is to be found elsewhere."""
+    claim, steps = certificate.claim, list(certificate.steps)
+    if count and steps and steps[-1][0] == "End":
+        steps[-1] = ("End", len(steps) - 1, steps[-1][2])
+    band = b"\0" if claim.band is None else b"\1" + struct.pack("<d", claim.band)
+    stream = claim.original + claim.pruned + band + bytes([claim.scope, claim.local])
+    return LINE + zlib.compress(stream + b"".join(map(encode, steps)), 1)

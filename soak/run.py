@@ -1,0 +1,132 @@
+"""`make soak`: random models of every library with every cell decided by it, then forged certificates, for an hour.
+
+    python soak/run.py --seconds 3600        as long as this, half of the time for each part at most
+    python soak/run.py --models 60           so many models, always the same ones: what `make test` runs a share of
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+from families import FAMILIES
+from forge import Forged, forge
+from judge import Tally, judge
+
+# The share of the time that models have; the rest is for certificates.
+MODELS_SHARE = 0.8
+HEADER = (
+    "| family | models | refused | every cell | rows decided | changed in band | trees before | after | certificates "
+    "| identical, different, undecided | seconds | wrong |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+def numbers(first: int) -> Iterator[tuple[str, int]]:
+    """Families in turn, each with its next number."""
+    seed = first
+    while True:
+        for family in FAMILIES:
+            yield family, seed
+        seed += 1
+
+
+def _one(work: tuple[str, int]) -> tuple[str, Tally]:
+    return work[0], judge(*work)
+
+
+def soak(first: int, count: int | None, until: float, jobs: int) -> dict[str, Tally]:
+    """Judges models until there are `count`, or until that time."""
+    tallies = {family: Tally() for family in FAMILIES}
+
+    def work() -> Iterator[tuple[str, int]]:
+        for index, item in enumerate(numbers(first)):
+            if index == count or time.monotonic() >= until:
+                return
+            yield item
+
+    def take(results: Iterator[tuple[str, Tally]]) -> None:
+        for done, (family, tally) in enumerate(results, start=1):
+            tallies[family].add(tally)
+            for wrong in tally.wrong:
+                print(f"WRONG: {wrong}", flush=True)
+            if done % 200 == 0:
+                print(f"{done} models", file=sys.stderr, flush=True)
+
+    if jobs == 1:
+        take(map(_one, work()))
+    else:
+        # A pool takes all work at once, and there is no end of it: no more than a few models wait.
+        waiting = threading.Semaphore(3 * jobs)
+
+        def admitted() -> Iterator[tuple[str, int]]:
+            for item in work():
+                waiting.acquire()
+                yield item
+
+        def done(results: Iterator[tuple[str, Tally]]) -> Iterator[tuple[str, Tally]]:
+            for result in results:
+                waiting.release()
+                yield result
+
+        with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+            take(done(pool.imap_unordered(_one, admitted())))
+    return tallies
+
+
+def row(name: str, tally: Tally) -> str:
+    verified = ", ".join(str(count) for count in tally.verified.values())
+    return (
+        f"| {name} | {tally.models} | {tally.refused} | {tally.every_cell} | {tally.decided} | {tally.in_band} "
+        f"| {tally.trees[0]} | {tally.trees[1]} | {tally.certificates} | {verified} | {tally.seconds:.0f} "
+        f"| {len(tally.wrong)} |"
+    )
+
+
+def show(tallies: dict[str, Tally]) -> None:
+    total = Tally()
+    print(HEADER)
+    for family, tally in tallies.items():
+        print(row(family, tally))
+        total.add(tally)
+    print(row("**all**", total))
+    for reason, count in sorted(total.reasons.items(), key=lambda item: -item[1])[:12]:
+        print(f"- refused {count} times: {reason}")
+
+
+def show_forged(forged: Forged) -> None:
+    print(
+        f"\nForged certificates: {forged.count} of {forged.pairs} pairs, {forged.differing} for pairs that differ; "
+        f"accepted {forged.harmless} whose claim is no more than what holds, {len(forged.wrong)} wrong"
+    )
+    print("| how | forged | refused | no certificate | incomplete | accepted, harmless |\n|---|---|---|---|---|---|")
+    for name, counts in sorted(forged.by_kind.items()):
+        print(f"| {name} | {sum(counts.values())} | " + " | ".join(str(counts[key]) for key in Forged.KEYS) + " |")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3600.0, help="for everything")
+    parser.add_argument("--models", type=int, help="no more models than this, whatever the time")
+    parser.add_argument("--forged", type=int, help="no more forged certificates than this")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first model")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    chosen = parser.parse_args()
+    started = time.monotonic()
+    tallies = soak(chosen.first, chosen.models, started + MODELS_SHARE * chosen.seconds, chosen.jobs)
+    show(tallies)
+    forged = forge(chosen.first, chosen.forged, started + chosen.seconds)
+    show_forged(forged)
+    wrong = [wrong for tally in tallies.values() for wrong in tally.wrong] + forged.wrong
+    for line in wrong:
+        print(f"WRONG: {line}")
+    print(f"\n{time.monotonic() - started:.0f} s, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
