@@ -15,6 +15,7 @@ use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 use secateur_model::{Ensemble, Exact, Grid, LeafId, Node, Output};
 
+use crate::Stop;
 use crate::joint::{Joint, Range, Side, common};
 use crate::pair::Pair;
 use crate::reason::{ModelRole, Reason};
@@ -176,10 +177,13 @@ impl<'a> Layout<'a> {
     }
 
     /// Trees that no stack named are pieces of their own.
-    pub(crate) fn place_the_rest(&mut self) -> Result<(), Reason> {
+    pub(crate) fn place_the_rest(&mut self, stop: Stop<'_>) -> Result<(), Reason> {
         for model in 0..2 {
             for tree in 0..self.placed[model].len() {
                 if !std::mem::replace(&mut self.placed[model][tree], true) {
+                    if stop() {
+                        return Err(Reason::Stopped);
+                    }
                     let layer = self.layer(model, tree);
                     self.add(&[layer])?;
                 }

@@ -138,7 +138,7 @@ fn follow(
         at = reader.steps();
         next = reader.next_step()?;
     }
-    if let Err(reason) = layout.place_the_rest() {
+    if let Err(reason) = layout.place_the_rest(stop) {
         return Ok(Err((reason, Some(at))));
     }
     let mut run = Run {
