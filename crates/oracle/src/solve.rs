@@ -131,7 +131,7 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     }
     let mut weighed = rows;
     let (mut few, mut met) = (0, false);
-    match meet::solve(system, options.budget.memory) {
+    match meet::solve(system, &options.budget) {
         Some(Met::Nothing(first)) => {
             if let Some(record) = &options.record {
                 record.meet(&first);

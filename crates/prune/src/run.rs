@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use num_bigint::BigUint;
 use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, Output, TreeId};
-use secateur_oracle::{Budget, CompareError};
+use secateur_oracle::Budget;
 
 use crate::bounds::cover::Cover;
 use crate::bounds::cut::{Cut, Cutter, Separating};
@@ -63,21 +63,18 @@ pub(crate) fn run<M: Editable>(
     });
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
     loop {
+        if spent(config) {
+            return unchanged(file, model, config);
+        }
         let folded = match config.moves {
-            Moves::Leaves if !spent(config) => fold(model, &limits, &|| spent(config)),
-            _ => unfolded(model),
+            Moves::Leaves => fold(model, &limits, &|| spent(config)),
+            Moves::Weights => unfolded(model),
         };
         if spent(config) {
-            return unchanged(file, model, &folded, config);
+            return unchanged(file, model, config);
         }
         let columns = columns(model, &folded, config);
-        let engine = Engine::new(file, model, &folded, columns, intercept(file, config), config, watch);
-        let mut engine = match engine {
-            Err(PruneError::Compare(CompareError::Stopped(_))) => {
-                return unchanged(file, model, &folded, config);
-            }
-            engine => engine?,
-        };
+        let mut engine = Engine::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
         engine.seconds.fold = started.elapsed().as_secs_f64();
         let mut known = Known::default();
         let mut cutter = Cutter::new(engine.model, engine.intercept);
@@ -100,14 +97,11 @@ pub(crate) fn run<M: Editable>(
 }
 
 /// The answer where the budget was spent before anything was known: the model as it is, which needs no proof.
-fn unchanged<M: Editable>(
-    file: &M,
-    model: &Ensemble,
-    folded: &Folded,
-    config: &Config,
-) -> Result<Pruned<M>, PruneError> {
+fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result<Pruned<M>, PruneError> {
     let band = claimed_band(model, config.band)?;
-    let points = Points::new(model, band, columns(model, folded, config));
+    // Nothing is said of columns, so each tree may be one.
+    let column = |tree| Column { terms: Vec::new(), trees: vec![TreeId::new(tree)], cost: 1.0 };
+    let points = Points::new(model, band, (0..model.trees().len()).map(column).collect());
     let size = size_of(model);
     Ok(Pruned {
         file: file.clone(),
