@@ -41,12 +41,14 @@ def family(request, tmp_path_factory):
 
 def test_object_and_file_are_one_model(family):
     name, drawn, path, _ = family
+    if name == "XGBClassifier, stopped early":
+        # The file has all rounds, and the object predicts with the best of them.
+        assert secateur.load(path).tree_count > secateur.load(drawn.model).tree_count
+        return
     ours, theirs = secateur.load(drawn.model), secateur.load(path)
     rows = np.vstack([drawn.train, drawn.test]).astype(np.float64)
     assert np.array_equal(ours.raw_scores(rows), theirs.raw_scores(rows))
     assert np.array_equal(ours.class_indices(rows), theirs.class_indices(rows))
-    if name == "XGBClassifier, stopped early":
-        return  # The file has all rounds, and the object the best of them.
     assert secateur.verify(drawn.model, path, band=0, threads=1).outcome == "identical"
     assert secateur.verify(path, drawn.model, band=0, threads=1).outcome == "identical"
 
@@ -97,7 +99,8 @@ def test_a_changed_model_is_told_apart_in_every_way(family):
     try:
         changed = model.edit([(tree, 1.0 if tree else -3.0) for tree in range(model.tree_count)])
     except secateur.EditingError:
-        pytest.skip("this format holds no negative weights")
+        # Votes have no negative weights.
+        changed = model.edit([(tree, None) for tree in range(1, model.tree_count)])
     other = folder / f"changed{path.suffix}"
     other.write_bytes(changed.to_bytes())
     for first, second in ((path, other), (other, path)):
