@@ -109,6 +109,7 @@ fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result
         size: [size, size],
         lower_bound: 0,
         irreducible: false,
+        cut_short: false,
         band: band.unwrap_or(0.0),
         scope: model.scope(),
         oracle_calls: 0,
