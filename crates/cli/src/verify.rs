@@ -66,7 +66,11 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let laid_out = if nothing_to_prove {
         Ok(None)
     } else {
-        match watched(&options, talk, || outline.clone().lay_out(&options.budget)) {
+        // With no time left, small models are still laid out for what is said at the end.
+        let least = Instant::now() + AFTER_LIMIT;
+        let deadline = options.budget.deadline.map(|deadline| deadline.max(least));
+        let budget = Budget { deadline, ..options.budget.clone() };
+        match watched(&options, talk, || outline.clone().lay_out(&budget)) {
             Ok(comparison) => Ok(Some(comparison)),
             Err(CompareError::Stopped(reason)) => Err(reason),
             Err(error) => return Err(refused(error)),

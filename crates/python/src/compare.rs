@@ -57,7 +57,10 @@ pub(crate) fn compare<'py>(
             if outline.is_same_model() {
                 return without_search(Verdict::Identical);
             }
-            let comparison = match outline.clone().lay_out(&settings.budget) {
+            // With no time left, small models are still laid out for what is said at the end.
+            let least = Instant::now() + AFTER_LIMIT;
+            let layout = Budget { deadline: deadline.map(|d| d.max(least)), ..settings.budget.clone() };
+            let comparison = match outline.clone().lay_out(&layout) {
                 Ok(comparison) => comparison,
                 Err(CompareError::Stopped(reason)) => {
                     return without_search(Verdict::Undecided(Undecided::Stopped(reason)));
