@@ -42,7 +42,16 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format, FormatError> {
         [b'b', b'i', b'n', b'f', ..] | [b'b', b's', b'6', b'4', ..] => {
             refuse("XGBoost's old binary format", "load it in XGBoost and save it with a .json or .ubj name")
         }
-        _ if text.starts_with(b"{") => detect_json(text),
+        _ if text.starts_with(b"{") => {
+            let format = detect_json(text)?;
+            if !bytes.starts_with(b"{") {
+                return refuse(
+                    "a JSON file with white space before its first brace",
+                    "XGBoost knows its files by their first bytes and does not load it: remove the white space",
+                );
+            }
+            Ok(format)
+        }
         _ if is_lightgbm(text) => Ok(Format::LightGbm),
         // An ONNX model starts with its IR version: field 1, a small varint.
         [0x08, 1..=0x7f, ..] => Ok(Format::Onnx),
@@ -85,7 +94,7 @@ mod tests {
     fn every_format_is_told_apart() {
         let cases: [(&[u8], Format); 6] = [
             (b"{\"learner\":{}}", Format::XgBoostJson),
-            (b"  {\"learner\":{}}", Format::XgBoostJson),
+            (b"{ \n\"learner\":{}}", Format::XgBoostJson),
             (b"{L\0\0\0\0\0\0\0\x07learner", Format::XgBoostUbj),
             (b"tree\nversion=v4\n", Format::LightGbm),
             (b"PK\x03\x04", Format::Skops),
@@ -98,7 +107,8 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_named() {
-        let cases: [(&[u8], &str); 6] = [
+        let cases: [(&[u8], &str); 7] = [
+            (b" {\"learner\":{}}", "white space before its first brace"),
             (b"", "empty file"),
             (b"\x80\x04\x95", "pickle"),
             (b"CBM1", "CatBoost's binary"),

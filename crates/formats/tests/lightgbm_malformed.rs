@@ -242,6 +242,17 @@ fn sizes_that_are_not_those_of_the_blocks_are_refused() {
 }
 
 #[test]
+fn a_nul_byte_anywhere_is_refused_at_its_line() {
+    for place in ["Tree=1", "feature_names=height", "num_leaves=3", "pandas_categorical:null"] {
+        let at = MODEL.find(place).unwrap() + place.len();
+        let text = format!("{}\0{}", &MODEL[..at], &MODEL[at..]);
+        let line = MODEL[..at].matches('\n').count() + 1;
+        let expected = format!("line {line}: text without NUL bytes expected, found a NUL byte");
+        assert_eq!(message(&text), expected, "{place}");
+    }
+}
+
+#[test]
 fn windows_line_ends_are_refused() {
     let found = message(&MODEL.replace('\n', "\r\n"));
     assert!(found.starts_with("line 1: a line feed alone"), "{found}");

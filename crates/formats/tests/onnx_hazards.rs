@@ -12,6 +12,9 @@ struct Sample {
     floats: Vec<(&'static str, Vec<f32>)>,
     modes: Vec<&'static str>,
     packed: bool,
+    /// The element types that the graph's outputs say, label and scores.
+    output_types: [u64; 2],
+    ir_version: u64,
 }
 
 fn varint(out: &mut Vec<u8>, mut value: u64) {
@@ -65,6 +68,8 @@ impl Sample {
             floats: vec![("nodes_values", vec![0.5, 0.0, 0.0]), ("class_weights", vec![0.25, 0.75])],
             modes: vec!["BRANCH_LEQ", "LEAF", "LEAF"],
             packed: false,
+            output_types: [7, 1],
+            ir_version: 9,
         }
     }
 
@@ -150,8 +155,8 @@ impl Sample {
         message(|graph| {
             bytes(graph, 1, &self.node());
             bytes(graph, 11, &port("X", 1, 2));
-            bytes(graph, 12, &port("L", 7, 1));
-            bytes(graph, 12, &port("S", 1, 2));
+            bytes(graph, 12, &port("L", self.output_types[0], 1));
+            bytes(graph, 12, &port("S", self.output_types[1], 2));
             // A field that no reader knows.
             bytes(graph, 77, b"kept");
         })
@@ -159,7 +164,7 @@ impl Sample {
 
     fn file(&self) -> Vec<u8> {
         message(|file| {
-            number(file, 1, 9);
+            number(file, 1, self.ir_version);
             bytes(file, 7, &self.graph());
             let set = message(|set| {
                 bytes(set, 1, b"ai.onnx.ml");
@@ -304,6 +309,25 @@ fn malformed_files_are_refused_at_their_place() {
     for (sample, words) in cases {
         let message = ModelFile::parse(&sample.file()).expect_err(words).to_string();
         assert!(message.contains(words), "{message}\nis not\n{words}");
+    }
+}
+
+#[test]
+fn output_types_and_versions_that_onnxruntime_does_not_load_are_refused() {
+    let typed = |output_types| Sample { output_types, ..Sample::new() }.file();
+    // Types that are not given are inferred.
+    for types in [[7, 1], [0, 1], [7, 0]] {
+        ModelFile::parse(&typed(types)).unwrap();
+    }
+    let cases = [
+        (typed([7, 11]), "field graph.output \"S\": an output of type double that holds type float"),
+        (typed([8, 1]), "field graph.output \"L\": an output of type string that holds type int64"),
+        (typed([1, 1]), "field graph.output \"L\": an output of type float that holds type int64"),
+        (Sample { ir_version: 14, ..Sample::new() }.file(), "field ir_version: version 14 of ONNX"),
+    ];
+    for (file, expected) in cases {
+        let message = ModelFile::parse(&file).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
     }
 }
 

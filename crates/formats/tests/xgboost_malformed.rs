@@ -207,6 +207,36 @@ fn broken_model_fields_are_refused_with_their_path() {
 }
 
 #[test]
+fn what_xgboost_does_not_load_is_refused_with_its_path() {
+    let dart = String::from_utf8(fixture("3.2.0-dart.json")).unwrap();
+    let weights = dart.find(",\"weight_drop\":[").unwrap();
+    let end = weights + dart[weights..].find(']').unwrap() + 1;
+    let without = format!("{}{}", &dart[..weights], &dart[end..]);
+    let empty = format!("{},\"weight_drop\":[]{}", &dart[..weights], &dart[end..]);
+    let field = "field learner.gradient_booster.weight_drop: the field is missing";
+    let inner = replaced(&dart, "gbtree_model_param", "\"name\":\"gbtree\"", "\"name\":\"gblinear\"");
+    let average = replaced(&logistic(TREE), "boost_from_average", "\"1\"", "\"yes\"");
+    let weighted = |weight: &str| {
+        let objective = format!("\"objective\":{{\"reg_loss_param\":{{\"scale_pos_weight\":\"{weight}\"}},");
+        logistic(TREE).replace("\"objective\":{", &objective)
+    };
+    ModelFile::parse(weighted("2.5").as_bytes()).unwrap();
+    let cases = [
+        (without.as_str(), field),
+        (&empty, field),
+        (&inner, "field learner.gradient_booster.gbtree.name: \"gblinear\" is not \"gbtree\""),
+        (&average, "learner_model_param.boost_from_average: \"yes\" is not a whole number"),
+        (&weighted("x"), "reg_loss_param.scale_pos_weight: \"x\" is not a number"),
+        (&format!(" {}", logistic(TREE)), "white space before its first brace"),
+        (&format!("\n{}", logistic(TREE)), "white space before its first brace"),
+    ];
+    for (text, expected) in cases {
+        let message = refusal(text.as_bytes(), expected).to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
 fn classes_that_do_not_fit_together_are_refused() {
     let softprob = |count: &str, info: &str| small("multi:softprob", count, info, TREE);
     ModelFile::parse(softprob("3", "2").as_bytes()).unwrap();

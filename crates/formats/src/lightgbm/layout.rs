@@ -23,6 +23,15 @@ const END_OF_TREES: &str = "end of trees";
 impl Layout {
     /// Finds the parts of a file.
     pub(super) fn of(text: &str) -> Result<Self, FormatError> {
+        if let Some(at) = text.find('\0') {
+            // LightGBM's text ends at the first of them, and what it does then is anything from a crash to a
+            // reading that never ends.
+            let found = "a NUL byte".to_owned();
+            return Err(FormatError::new(
+                Place::Line(line_number(text, at)),
+                Problem::Syntax { expected: "text without NUL bytes", found },
+            ));
+        }
         let mut starts = Vec::new();
         let mut at = 0;
         // Blocks are separated by blank lines; the one behind the last line of a block ends it.

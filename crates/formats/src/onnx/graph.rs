@@ -32,8 +32,12 @@ pub(super) struct Site {
     pub(super) opset: i64,
 }
 
+/// The newest version of the file format that is known.
+const NEWEST_IR: i64 = 13;
+
 const FLOAT: i64 = 1;
 const INT64: i64 = 7;
+const STRING: i64 = 8;
 const DOUBLE: i64 = 11;
 
 /// Finds the ensemble.
@@ -43,6 +47,11 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
     for field in Message::file(bytes).fields() {
         let field = field?;
         match field.number {
+            1 if field.integer()? > NEWEST_IR => {
+                let what = format!("version {} of ONNX's file format", field.integer()?);
+                let advice = "versions up to 13 are known, to onnxruntime too: write it as one of them";
+                return Err(unsupported(Place::Field("ir_version".to_owned()), &what, advice));
+            }
             2 => producer = field.text()?,
             3 => version = field.text()?,
             7 if graph.is_some() => return Err(twice(&field, "graph")),
@@ -67,6 +76,7 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
     let (graph_field, graph) = graph.ok_or_else(|| missing("graph"))?;
     let content = Graph::read(graph)?;
     let ensemble = content.ensemble()?;
+    content.check_output_types()?;
     let opset = opset.ok_or_else(|| missing("opset_import of ai.onnx.ml"))?;
     if !(1..=4).contains(&opset) {
         let what = format!("operator set {opset} of ai.onnx.ml");
@@ -107,6 +117,30 @@ impl Node<'_> {
 
     fn is_ensemble(&self) -> bool {
         self.operator == "TreeEnsembleClassifier" && self.domain == "ai.onnx.ml"
+    }
+
+    /// Is there an attribute of this name that holds anything?
+    fn has_attribute(&self, wanted: &str) -> Result<bool, FormatError> {
+        for field in self.body.fields() {
+            let field = field?;
+            if field.number != 5 {
+                continue;
+            }
+            let (mut named, mut filled) = (false, false);
+            for part in field.message()?.fields() {
+                let part = part?;
+                match part.number {
+                    1 => named = part.text()? == wanted,
+                    // The lists of an attribute: floats, integers, strings.
+                    7..=9 => filled = true,
+                    _ => {}
+                }
+            }
+            if named && filled {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The target type of a `Cast`.
@@ -243,6 +277,50 @@ impl<'a> Graph<'a> {
         Ok(Trace::Stopped(None))
     }
 
+    /// onnxruntime does not load a graph with an output that says another type than what reaches it. Looked at
+    /// are the types that follow from the ensemble: its labels are integers or strings by its attribute, its
+    /// scores floats, whatever its input is.
+    fn check_output_types(&self) -> Result<(), FormatError> {
+        for output in &self.outputs {
+            let Some(declared) = output.element.filter(|&element| element != 0) else { continue };
+            let Some(found) = self.element_of(output.name)?.filter(|&found| found != declared) else {
+                continue;
+            };
+            let place = Place::Field(format!("graph.output {:?}", output.name));
+            let what = format!("an output of type {} that holds type {}", words(declared), words(found));
+            let advice = "onnxruntime does not load it; declare the type that it holds (a score is float, \
+                          even where the inputs are double)";
+            return Err(unsupported(place, &what, advice));
+        }
+        Ok(())
+    }
+
+    /// The element type of a value that comes from an ensemble by nodes that keep it; `None` where it is not
+    /// known here.
+    fn element_of(&self, name: &str) -> Result<Option<i64>, FormatError> {
+        let mut name = name;
+        for _ in 0..=self.nodes.len() {
+            let Some(&(index, position)) = self.producers.get(name) else { return Ok(None) };
+            let node = &self.nodes[index];
+            if node.is_ensemble() {
+                return Ok(Some(match position {
+                    0 if node.has_attribute("classlabels_strings")? => STRING,
+                    0 => INT64,
+                    _ => FLOAT,
+                }));
+            }
+            if let Some(target) = node.cast_target()? {
+                return Ok(Some(target));
+            }
+            let keeps = ["Identity", "Mul", "Add", "Sub", "Div", "Neg", "Sigmoid", "Softmax"];
+            match node.inputs.first() {
+                Some(&input) if keeps.iter().any(|operator| node.is_standard(operator)) => name = input,
+                _ => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
     fn not_a_label(&self, stopped: Option<usize>, output: &str) -> FormatError {
         let of = |operator: &str| self.nodes.iter().find(|node| node.operator == operator);
         if let Some(node) = of("TreeEnsemble").or(of("TreeEnsembleRegressor")) {
@@ -338,6 +416,17 @@ enum Trace {
     Ensemble(usize),
     /// The node that is not known to pass the label on; none where there is no node at all.
     Stopped(Option<usize>),
+}
+
+/// An element type in words.
+fn words(element: i64) -> String {
+    match element {
+        FLOAT => "float".to_owned(),
+        INT64 => "int64".to_owned(),
+        STRING => "string".to_owned(),
+        DOUBLE => "double".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 fn number_of(element: Option<i64>) -> Option<NumberType> {

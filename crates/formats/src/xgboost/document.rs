@@ -112,6 +112,8 @@ struct Collector {
     feature_types: Vec<String>,
     category_names: Vec<CategoryNames>,
     booster: Option<String>,
+    has_inner_booster: bool,
+    inner_booster: Option<String>,
     objective: Option<String>,
     objective_num_class: Option<String>,
     base_score: Option<Found<String>>,
@@ -157,6 +159,9 @@ impl Collector {
                     "num_class" => self.num_class = Some(text(source)?.value),
                     "num_feature" => self.num_feature = Some(text(source)?.value),
                     "num_target" => self.num_target = Some(text(source)?.value),
+                    "boost_from_average" => {
+                        whole(&text(source)?.value, "learner.learner_model_param.boost_from_average")?;
+                    }
                     _ => source.skip()?,
                 }
                 Ok(())
@@ -171,6 +176,11 @@ impl Collector {
                         self.objective_num_class = Some(text(source)?.value);
                         Ok(())
                     }
+                    _ => source.skip(),
+                }),
+                // Training only, but XGBoost does not load a file in which it is no number.
+                "reg_loss_param" => source.object(&mut |source, key, _| match key {
+                    "scale_pos_weight" => positive_weight(&text(source)?.value),
                     _ => source.skip(),
                 }),
                 _ => source.skip(),
@@ -206,7 +216,16 @@ impl Collector {
                 self.booster = Some(text(source)?.value);
                 Ok(())
             }
-            "gbtree" if outer => self.booster(source, false),
+            // The booster inside dart has to be one of trees.
+            "name" => {
+                let name = text(source)?.value;
+                self.inner_booster = Some(name);
+                Ok(())
+            }
+            "gbtree" if outer => {
+                self.has_inner_booster = true;
+                self.booster(source, false)
+            }
             "model" => self.model(source),
             "weight_drop" if outer => self.weight_drop(source),
             _ => source.skip(),
@@ -284,6 +303,19 @@ impl Collector {
         // Which booster and objective come first: other fields are missing where these are not supported.
         let booster = required(self.booster, "learner.gradient_booster.name")?;
         super::model::check_booster(&booster)?;
+        if self.has_inner_booster {
+            let path = "learner.gradient_booster.gbtree.name";
+            let name = required(self.inner_booster, path)?;
+            if name != "gbtree" {
+                let problem = Problem::Value { found: format!("{name:?}"), expected: "\"gbtree\"" };
+                return Err(FormatError::new(Place::Field(path.to_owned()), problem));
+            }
+        }
+        if booster == "dart" && self.weight_drop.as_ref().is_none_or(|found| found.value.is_empty()) {
+            // XGBoost reads the weights of a booster of this name without looking whether there are any.
+            let path = "learner.gradient_booster.weight_drop".to_owned();
+            return Err(FormatError::new(Place::Field(path), Problem::Missing));
+        }
         let objective = required(self.objective, "learner.objective.name")?;
         super::model::check_objective(&objective)?;
         let attributes = required(self.attributes, "learner.attributes")?;
@@ -337,6 +369,29 @@ fn required<T>(found: Option<T>, path: &str) -> Result<T, FormatError> {
 fn text<'a, S: Source<'a> + EndPosition>(source: &mut S) -> Result<Found<String>, FormatError> {
     let (span, value) = source.span(S::string)?;
     Ok(Found { span, value: value.into_owned() })
+}
+
+/// A parameter that XGBoost reads as a whole number.
+fn whole(text: &str, path: &str) -> Result<(), FormatError> {
+    match text.trim_ascii().parse::<i64>() {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            let problem = Problem::Value { found: format!("{text:?}"), expected: "a whole number" };
+            Err(FormatError::new(Place::Field(path.to_owned()), problem))
+        }
+    }
+}
+
+/// The objective's weight of class 1.
+fn positive_weight(text: &str) -> Result<(), FormatError> {
+    match text.trim_ascii_start().parse::<f32>() {
+        Ok(weight) if weight >= 0.0 => Ok(()),
+        _ => {
+            let path = "learner.objective.reg_loss_param.scale_pos_weight".to_owned();
+            let problem = Problem::Value { found: format!("{text:?}"), expected: "a number" };
+            Err(FormatError::new(Place::Field(path), problem))
+        }
+    }
 }
 
 fn integers<'a, S: Source<'a> + EndPosition>(source: &mut S) -> Result<Found<Vec<i64>>, FormatError> {
