@@ -22,9 +22,10 @@ Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
        secateur-check --explain[=N] CERTIFICATE
 
 Options:
-  --band BAND    Demand a claim that reaches at least this near to the
-                 original's decision boundary: 0 (exact arithmetic), or a score.
-                 A certificate with a larger band is invalid
+  --band BAND    Demand a claim: 0 for one about exact sums, ties included; or a
+                 score for one about what the libraries decide, at least this
+                 near to the original's decision boundary. A certificate with a
+                 larger band, or of the other kind, is invalid
   --every-input  Demand a claim about every input. A certificate that leaves
                  missing values out is invalid
   --json         Print one JSON object
@@ -128,12 +129,24 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
 
 /// Why a valid certificate proves less than was asked for.
 fn not_what_was_asked(proved: &Proved, arguments: &Arguments) -> Option<Reason> {
-    let claimed = proved.band().score();
-    if let Some(asked) = arguments.band.filter(|&asked| claimed > asked) {
+    if let Some(asked) = arguments.band.filter(|&asked| !reaches(proved.band(), asked)) {
+        let claimed = match proved.band() {
+            BandClaim::Exact => None,
+            BandClaim::Score(score) => Some(score),
+        };
         return Some(Reason::ClaimBandAsked { claimed, asked });
     }
     let scope = proved.claim.scope;
     (arguments.every_input && scope != Scope::All).then_some(Reason::ClaimScopeAsked { scope })
+}
+
+/// Does a claim say what is asked for? One about exact sums says nothing of what a library decides, and one about
+/// decisions nothing of ties.
+fn reaches(band: BandClaim, asked: f64) -> bool {
+    match band {
+        BandClaim::Exact => asked == 0.0,
+        BandClaim::Score(score) => asked > 0.0 && score <= asked,
+    }
 }
 
 fn read(path: &Path) -> Result<ModelFile, String> {
@@ -169,17 +182,24 @@ fn words(verdict: &Verdict) -> String {
         Verdict::Invalid { reason, step } => format!("invalid: {}\n", reason.describe(*step)),
         Verdict::Incomplete { reason, step } => format!("incomplete: {}\n", reason.describe(*step)),
         Verdict::Valid(proved) => {
-            let band = match proved.band() {
-                BandClaim::Exact => "in exact arithmetic, ties by each model's rule".to_owned(),
-                BandClaim::Score(score) => format!(
-                    "as the libraries decide, wherever the original's winner leads by more than {score:e}"
-                ),
-            };
             let inputs = match proved.claim.scope {
                 Scope::All => "every input",
                 Scope::NoMissing => "every input without missing values",
             };
-            let mut text = format!("valid: the two models decide alike on {inputs}, {band}\n");
+            let mut text = match proved.band() {
+                BandClaim::Exact => format!(
+                    "valid: the exact sums of the two models decide alike on {inputs}, ties by each model's rule; \
+                     where a library's rounding decides, its classes can differ\n"
+                ),
+                BandClaim::Score(0.0) => format!(
+                    "valid: the two models decide alike on {inputs}, as the libraries decide, wherever the \
+                     original's scores do not tie\n"
+                ),
+                BandClaim::Score(score) => format!(
+                    "valid: the two models decide alike on {inputs}, as the libraries decide, wherever the \
+                     original's winner leads by more than {score:e}\n"
+                ),
+            };
             let family = |bound: &ColumnBound| {
                 let intercept = match bound.intercept {
                     Intercept::Counted => "where constants other than zero count as one more",

@@ -4,7 +4,9 @@
 //! average (so that nothing is divided): the distance to the threshold, or the difference of two sums.
 
 use secateur_certificate::{BandClaim, Claim, Digest};
-use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, Exact, LeafId, LocalRounding, Predictor};
+use secateur_model::{
+    ClassId, ClassLabels, Decision, Ensemble, Exact, FeatureId, LeafId, LocalRounding, Predictor,
+};
 
 use crate::reason::{ModelRole, Reason};
 
@@ -121,7 +123,9 @@ pub(crate) fn others(model: &Ensemble, class: ClassId) -> impl Iterator<Item = C
 
 /// The leaves of a row, `None` where the model does not accept it.
 pub(crate) fn leaves(model: &Ensemble, row: &[f64]) -> Option<Vec<LeafId>> {
-    let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value)).collect::<Option<_>>()?;
+    let values = row.iter().enumerate();
+    let read: Vec<f64> =
+        values.map(|(index, &value)| model.read(FeatureId::new(index), value)).collect::<Option<_>>()?;
     (read.len() == model.features().len()).then(|| model.leaves(&read).collect())
 }
 

@@ -137,8 +137,21 @@ reasons! {
         if *exact { "is about exact arithmetic, where nothing is rounded" }
         else { "the pruned model has no such bound" };
     /// The band of the claim is larger than the one that was asked for.
-    ClaimBandAsked { claimed: f64, asked: f64 } = "claim.band_asked",
-        "The certificate proves its claim for leads above {claimed:e}, and a band of at most {asked:e} was asked for.";
+    ClaimBandAsked { claimed: Option<f64>, asked: f64 } = "claim.band_asked",
+        "{}",
+        match claimed {
+            Some(claimed) if *asked == 0.0 => format!(
+                "The certificate is about what the libraries decide for leads above {claimed:e}, and a claim about exact \
+                 sums, ties included, was asked for (a band of 0)."
+            ),
+            Some(claimed) => format!(
+                "The certificate proves its claim for leads above {claimed:e}, and a band of at most {asked:e} was asked for."
+            ),
+            None => format!(
+                "The certificate is about exact sums (a band of 0), and a claim about what the libraries decide for leads \
+                 above {asked:e} was asked for."
+            ),
+        };
     /// The claim leaves out inputs, and one about every input was asked for.
     ClaimScopeAsked { scope: Scope } = "claim.scope_asked",
         "A claim about every input was asked for, and the scope of this one is {}: it says nothing about missing values.",

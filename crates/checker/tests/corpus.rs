@@ -562,6 +562,19 @@ fn the_program_ends_with_the_codes_of_its_contract() {
     );
     assert_eq!(with("--band=0").0, 1);
     assert!(with("--band=0.001").1.starts_with("valid"));
+    // A claim about exact sums is none about decisions, however wide the band, nor is one about decisions one about ties.
+    let exact = ["models/binary.json", "models/binary.json", "accept/itself"];
+    let (code, text, _) = run(&exact);
+    assert!(
+        code == 0 && text.contains("where a library's rounding decides, its classes can differ"),
+        "{text}"
+    );
+    assert_eq!(run(&[&exact[..], &["--band=0"]].concat()).0, 0);
+    assert_eq!(run(&[&exact[..], &["--band=100"]].concat()).0, 1);
+    let untied = ["models/stumps.json", "models/first_stump.json", "accept/bounds"];
+    assert_eq!(run(&[&untied[..], &["--band=0"]].concat()).0, 1);
+    let (code, text, _) = run(&[&untied[..], &["--band=1e-300"]].concat());
+    assert!(code == 0 && text.contains("wherever the original's scores do not tie"), "{text}");
     let (code, text, _) = with("--every-input");
     assert!(code == 0 && text.starts_with("valid: the two models decide alike on every input, "), "{text}");
     let narrow = ["models/first_stump.json", "models/missing_left.json", "accept/no_missing"];

@@ -8,6 +8,8 @@
 //! ([`Ensemble::intercept_errors`]) is an interval, and its error is part of every bound, since the exact
 //! score is that of the stored one. Everything below is rounded outward.
 
+use std::fmt;
+
 use crate::decision::Decision;
 use crate::ensemble::{Ensemble, InterceptPosition, Order};
 use crate::exact::Exact;
@@ -38,6 +40,53 @@ pub struct LocalRounding {
     pub fixed: Vec<f64>,
     /// The gap between two scores, or to the threshold, that the decision rule itself needs.
     pub gap: f64,
+}
+
+/// Why no lead of a winner makes a library's decision certain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum NoMargin {
+    /// A sum may leave the range of its number type, and infinities decide from there on.
+    Overflow(NumberType),
+    /// One-against-all probabilities of different scores round to the same number: to 1 for high scores, to 0
+    /// for very low ones.
+    Saturation {
+        /// From this magnitude on.
+        from: f64,
+        /// No score is beyond this magnitude.
+        reached: f64,
+        /// The file's `sigmoid` parameter.
+        scale: f64,
+    },
+}
+
+/// A `sigmoid * score` up to which probabilities are far enough apart for a small band.
+const COMFORTABLE: f64 = 20.0;
+
+impl fmt::Display for NoMargin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Overflow(number) => {
+                let number = if number == NumberType::F32 { "f32" } else { "f64" };
+                write!(
+                    out,
+                    "no lead makes the library's decision certain: the sums of this model's leaves may leave the \
+                     range of {number}, and infinities decide then. Band 0 is a claim about the exact sums alone; a \
+                     claim about the library's decisions needs smaller leaves"
+                )
+            }
+            Self::Saturation { from, reached, scale } => write!(
+                out,
+                "no lead makes the library's decision certain: its one-against-all probabilities round to the same \
+                 number for all scores beyond {from:.4}, this model's scores may go up to {reached:.4}, and of the \
+                 classes that saturate the library returns the lowest. Band 0 is a claim about the exact scores \
+                 alone and says nothing of the library's decisions there. For a claim about those, train with smaller \
+                 leaves, or write a sigmoid of at most {:.3} (now {scale}) into the file's objective line, so that the \
+                 library decides on scores that it can tell apart; that changes its probabilities, and its decisions \
+                 where they saturate",
+                COMFORTABLE / reached
+            ),
+        }
+    }
 }
 
 /// The factor of a [`LocalRounding`] is this many 256ths of the unit roundoff.
@@ -79,10 +128,26 @@ impl Ensemble {
     fn gap(&self, rounding: &Rounding) -> Option<f64> {
         match self.decision {
             Decision::ArgmaxSigmoid { scale } => {
-                sigmoid_gap(scale, self.largest_score()?, rounding.largest())
+                let [low, high] = self.score_range()?;
+                sigmoid_gap(scale, [low, high], rounding.largest())
             }
             _ => Some(self.decision.certain_gap()),
         }
+    }
+
+    /// Why there is no [`Ensemble::certain_margin`]; `None` where there is one.
+    pub fn no_margin(&self) -> Option<NoMargin> {
+        if self.certain_margin().is_some() {
+            return None;
+        }
+        let overflow = NoMargin::Overflow(self.accumulation.number);
+        let (Decision::ArgmaxSigmoid { scale }, Some(_), Some([low, high])) =
+            (self.decision, self.rounding(), self.score_range())
+        else {
+            return Some(overflow);
+        };
+        let (most, reached) = if scale * high > HIGHEST { (HIGHEST, high) } else { (-LOWEST, -low) };
+        Some(NoMargin::Saturation { from: most / scale, reached, scale })
     }
 
     /// The rounding bound that knows the input, or `None` where a sum may overflow its type or has too
@@ -210,19 +275,24 @@ impl Ensemble {
         Some(add_up(up(error / average.divisor), rounding))
     }
 
-    /// No exact score (after averaging) is larger in magnitude.
-    fn largest_score(&self) -> Option<f64> {
+    /// No exact score (after averaging) is below or above these.
+    fn score_range(&self) -> Option<[f64; 2]> {
         let number = self.accumulation.number;
         let divisor = self.accumulation.average.map_or(1.0, |average| average.divisor);
-        let of_group = |group: usize| {
+        // The highest sum of the leaves of a group, each with this sign.
+        let highest = |group: usize, sign: f64| {
             let terms = self.trees.iter().filter_map(|tree| Term::of_tree(tree, group, number));
-            let total = terms.fold(self.intercepts[group].abs(), |total, term| {
-                add_up(total, add_up(term.magnitude(), term.product_error))
+            let total = terms.fold(sign * self.intercepts[group], |total, term| {
+                let own = if sign > 0.0 { term.high } else { -term.low };
+                up(total + add_up(own, term.product_error))
             });
             up(total / divisor)
         };
-        let largest = (0..self.group_count()).map(of_group).fold(0.0, f64::max);
-        largest.is_finite().then_some(largest)
+        let over_groups = |sign: f64| {
+            (0..self.group_count()).map(|group| highest(group, sign)).fold(f64::NEG_INFINITY, f64::max)
+        };
+        let [low, high] = [-over_groups(-1.0), over_groups(1.0)];
+        (low.is_finite() && high.is_finite()).then_some([low, high])
     }
 
     fn group_rounding(&self, group: usize) -> Option<f64> {
@@ -250,19 +320,27 @@ impl Ensemble {
     }
 }
 
-/// The gap between two scores above which the higher one has the higher sigmoid in f64, where no score
-/// is beyond `largest` in magnitude; `None` where the sigmoid saturates.
+/// From a `scale * score` of 36.7 on the sigmoid rounds to 1.
+const HIGHEST: f64 = 36.0;
+/// Below about -708 it is no normal number any more, and soon zero.
+const LOWEST: f64 = -700.0;
+
+/// The gap between two scores above which the higher one has the higher sigmoid in f64, where all scores are
+/// in `range`; `None` where the sigmoid saturates.
 ///
 /// With `z = scale * score` the computed `1 / (1 + exp(-z))` is the true one up to a factor `1 + eta`,
 /// `|eta| <= u (|z| + 5)` (one rounding of z, an `exp` good to one unit in the last place, one sum, one
-/// division). The logarithm of the true one has slope `1 / (1 + e^z)`, so a gap of `2 |eta| (1 + e^z)` in z
-/// is enough; three instead of two covers the second order and the float arithmetic here.
-fn sigmoid_gap(scale: f64, largest: f64, rounding: f64) -> Option<f64> {
-    let z = up(up(largest + rounding) * scale);
-    if z > 36.0 {
+/// division). The logarithm of the true one has slope `1 / (1 + e^z)`, which falls with z, so a gap of
+/// `2 |eta| (1 + e^z)` in z is enough for the highest z and the largest eta there are; three instead of two
+/// covers the second order and the float arithmetic here. Low scores cost nothing but their magnitude in eta.
+fn sigmoid_gap(scale: f64, range: [f64; 2], rounding: f64) -> Option<f64> {
+    let high = up(up(range[1] + rounding) * scale);
+    let low = down(down(range[0] - rounding) * scale);
+    if high > HIGHEST || low < LOWEST {
         return None;
     }
-    Some(3.0 * (f64::EPSILON / 2.0) * (z + 5.0) * (1.0 + z.exp()) / scale)
+    let magnitude = high.abs().max(low.abs());
+    Some(3.0 * (f64::EPSILON / 2.0) * (magnitude + 5.0) * (1.0 + high.exp()) / scale)
 }
 
 /// What one tree can add to one group, as the library rounds it.

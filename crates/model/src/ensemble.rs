@@ -317,6 +317,19 @@ impl Ensemble {
         Some(Self { features, trees, ..self.clone() })
     }
 
+    /// The value of a column as the library's comparisons see it, or `None` where the library refuses it there.
+    pub fn read(&self, feature: FeatureId, value: f64) -> Option<f64> {
+        let value = self.domain.read(value)?;
+        let refused = value.is_infinite()
+            && self.features.categories.get(&feature).is_some_and(|categories| !categories.accepts(value));
+        (!refused).then_some(value)
+    }
+
+    /// Does the library accept this row, which is as long as there are features?
+    pub fn accepts(&self, row: &[f64]) -> bool {
+        row.iter().enumerate().all(|(index, &value)| self.read(FeatureId::new(index), value).is_some())
+    }
+
     /// Where a split sends a value that the domain has read.
     pub fn goes_left(&self, split: Split<'_>, value: f64) -> bool {
         if value.is_nan() {

@@ -208,6 +208,12 @@ impl Categories {
         }
     }
 
+    /// Does the library take this value, which is not NaN, in such a column? scikit-learn's encoder refuses
+    /// infinities; all other numbers that are no category are unseen ones.
+    pub fn accepts(&self, value: f64) -> bool {
+        value.is_finite() || !matches!(self.rule, CategoryRule::Listed(_))
+    }
+
     /// A number that reads back as this code, `None` where the rule has no such code.
     pub fn value(&self, code: u32) -> Option<f64> {
         let value = match &self.rule {
@@ -298,6 +304,8 @@ mod tests {
         assert_eq!(listed.code(7.5), Some(1));
         assert_eq!(listed.code(7.0), None);
         assert_eq!(listed.value(0), Some(3.0));
+        assert!(listed.accepts(7.0) && !listed.accepts(f64::INFINITY) && !listed.accepts(f64::NEG_INFINITY));
+        assert!(lightgbm.accepts(f64::INFINITY));
         assert_eq!(listed.value(2), None);
     }
 }

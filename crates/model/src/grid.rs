@@ -275,13 +275,15 @@ impl Axis {
         }
     }
 
-    /// The cell of a value as the domain reads it; `None` for a missing value where none are accepted.
+    /// The cell of a value as the domain reads it; `None` for a missing value where none are accepted, and for
+    /// what the library does not take as a category.
     pub fn cell_of(&self, value: f64) -> Option<CellId> {
         if value.is_nan() {
             return self.missing_cell();
         }
         match &self.kind {
             Kind::Numeric { bounds } => Some(CellId::new(bounds.partition_point(|&bound| bound < value))),
+            Kind::Categorical { categories, .. } if !categories.accepts(value) => None,
             Kind::Categorical { categories, cells, rest, unseen, .. } => match categories.code(value) {
                 None if categories.unseen_is_missing => self.missing_cell().or(unseen.map(CellId)),
                 code => code.and_then(|code| cells.get(&code).copied()).or(*rest).map(CellId),

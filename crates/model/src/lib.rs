@@ -21,7 +21,7 @@ mod mantissa;
 mod predict;
 mod tree;
 
-pub use band::{LocalRounding, Rounding};
+pub use band::{LocalRounding, NoMargin, Rounding};
 pub use builder::{BuildError, EnsembleBuilder, MAX_FEATURES};
 pub use decision::{Decision, Softmax};
 pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, InterceptPosition, Order};

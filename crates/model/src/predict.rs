@@ -95,11 +95,9 @@ impl<'a> Predictor<'a> {
             for (row, raw) in chunk.chunks(width).enumerate() {
                 let values = &mut values[row / LANES * width..][..width];
                 for (feature, (&raw, slot)) in raw.iter().zip(values).enumerate() {
-                    slot[row % LANES] = self.ensemble.domain().read(raw).ok_or(PredictError::Refused {
-                        row: block * BLOCK + row,
-                        feature: FeatureId::new(feature),
-                        value: raw,
-                    })?;
+                    let feature = FeatureId::new(feature);
+                    let refused = || PredictError::Refused { row: block * BLOCK + row, feature, value: raw };
+                    slot[row % LANES] = self.ensemble.read(feature, raw).ok_or_else(refused)?;
                 }
             }
             let values = &values[..count.div_ceil(LANES) * width];

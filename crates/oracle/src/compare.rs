@@ -446,7 +446,10 @@ impl<'a> Judge<'a> {
     fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
         let domain = self.comparison.atlas.grid().domain();
         // Columns that no split looks at count too: a counterexample is an input of the claim.
-        if row.iter().any(|&value| domain.read(value).is_none()) {
+        let models = self.comparison.models();
+        if row.iter().any(|&value| domain.read(value).is_none())
+            || !models.iter().all(|model| model.accepts(row))
+        {
             return None;
         }
         let first = self.comparison.first;

@@ -1,7 +1,7 @@
 //! What is known of a comparison before the models are laid out: which classes belong together, the band of the
 //! claim, and its inputs. Laying out a large forest takes a while; this does not.
 
-use secateur_model::{ClassId, ClassLabels, Ensemble, Grid, GridError, InputDomain, Scope};
+use secateur_model::{ClassId, ClassLabels, Ensemble, Grid, GridError, InputDomain, NoMargin, Scope};
 use thiserror::Error;
 
 use crate::atlas::{Atlas, LayoutError};
@@ -32,8 +32,8 @@ pub enum CompareError {
     ClassCount { first: usize, second: usize },
     #[error("the models have different classes: {first} is not a class of the second")]
     ClassLabels { first: String },
-    #[error("no band makes this model's decisions certain: its sums may overflow; use band 0")]
-    NoCertainMargin,
+    #[error("the {model} model: {why}")]
+    NoCertainMargin { model: &'static str, why: NoMargin },
     #[error(
         "a band of {band} is below the rounding of the first model ({smallest}); use auto, 0, or a larger one"
     )]
@@ -67,8 +67,8 @@ impl<'a> Outline<'a> {
         let (band, slack) = match band {
             Band::Exact => (None, 0.0),
             Band::Auto | Band::Score(_) => {
-                let smallest = first.certain_margin().ok_or(CompareError::NoCertainMargin)?;
-                let slack = second.certain_margin().ok_or(CompareError::NoCertainMargin)?;
+                let smallest = certain_margin(first, "first")?;
+                let slack = certain_margin(second, "second")?;
                 match band {
                     Band::Score(band) if band.is_nan() || band < smallest => {
                         return Err(CompareError::BandTooSmall { band, smallest });
@@ -115,6 +115,15 @@ impl<'a> Outline<'a> {
     pub fn scope(&self) -> Scope {
         scope([self.first, self.second], &self.domain)
     }
+}
+
+/// The smallest band of a model, or why there is none.
+fn certain_margin(model: &Ensemble, name: &'static str) -> Result<f64, CompareError> {
+    let overflow = NoMargin::Overflow(model.accumulation().number);
+    model.certain_margin().ok_or_else(|| CompareError::NoCertainMargin {
+        model: name,
+        why: model.no_margin().unwrap_or(overflow),
+    })
 }
 
 /// The inputs of a claim about two models over their common domain.
