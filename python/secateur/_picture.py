@@ -26,7 +26,7 @@ def summary(result: Pruning) -> str:
     words = f"{result.trees_before} -> {result.trees_after} trees"
     if result.leaves_before != result.leaves_after:
         words += f", {result.leaves_before} -> {result.leaves_after} leaves"
-    words += f"; {_OUTCOMES[result.outcome]}"
+    words += f"; {_outcome(result)}"
     if result.scope != "all":
         words += " for inputs without missing values"
     if result.outcome != "already_minimal":
@@ -37,11 +37,25 @@ def summary(result: Pruning) -> str:
     return f"{words}; band {result.band:.3g}, {result.seconds:.2f} s"
 
 
-def claim(band: float, probability: tuple[float, float] | None, scope: str) -> str:
+def _outcome(result: Pruning) -> str:
+    if result.exact and result.outcome == "proved":
+        return "proved: the exact sums decide the same"
+    return _OUTCOMES[result.outcome]
+
+
+def claim(band: float, probability: tuple[float, float] | None, scope: str, exact: bool) -> str:
     """What a band and a scope mean, in words."""
     inputs = "every input" if scope == "all" else "every input without missing values"
+    if exact:
+        return (
+            f"The exact sums of both models decide alike on {inputs}, ties by the library's rule. Where the library's "
+            "rounding decides, its classes can differ."
+        )
     if band == 0.0:
-        return f"Both models decide alike on {inputs}, in exact arithmetic, ties by the library's rule."
+        return (
+            f"The library decides alike with both models on {inputs} on which the original's scores do not tie; its "
+            "sums are exact."
+        )
     interval = "" if probability is None else f" (probability {_interval(*probability)})"
     return (
         f"The library decides alike with both models on {inputs} on which the original's winner leads by "
@@ -60,9 +74,11 @@ def html(result: Pruning) -> str:
     needed = "as many are needed" if result.minimal else "not known to be the least"
     rows += [
         ("at least", f"{result.lower_bound} trees ({needed})"),
-        ("claim", _html.escape(claim(result.band, result.probability, result.scope))),
+        ("claim", _html.escape(claim(result.band, result.probability, result.scope, result.exact))),
         ("time", f"{result.seconds:.2f} s"),
     ]
+    if result.data is not None:
+        rows.append(("rows", _html.escape(result.data["words"])))
     if isinstance(result.certificate, str):
         rows.append(("certificate", f"<code>{_html.escape(result.certificate)}</code>"))
     table = "".join(
@@ -70,7 +86,7 @@ def html(result: Pruning) -> str:
         for name, text in rows
     )
     inputs = "" if result.scope == "all" else ", for inputs without missing values"
-    title = _html.escape(_OUTCOMES[result.outcome] + inputs)
+    title = _html.escape(_outcome(result) + inputs)
     return f'<div class="secateur"><p><b>Pruning</b>: {title}</p>{svg(result)}<table>{table}</table></div>'
 
 

@@ -17,6 +17,7 @@ from secateur._model import recognise
 from secateur._secateur import EditingError, Model
 from secateur._secateur import Evidence, certify, compare
 from secateur._secateur import prune as _run
+from secateur._secateur import rows_seen
 
 _log = logging.getLogger("secateur")
 
@@ -46,8 +47,15 @@ class Pruning:
     """The inputs of the claim: "all", or "no_missing" where those with missing values are left out."""
     band: float
     """The claim is for inputs on which the original's winner leads by more than this."""
+    exact: bool
+    """The claim is about exact sums (`band=0`), and not about what the library's rounding makes of them."""
     probability: tuple[float, float] | None
     """The same as an interval of probabilities, for logistic models."""
+    data: dict[str, Any] | None
+    """What the rows of `X` say of the band: "rows", of which "measured" in exact arithmetic; "in_band" of these lie inside the
+    band (`None` where no band covers the library's rounding), "rounded" are decided otherwise by the library than by the
+    exact sums, "changed_in_band" of all rows are decided otherwise by the library with the pruned model; "words" says it.
+    `None` without rows."""
     lower_bound: int
     """No model that the moves allow has fewer trees."""
     irreducible: bool
@@ -74,7 +82,7 @@ class Pruning:
     @property
     def claim(self) -> str:
         """What is proved, in words."""
-        return _picture.claim(self.band, self.probability, self.scope)
+        return _picture.claim(self.band, self.probability, self.scope, self.exact)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model, as `secateur prune --json` prints it."""
@@ -90,7 +98,9 @@ class Pruning:
             "band": {
                 "score": self.band,
                 "probability": None if self.probability is None else list(self.probability),
+                "exact": self.exact,
             },
+            "data": None if self.data is None else {key: value for key, value in self.data.items() if key != "words"},
             "oracle_calls": self.oracle_calls,
             "points": self.points,
             "seconds": dict(self.timings),
@@ -133,8 +143,9 @@ def prune(
       smallest size and proves it.
     - `objective`: what is made small, "trees", "leaves" or "bytes".
     - `moves`: "leaves" may merge trees and move the intercept, "weights" only scales and drops trees.
-    - `band`: "auto" is the smallest for which the model's own decisions are no artefact of its rounding, 0 is
-      exact arithmetic with its ties, a larger score allows changes that near to the decision boundary.
+    - `band`: "auto" is the smallest for which the model's own decisions are no artefact of its rounding, 0 is a
+      claim about the exact sums with their ties and not about what the library's rounding returns, a larger score
+      allows changes that near to the decision boundary.
     - `missing`: False leaves inputs with missing values out of the claim, for those who never have any. More can go
       then, from forests most of all. Rows of `X` with missing values do not count. Where the library takes no missing
       values, this changes nothing.
@@ -195,7 +206,11 @@ def prune(
         fates=[fate for fate, _ in fates],
         scope=answer["scope"],
         band=answer["band"],
+        exact=settings["band"] == 0.0,
         probability=None if answer["probability"] is None else tuple(answer["probability"]),
+        data=None
+        if rows is None
+        else rows_seen(before, after, rows, settings["band"], answer["band"], missing=settings["missing"]),
         lower_bound=answer["lower_bound"],
         irreducible=answer["irreducible"],
         certificate=proof,

@@ -77,6 +77,15 @@ def prune(
     progress: Callable[[dict[str, Any]], None] | None = None,
     missing: bool = True,
 ) -> dict[str, Any]: ...
+def rows_seen(
+    first: Model,
+    second: Model,
+    rows: NDArray[np.float64],
+    band: float | None,
+    score: float,
+    *,
+    missing: bool = True,
+) -> dict[str, Any] | None: ...
 @final
 class Evidence:
     """Why nothing smaller can do, as `prune` found it."""

@@ -20,6 +20,8 @@ class Verification:
     leads by more than `band`, the second model decides the same. `counterexample` is an input row on which
     they differ. `undecided` says that neither was found, and `reason` why; `proved_above` then is a lead of the
     first model's winner above which the two are proved to decide alike, where they are similar enough for that.
+    With `exact` (`band=0`) all this is about the models' exact sums: where a library's rounding decides, its classes can
+    differ.
     `scope` says which inputs are meant: "all", or "no_missing" where those with missing values are left out. `notes` says
     what else to know of the comparison, such as classes that could only be matched by position.
     """
@@ -27,6 +29,7 @@ class Verification:
     outcome: str
     scope: str
     band: float
+    exact: bool
     counterexample: np.ndarray | None
     classes: tuple[Any, Any] | None
     scores: tuple[list[float], list[float]] | None
@@ -66,8 +69,9 @@ def verify(
 
     `a` and `b` are whatever `secateur.load` reads, of any two formats. Columns are matched by name where both have
     names, else by order. Classes are matched by the labels that `predict` returns; beside a booster or a file without
-    labels they are matched by position, and `notes` says so. Of two pipelines the last steps are compared, and the steps before must be the same. `band` is "auto" (the smallest one for
-    which the first model's own decision is no artefact of its rounding), 0 (exact arithmetic, ties included) or
+    labels they are matched by position, and `notes` says so. Of two pipelines the last steps are compared, and the
+    steps before must be the same. `band` is "auto" (the smallest one for which the first model's own decision is no
+    artefact of its rounding), 0 (the exact sums, ties included, and not what a library's rounding makes of them) or
     a larger score. `missing=False` leaves inputs with missing values out. `time_limit` is in seconds, or "30s", "10m", "2h".
 
     >>> from sklearn.datasets import load_breast_cancer
@@ -103,6 +107,7 @@ def verify(
         outcome=answer["outcome"],
         scope=answer["scope"],
         band=answer["band"],
+        exact=_options.band(band) == 0.0,
         counterexample=answer["row"] if different else None,
         classes=classes,
         scores=None if scores is None else tuple(scores),

@@ -5,7 +5,8 @@
 //! `output` writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
 //!
 //! # Exit codes
-//! 0: done, or proved. 1: refuted, with a counterexample. 2: bad usage or bad input. 3: undecided in the
+//! 0: done, or proved. 1: refuted, with a counterexample. 2: bad usage, bad input, or an output that cannot be
+//! written; no file is written then, except where the message names those that are (stdout failed after them). 3: undecided in the
 //! budget; for `prune`, the time limit came first, and the file holds the best model that was proved by then.
 //! 130: interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP; `prune` writes the best model that was proved by then.
 //!
@@ -13,17 +14,18 @@
 //! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `interrupted`,
 //! `trees`, `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
 //! the moves), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word),
-//! `scope` (`all`, or `no_missing` where missing values are left out), `band` (`score`, `probability`),
-//! `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),
-//! `output`, `certificate` (a path, or null), `data` (null, or `rows` and `changed_in_band`), `fates` (for
+//! `scope` (`all`, or `no_missing` where missing values are left out), `band` (`score`, `probability`, `exact`: the claim is
+//! about exact sums), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),
+//! `output`, `certificate` (a path, or null), `data` (null, or `rows`; of the `measured` ones `in_band` and `rounded`,
+//! which the library decides otherwise than the exact sums; `changed_in_band`), `fates` (for
 //! each tree of the original `fate`: `kept`, `scaled`, `rewritten`, `merged`, `constant`, `dropped`; `weight`
 //! and `into` where they apply), `relevant_thresholds` (null where not looked at, or `count` and `total`).
 //! With `--method`: `method`, `members` (`before`, `after`, `chosen`), `fidelity` (the share of rows decided
 //! as before), `accuracy`, `rows`.
 //!
 //! # `verify --json`
-//! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` (`score`,
-//! `probability`), `scope` (as for `prune`), `domain` (in words), `counterexample` (null, or `input` by
+//! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` and `data` (as for
+//! `prune`), `scope` (as for `prune`), `domain` (in words), `counterexample` (null, or `input` by
 //! feature with null for missing, `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path,
 //! or null), `nodes`, `seconds`.
 //!

@@ -68,6 +68,16 @@ impl Output {
         Ok(Self::File(BufWriter::new(file), path))
     }
 
+    /// Everything that was written so far reaches the disk's file, so that a full disk is noticed before any file
+    /// gets its name.
+    pub(crate) fn complete(&mut self) -> Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush().context(STDOUT),
+            Self::Stream(out, path) => out.flush().map_err(|error| cannot_write(path, &error)),
+            Self::File(out, path) => out.flush().map_err(|error| cannot_write(path, &error)),
+        }
+    }
+
     /// Flushes, and gives a file its name.
     pub(crate) fn finish(self) -> Result<()> {
         match self {
@@ -122,6 +132,55 @@ impl Write for Output {
             Self::Stream(out, _) => out.flush(),
             Self::File(out, _) => out.flush(),
         }
+    }
+}
+
+/// Gives complete files their names, one after the other; where one fails, the message says which have theirs.
+pub(crate) fn finish_all(outputs: impl IntoIterator<Item = (String, Output)>) -> Result<Vec<String>> {
+    let mut written = Vec::new();
+    for (name, output) in outputs {
+        output.finish().map_err(|error| after_writing(error, &written))?;
+        written.push(name);
+    }
+    Ok(written)
+}
+
+/// An error that came after these files had got their names.
+pub(crate) fn after_writing(error: anyhow::Error, written: &[String]) -> anyhow::Error {
+    match written {
+        [] => error,
+        [one] => error.context(format!("{one} is written and complete, but then")),
+        many => error.context(format!("{} are written and complete, but then", many.join(" and "))),
+    }
+}
+
+/// Refuses a file to write that is one of those that are read, or another one to write, whatever the spelling of
+/// its path: each comes with what it is.
+pub(crate) fn refuse_to_overwrite(target: &Path, others: &[(&Path, &str)]) -> Result<()> {
+    // A pipe or a device is not replaced.
+    if fs::metadata(target).is_ok_and(|kind| !kind.is_file()) {
+        return Ok(());
+    }
+    for (other, what) in others {
+        if place_of(target) == place_of(other) {
+            bail!("{}: this is {what}; write to another name", target.display());
+        }
+    }
+    Ok(())
+}
+
+/// A path without links and dots; of a file that is not there yet, its folder's.
+fn place_of(path: &Path) -> PathBuf {
+    if let Ok(place) = path.canonicalize() {
+        return place;
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    match (folder.canonicalize(), path.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => path.to_owned(),
     }
 }
 

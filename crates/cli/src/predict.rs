@@ -6,7 +6,7 @@ use secateur_model::{ClassId, ClassLabels, Ensemble, PredictError, Predictor};
 
 use crate::arguments::{Predict, Talk};
 use crate::model;
-use crate::output::Output;
+use crate::output::{Output, refuse_to_overwrite};
 use crate::progress::Progress;
 use crate::table::{Matching, Table};
 use crate::text::{counted, listed, write_number};
@@ -16,6 +16,12 @@ pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
     let ensemble = model.file.ensemble();
     let mut table = Table::open(&command.data, ensemble, command.target.as_deref())?;
     explain_matching(&table, ensemble, talk);
+    if let Some(path) = &command.output {
+        refuse_to_overwrite(
+            path,
+            &[(&command.model, "the model itself"), (&command.data, "the table itself")],
+        )?;
+    }
     let mut output = Output::open(command.output.as_deref())?;
     let rows = predict(ensemble, &mut table, command.raw, &mut output, talk)?;
     output.finish()?;

@@ -3,6 +3,7 @@
 mod certificate;
 mod page;
 
+use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, NumberType, 
 use secateur_oracle::{
     Band, Budget, CompareError, Compared, Counterexample, Options, Outline, StopReason, Undecided, Verdict,
 };
+use secateur_prune::{RowsSeen, rows_seen};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{Talk, Verify};
@@ -20,7 +22,7 @@ use crate::progress::Progress;
 use crate::prune::certificate_time;
 use crate::report::{PageFile, Pair};
 use crate::table::Table;
-use crate::text::{counted, entry, number, printable};
+use crate::text::{counted, entry, number, printable, rounded_up};
 use crate::{logistic, model, output};
 
 /// How often the progress is looked at.
@@ -33,11 +35,12 @@ const MOST_ROWS: usize = 100_000;
 pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let started = Instant::now();
     let [first, second] = [model::read(&command.first)?, model::read(&command.second)?];
-    let mut taken = vec![command.first.as_path(), &command.second];
-    taken.extend(command.certificate.as_deref());
-    taken.extend(command.data.as_deref());
+    let mut taken: Vec<(&Path, &str)> =
+        vec![(&command.first, "the first model"), (&command.second, "the second model")];
+    taken.extend(command.data.as_deref().map(|path| (path, "the table")));
+    let out = certificate::open(command.certificate.as_deref(), &taken)?;
+    taken.extend(command.certificate.as_deref().map(|path| (path, "the certificate")));
     let page = PageFile::open(command.report.as_deref(), &taken)?;
-    let out = certificate::open(command.certificate.as_deref(), &[&command.first, &command.second])?;
     let bytes = [first.bytes, second.bytes];
     let [first, second] = [first.file, second.file];
     let ours = first.ensemble().within(command.scope());
@@ -90,14 +93,20 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         }
     };
     let comparison = laid_out.as_ref().ok().and_then(Option::as_ref);
+    let mut files = Vec::new();
     let certificate = match (&command.certificate, proof) {
         (Some(path), Some(proof)) => {
             let checked = certificate::check(proof, [ours, theirs], deadline)
                 .with_context(|| format!("{}: not written", path.display()))?;
-            checked.then(|| path.display().to_string())
+            let name = path.display().to_string();
+            checked.map(|file| {
+                files.push((name.clone(), file));
+                name
+            })
         }
         _ => None,
     };
+    let seen = seen_rows(&outline, [ours, theirs], &data, command.band.0)?;
     let mut nearest = None;
     let verdict = match compared.verdict {
         Verdict::Different(example) => {
@@ -122,6 +131,8 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         scope: outline.scope(),
         matching,
         band: outline.band(),
+        exact: command.band.0 == Band::Exact,
+        seen,
         verdict: &verdict,
         certificate,
         proved_above,
@@ -129,16 +140,18 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         nodes: compared.nodes,
         seconds: started.elapsed().as_secs_f64(),
     };
-    if let Some(page) = page {
+    if let (Some(page), Some(path)) = (page, &command.report) {
         let pair =
             Pair { paths: [&command.first, &command.second], files: [&first, &second], bytes, rows: &data };
-        page.write(&report.page(&pair))?;
+        files.push((path.display().to_string(), page.fill(&report.page(&pair))?));
     }
-    output::print(&if command.json {
+    let text = if command.json {
         serde_json::to_string_pretty(&report.json()).context("cannot be written as JSON")? + "\n"
     } else {
         report.words(talk)
-    })?;
+    };
+    let written = output::finish_all(files)?;
+    output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     if verdict == Verdict::Identical && command.certificate.is_some() && report.certificate.is_none() {
         talk.note("note: the time was too short for the certificate's check, so it is not written");
         return Ok(Ending::Undecided);
@@ -148,6 +161,23 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         Verdict::Different(_) => Ending::Refuted,
         Verdict::Undecided(_) => Ending::Undecided,
     })
+}
+
+/// What the rows of the table say, of those that both models accept.
+fn seen_rows(
+    outline: &Outline<'_>,
+    models: [&Ensemble; 2],
+    data: &[f64],
+    band: Band,
+) -> Result<Option<RowsSeen>> {
+    let width = models[0].features().len().max(1);
+    let accepted = |row: &&[f64]| models.iter().all(|model| model.accepts(row));
+    let rows: Vec<f64> = data.chunks_exact(width).filter(accepted).flatten().copied().collect();
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let classes = |class| outline.class_in_second(class);
+    Ok(Some(rows_seen(models, &classes, &rows, band, outline.band())?))
 }
 
 /// Runs a search and shows how far it has come.
@@ -217,6 +247,10 @@ struct Report<'a> {
     scope: Scope,
     matching: &'static str,
     band: f64,
+    /// The claim is about exact sums, and not about what a library's rounding makes of them.
+    exact: bool,
+    /// What the rows of the table say.
+    seen: Option<RowsSeen>,
     verdict: &'a Verdict,
     /// The path of the certificate that was written.
     certificate: Option<String>,
@@ -250,7 +284,8 @@ impl Report<'_> {
         json!({
             "outcome": outcome,
             "reason": reason,
-            "band": {"score": self.band, "probability": self.probability(self.band)},
+            "band": {"score": self.band, "probability": self.probability(self.band), "exact": self.exact},
+            "data": self.seen.as_ref().map(rows_json),
             "proved_above": self.proved_above,
             "scope": self.scope.name(),
             "domain": domain_words(self.domain, self.scope),
@@ -283,6 +318,7 @@ impl Report<'_> {
 
     fn words(&self, talk: Talk) -> String {
         let mut text = match self.verdict {
+            Verdict::Identical if self.exact => "identical in their exact sums: proved\n".to_owned(),
             Verdict::Identical => "identical: proved\n".to_owned(),
             Verdict::Different(_) => "different\n".to_owned(),
             Verdict::Undecided(why) => format!("undecided: {}\n", undecided(why)),
@@ -292,12 +328,22 @@ impl Report<'_> {
             Scope::All => "",
             Scope::NoMissing => "for every input without missing values, ",
         };
-        let claim = if self.band == 0.0 {
-            format!("{inputs}in exact arithmetic, ties by each library's rule")
+        let claim = if self.exact {
+            format!("{inputs}the exact sums decide the same, ties by each library's rule; {ROUNDING_NOTE}")
+        } else if self.band == 0.0 {
+            format!(
+                "{inputs}as the libraries decide, wherever the first model's scores do not tie; its sums are exact"
+            )
         } else {
             format!("{inputs}as the libraries decide, wherever {}", self.leads(self.band))
         };
         line("claim", &claim);
+        if self.exact {
+            line("rounding", &rounding_words(self.models));
+        }
+        if let Some(seen) = &self.seen {
+            line("data", &seen.words(self.exact));
+        }
         if let Some(above) = self.proved_above {
             line("proved", &format!("they decide alike wherever {}", self.leads(above)));
         }
@@ -388,6 +434,35 @@ fn undecided(why: &Undecided) -> &'static str {
              may decide"
         }
     }
+}
+
+/// What a claim about exact sums does not say.
+pub(crate) const ROUNDING_NOTE: &str = "where a library's rounding decides, its classes can differ";
+
+/// How near to a tie the libraries' rounding may decide otherwise than the exact sums of two models do.
+pub(crate) fn rounding_words(models: [&Ensemble; 2]) -> String {
+    let margins = models.map(Ensemble::certain_margin);
+    match margins {
+        [Some(first), Some(second)] => format!(
+            "may decide where the winner leads by at most {} in the first model and {} in the second; nowhere else",
+            rounded_up(first),
+            rounded_up(second)
+        ),
+        _ => {
+            models.iter().find_map(|model| model.no_margin()).map_or_else(String::new, |why| why.to_string())
+        }
+    }
+}
+
+/// Counts on rows, for scripts.
+pub(crate) fn rows_json(seen: &RowsSeen) -> Value {
+    json!({
+        "rows": seen.rows,
+        "measured": seen.measured,
+        "in_band": seen.in_band,
+        "rounded": seen.rounded,
+        "changed_in_band": seen.changed,
+    })
 }
 
 /// Which inputs the claim is about.

@@ -100,6 +100,11 @@ impl<'a> Outline<'a> {
         self.band.unwrap_or(0.0)
     }
 
+    /// The second model's class that has the label of a class of the first.
+    pub fn class_in_second(&self, class: ClassId) -> ClassId {
+        self.classes[class.index()]
+    }
+
     /// Are the two models the same in every number and name, so that there is nothing to prove? The claim then holds
     /// by itself: where a lead exceeds the band, which is at least the model's rounding, its decision is certain.
     pub fn is_same_model(&self) -> bool {

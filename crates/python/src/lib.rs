@@ -19,6 +19,7 @@ fn _secateur(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<certificate::Evidence>()?;
     module.add_function(wrap_pyfunction!(compare::compare, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
+    module.add_function(wrap_pyfunction!(prune::rows_seen, module)?)?;
     module.add_function(wrap_pyfunction!(certificate::certify, module)?)?;
     module.add_function(wrap_pyfunction!(certificate::check, module)?)?;
     module.add_function(wrap_pyfunction!(command::run_secateur, module)?)?;

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use numpy::PyReadonlyArray2;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -91,6 +92,46 @@ pub(crate) fn prune<'py>(
     seconds.set_item("total", started.elapsed().as_secs_f64())?;
     answer.set_item("seconds", seconds)?;
     Ok(answer)
+}
+
+/// What two models do on rows that both accept, where the band is as in `prune` and `score` what it came to.
+#[pyfunction]
+#[pyo3(signature = (first, second, rows, band, score, *, missing=true))]
+pub(crate) fn rows_seen<'py>(
+    py: Python<'py>,
+    first: &Model,
+    second: &Model,
+    rows: PyReadonlyArray2<'py, f64>,
+    band: Option<f64>,
+    score: f64,
+    missing: bool,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let models = [first.file.ensemble(), second.file.ensemble()];
+    let (width, data) = (models[0].features().len().max(1), row_major(&rows).1);
+    let scoped = models.map(|model| model.within(options::scope(missing)));
+    let accepted = |row: &&[f64]| scoped.iter().all(|model| model.accepts(row));
+    let accepted: Vec<f64> = data.chunks_exact(width).filter(accepted).flatten().copied().collect();
+    if accepted.is_empty() {
+        return Ok(None);
+    }
+    let band = options::band(band);
+    let seen = py
+        .detach(|| secateur_prune::rows_seen(models, &|class| class, &accepted, band, score))
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    if let Some(row) = seen.excluded {
+        let message = format!(
+            "secateur itself failed: row {row} is decided otherwise, against the proof; please report it"
+        );
+        return Err(PyRuntimeError::new_err(message));
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("rows", seen.rows)?;
+    dict.set_item("measured", seen.measured)?;
+    dict.set_item("in_band", seen.in_band)?;
+    dict.set_item("rounded", seen.rounded)?;
+    dict.set_item("changed_in_band", seen.changed)?;
+    dict.set_item("words", seen.words(band == secateur_oracle::Band::Exact))?;
+    Ok(Some(dict))
 }
 
 /// What became of a tree in a word, and what it is multiplied by now.

@@ -101,6 +101,10 @@ pub struct Timing {
 pub struct Claim {
     /// The first model's winner leads by more than this; 0 for exact arithmetic.
     pub band: f64,
+    /// The claim is about exact sums, and not about what a library's rounding makes of them.
+    pub exact: bool,
+    /// What the given rows say of the band, in words.
+    pub rows: Option<String>,
     /// The probabilities inside the band, for logistic models.
     pub probability: Option<[f64; 2]>,
     /// Which inputs, in words: `every f32 number, missing values, in every column`.

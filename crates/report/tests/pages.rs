@@ -123,6 +123,13 @@ fn each_outcome_says_what_is_proved_and_no_more() {
     let page = html(&samples::reduced());
     assert!(page.contains("17 trees decide as 200 did"));
     assert!(page.contains("leads by more than 4.3e−13"));
+    let mut exact = samples::reduced();
+    (exact.claim.exact, exact.claim.band) = (true, 0.0);
+    exact.claim.rows = Some("9 rows: 2 so close that rounding may decide".to_owned());
+    let page = html(&exact);
+    assert!(page.contains("The exact sums of 17 trees decide as those of 200 did"));
+    assert!(!page.contains("trees decide as 200 did") && page.contains("its classes can differ"));
+    assert!(page.contains("9 rows: 2 so close that rounding may decide"));
     let page = html(&samples::minimal());
     assert!(page.contains("None of the 50 trees can go") && page.contains("Why no tree can go"));
     let page = html(&samples::budget());

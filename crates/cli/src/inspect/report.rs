@@ -115,7 +115,10 @@ fn band(facts: &Facts) -> String {
     let Some(score) = facts.band.score else {
         return match facts.band.rounding {
             None => "none: a sum may overflow its number type".to_owned(),
-            Some(_) => "none: no lead in score makes the decision certain".to_owned(),
+            Some(_) => {
+                "none: the probabilities of high scores round to the same number, and the lowest class wins"
+                    .to_owned()
+            }
         };
     };
     if score == 0.0 {

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use secateur_formats::ModelFile;
-use secateur_model::{ClassId, Ensemble, Predictor, Scope};
-use secateur_oracle::{Band, exact_class};
-use secateur_prune::{Config, LinearSolver, Outcome, Pruned, Status, Watch, certain_winner, prune};
+use secateur_model::{ClassId, Ensemble, Scope};
+use secateur_oracle::Band;
+use secateur_prune::{Config, LinearSolver, Outcome, Pruned, RowsSeen, Status, Watch, prune, rows_seen};
 
 use crate::arguments::{self, Prune, Talk};
 use crate::failure::Ending;
@@ -55,17 +55,14 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let started = Instant::now();
     let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
-    refuse_to_overwrite(command)?;
+    let taken = refuse_to_overwrite(command)?;
     let rows = read_rows(command, &original.file.ensemble().within(command.scope()), talk)?;
     // A place that cannot be written to is told before the work, not after it.
-    let output = Output::open(Some(&command.output))?;
+    let mut output = Output::open(Some(&command.output))?;
     let mut certificate = match &command.certificate {
         Some(path) => Some((path, Output::open(Some(path))?)),
         None => None,
     };
-    let mut taken = vec![command.model.as_path(), &command.output];
-    taken.extend(command.certificate.as_deref());
-    taken.extend(command.data.as_deref());
     let page = PageFile::open(command.report.as_deref(), &taken)?;
     hint_at_extension(&command.output, &original.file, talk);
     if let Some(method) = command.method {
@@ -91,19 +88,18 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     } else {
         None
     };
-    match (&proof, &mut certificate) {
-        (Some(proof), Some((_, output))) => output.write(&proof.bytes)?,
-        _ => certificate = None,
-    }
     seconds.certificate = certifying.elapsed().as_secs_f64();
     let writing = Instant::now();
-    write(output, &bytes)?;
-    // The proof is nothing without the file that it is about, so it comes last.
-    let certificate = match certificate {
-        Some((path, output)) => output.finish().map(|()| Some(path.display().to_string()))?,
-        None => None,
-    };
-    drop(listening);
+    // All files are complete before the first of them gets its name.
+    output.write(&bytes)?;
+    output.complete()?;
+    match (&proof, &mut certificate) {
+        (Some(proof), Some((_, output))) => {
+            output.write(&proof.bytes)?;
+            output.complete()?;
+        }
+        _ => certificate = None,
+    }
     seconds.write = writing.elapsed().as_secs_f64();
     seconds.total = started.elapsed().as_secs_f64();
     let interrupted = config.cancel.is_cancelled();
@@ -114,20 +110,26 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         bytes: bytes.len() as u64,
         interrupted,
         checked,
-        certificate,
+        certificate: certificate.as_ref().map(|(path, _)| path.display().to_string()),
         proof,
         seconds,
     };
-    if let (Some(page), Some(history)) = (page, history) {
+    let mut files = vec![(command.output.display().to_string(), output)];
+    // The proof is nothing without the file that it is about, so it comes after it.
+    files.extend(certificate.map(|(path, output)| (path.display().to_string(), output)));
+    if let (Some(page), Some(history), Some(path)) = (page, history, &command.report) {
         let pair = Pair {
             paths: [&command.model, &command.output],
             files: [&original.file, &pruned.file],
             bytes: [original.bytes, report.bytes],
             rows: &rows.values,
         };
-        page.write(&report.page(&pair, history))?;
+        files.push((path.display().to_string(), page.fill(&report.page(&pair, history))?));
     }
-    output::print(&if command.json { report.json()? } else { report.words(talk) })?;
+    let text = if command.json { report.json()? } else { report.words(talk) };
+    let written = output::finish_all(files)?;
+    drop(listening);
+    output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     if checks(command) && report.proof.is_none() {
         talk.note(
             "note: the time was too short for a certificate; the model is proved, but the checker has not seen it",
@@ -202,28 +204,18 @@ pub(crate) fn certificate_time(limit: Duration) -> Duration {
     share.min(limit.mul_f64(MOST_CERTIFICATE_SHARE))
 }
 
-/// No file that is read may be written to: not the model, not the table.
-fn refuse_to_overwrite(command: &Prune) -> Result<()> {
-    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    };
-    let shown = command.output.display();
-    if same(&command.output, &command.model) {
-        bail!(
-            "{shown}: this is the model itself, which the proof is about; write to another name, and replace the \
-             original when you are done with it"
-        );
+/// No file that is read may be written to, and none twice; what is taken, for the report.
+fn refuse_to_overwrite(command: &Prune) -> Result<Vec<(&Path, &'static str)>> {
+    let model = "the model itself, which the proof is about (replace it when you are done with it)";
+    let mut taken: Vec<(&Path, &str)> = vec![(&command.model, model)];
+    taken.extend(command.data.as_deref().map(|path| (path, "the table")));
+    output::refuse_to_overwrite(&command.output, &taken)?;
+    taken.push((&command.output, "the pruned model, and each needs a file of its own"));
+    if let Some(path) = &command.certificate {
+        output::refuse_to_overwrite(path, &taken)?;
+        taken.push((path, "the certificate, and each needs a file of its own"));
     }
-    if command.data.as_ref().is_some_and(|data| same(&command.output, data)) {
-        bail!("{shown}: this is the table; write to another name");
-    }
-    if let Some(certificate) = &command.certificate
-        && (certificate == &command.output || same(certificate, &command.model))
-    {
-        bail!("{}: the certificate needs a file of its own", certificate.display());
-    }
-    Ok(())
+    Ok(taken)
 }
 
 /// A file is loaded by its name in some libraries: say so where the name promises another format.
@@ -261,10 +253,13 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
     let (values, classes) = table.first_rows(MOST_ROWS, command.method.is_some())?;
     table.unseen_notes().for_each(|note| talk.note(note));
     let width = ensemble.features().len().max(1);
-    let accepted = |row: &[f64]| row.iter().all(|&value| ensemble.domain().read(value).is_some());
     let count = values.len() / width;
-    let kept: Vec<usize> =
-        values.chunks_exact(width).enumerate().filter(|(_, row)| accepted(row)).map(|(at, _)| at).collect();
+    let kept: Vec<usize> = values
+        .chunks_exact(width)
+        .enumerate()
+        .filter(|(_, row)| ensemble.accepts(row))
+        .map(|(at, _)| at)
+        .collect();
     if kept.len() < count {
         let left_out = counted((count - kept.len()) as u64, "row has", "rows have");
         let why = match ensemble.scope() {
@@ -347,47 +342,21 @@ fn status_words(status: &Status, trees: usize, share: f64, deadline: Option<Inst
     text
 }
 
-/// What the user's rows say at the end.
-#[derive(Clone, Copy, Debug)]
-struct Checked {
-    rows: usize,
-    /// Rows inside the band on which the libraries now decide otherwise.
-    changed_in_band: usize,
-}
-
 /// Predicts the user's rows with both files. A difference that the claim excludes would be a fault of ours.
-fn check(original: &ModelFile, pruned: &Pruned, rows: &Rows, band: Band) -> Result<Option<Checked>> {
+fn check(original: &ModelFile, pruned: &Pruned, rows: &Rows, band: Band) -> Result<Option<RowsSeen>> {
     if rows.values.is_empty() {
         return Ok(None);
     }
-    let [ours, theirs] = [original.ensemble(), pruned.file.ensemble()];
-    let [before, after] = [ours, theirs].map(|model| Predictor::new(model).classes(&rows.values));
-    let (before, after) = (before?, after?);
-    let width = ours.features().len();
-    let mut changed_in_band = 0;
-    for (index, (before, after)) in before.iter().zip(&after).enumerate() {
-        if before == after {
-            continue;
-        }
-        let row = &rows.values[index * width..][..width];
-        let excluded = match band {
-            Band::Exact => exact_class(ours, row) != exact_class(theirs, row),
-            _ => {
-                let read: Vec<f64> = row.iter().filter_map(|&value| ours.domain().read(value)).collect();
-                let sums = ours.exact_sums(ours.leaves(&read));
-                certain_winner(ours, &sums, Some(pruned.band)).is_some()
-            }
-        };
-        if excluded {
-            bail!(
-                "secateur itself failed: the pruned model decides row {} of the table otherwise, against its proof. \
-                 No file was written. This is a bug: please report it with the model and that row",
-                index + 1
-            );
-        }
-        changed_in_band += 1;
+    let models = [original.ensemble(), pruned.file.ensemble()];
+    let seen = rows_seen(models, &|class| class, &rows.values, band, pruned.band)?;
+    if let Some(row) = seen.excluded {
+        bail!(
+            "secateur itself failed: the pruned model decides row {} of the table otherwise, against its proof. \
+             No file was written. This is a bug: please report it with the model and that row",
+            row + 1
+        );
     }
-    Ok(Some(Checked { rows: before.len(), changed_in_band }))
+    Ok(Some(seen))
 }
 
 /// What will be written, and the model that a library will find there.
@@ -402,9 +371,4 @@ fn read_back(original: &Model, pruned: &Pruned) -> Result<(Vec<u8>, ModelFile)> 
              This is a bug: please report it with the model"
         ),
     }
-}
-
-fn write(mut output: Output, bytes: &[u8]) -> Result<()> {
-    output.write(bytes)?;
-    output.finish()
 }

@@ -26,6 +26,8 @@ impl Report<'_> {
             models,
             claim: page::Claim {
                 band: self.pruned.band,
+                exact: self.exact(),
+                rows: self.checked.as_ref().map(|seen| seen.words(self.exact())),
                 probability: self.probability(),
                 inputs: domain_words(ensemble.within(self.pruned.scope).domain(), self.pruned.scope),
                 missing_left_out: self.pruned.scope == Scope::NoMissing,

@@ -3,15 +3,15 @@
 use anyhow::{Context, Result};
 use secateur_model::{Decision, FeatureId, Scope};
 use secateur_oracle::Band;
-use secateur_prune::{Certificate, Fate, Outcome, Pair, Relevant};
+use secateur_prune::{Certificate, Fate, Outcome, Pair, Relevant, RowsSeen};
 use serde_json::{Value, json};
 
-use super::{Checked, Seconds};
+use super::Seconds;
 use crate::arguments::{Effort, Moves, Prune, Talk};
 use crate::logistic;
 use crate::model::Model;
 use crate::text::{counted, entry, grouped, number, printable, rounded_up};
-use crate::verify::domain_words;
+use crate::verify::{ROUNDING_NOTE, domain_words, rounding_words, rows_json};
 
 /// Pairs of inputs that are shown as examples.
 const PAIRS: usize = 2;
@@ -23,7 +23,7 @@ pub(super) struct Report<'a> {
     /// The size of the written file.
     pub(super) bytes: u64,
     pub(super) interrupted: bool,
-    pub(super) checked: Option<Checked>,
+    pub(super) checked: Option<RowsSeen>,
     /// The path of the certificate that was written.
     pub(super) certificate: Option<String>,
     /// The proof that the checker accepted, written or not.
@@ -36,6 +36,11 @@ impl Report<'_> {
         self.pruned.size[1].trees <= self.pruned.lower_bound
     }
 
+    /// Is the claim about exact sums, and not about what the library's rounding makes of them?
+    pub(super) fn exact(&self) -> bool {
+        self.command.band.0 == Band::Exact
+    }
+
     /// The probabilities inside the band, for logistic models.
     pub(super) fn probability(&self) -> Option<[f64; 2]> {
         probability(self.original, self.pruned.band)
@@ -43,9 +48,7 @@ impl Report<'_> {
 
     pub(super) fn json(&self) -> Result<String> {
         let [before, after] = self.pruned.size;
-        let data = self
-            .checked
-            .map(|checked| json!({"rows": checked.rows, "changed_in_band": checked.changed_in_band}));
+        let data = self.checked.as_ref().map(rows_json);
         let object = json!({
             "outcome": match self.pruned.outcome {
                 Outcome::Proved => "proved",
@@ -60,7 +63,7 @@ impl Report<'_> {
             "minimal": self.minimal(),
             "irreducible": self.pruned.irreducible,
             "scope": self.pruned.scope.name(),
-            "band": {"score": self.pruned.band, "probability": self.probability()},
+            "band": {"score": self.pruned.band, "probability": self.probability(), "exact": self.exact()},
             "oracle_calls": self.pruned.oracle_calls,
             "points": self.pruned.points,
             "seconds": self.seconds_json(),
@@ -92,9 +95,14 @@ impl Report<'_> {
     pub(super) fn words(&self, talk: Talk) -> String {
         let [before, after] = self.pruned.size;
         let kept = format!(
-            "{} -> {}, every decision unchanged{}",
+            "{} -> {}, {}{}",
             before.trees,
             counted(after.trees as u64, "tree", "trees"),
+            match self.pruned.band {
+                _ if self.exact() => "the exact sums decide the same",
+                0.0 => "every decision but exact ties unchanged",
+                _ => "every decision outside the band unchanged",
+            },
             match self.pruned.scope {
                 Scope::All => "",
                 Scope::NoMissing => " for every input without missing values",
@@ -139,8 +147,12 @@ impl Report<'_> {
         line("claim", &self.claim_words());
         let scope = self.pruned.scope;
         line("inputs", &domain_words(self.original.file.ensemble().within(scope).domain(), scope));
-        if let Some(checked) = self.checked {
-            line("data", &data_words(checked));
+        if self.exact() {
+            let models = [&self.original.file, &self.pruned.file].map(|file| file.ensemble());
+            line("rounding", &rounding_words(models));
+        }
+        if let Some(checked) = &self.checked {
+            line("data", &checked.words(self.exact()));
         }
         if talk == Talk::Verbose {
             let calls =
@@ -269,7 +281,12 @@ fn proof_json(proof: &Certificate) -> Value {
 
 fn claim_words(original: &Model, asked: Band, band: f64, probability: Option<[f64; 2]>) -> String {
     if asked == Band::Exact {
-        return "both files decide the same in exact arithmetic, ties included".to_owned();
+        return format!(
+            "the exact sums of both files decide the same, ties by the library's rule; {ROUNDING_NOTE}"
+        );
+    }
+    if band == 0.0 {
+        return "the library decides the same with either file wherever the original's scores do not tie; its sums are exact".to_owned();
     }
     let probability = probability.map(|interval| format!(" (probability {})", logistic::words(interval)));
     let probability = probability.unwrap_or_default();
@@ -316,17 +333,6 @@ fn fate_json(fate: &Fate) -> Value {
         Fate::Merged { into, weight } => json!({"fate": "merged", "into": into.index(), "weight": weight}),
         Fate::Constant => json!({"fate": "constant"}),
         Fate::Dropped => json!({"fate": "dropped"}),
-    }
-}
-
-fn data_words(checked: Checked) -> String {
-    let rows = counted(checked.rows as u64, "row", "rows");
-    match checked.changed_in_band {
-        0 => format!("{rows}, every class the same"),
-        changed => format!(
-            "{rows}, every class the same but {} inside the band",
-            counted(changed as u64, "row", "rows")
-        ),
     }
 }
 

@@ -8,12 +8,12 @@ use secateur_model::{ClassId, Predictor, Tree};
 use secateur_prune::baseline::{Order, prune_unproved};
 use serde_json::json;
 
+use super::Rows;
 use super::report::json_text;
-use super::{Rows, write};
 use crate::arguments::{Method, Prune};
 use crate::failure::Ending;
 use crate::model::Model;
-use crate::output::{Output, print};
+use crate::output::{Output, after_writing, finish_all, print};
 use crate::text::{counted, entry, grouped};
 
 pub(super) fn run(
@@ -21,7 +21,7 @@ pub(super) fn run(
     method: Method,
     original: &Model,
     rows: Rows,
-    output: Output,
+    mut output: Output,
     started: Instant,
 ) -> Result<Ending> {
     let (Some(size), Some(data)) = (command.size, &command.data) else {
@@ -48,7 +48,9 @@ pub(super) fn run(
     let accuracy = [share(&old, &rows.classes), share(&new, &rows.classes)];
     let mut bytes = Vec::new();
     pruned.file.write(&mut bytes)?;
-    write(output, &bytes)?;
+    output.write(&bytes)?;
+    let written = finish_all([(command.output.display().to_string(), output)])?;
+    let print = |text: &str| print(text).map_err(|error| after_writing(error, &written));
     let trees = [before, after].map(|model| model.trees().len());
     let leaves = [before, after].map(|model| model.trees().iter().map(Tree::leaf_count).sum::<usize>());
     let changed = old.iter().zip(&new).filter(|(old, new)| old != new).count();

@@ -9,13 +9,13 @@ mod splits;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use secateur_formats::ModelFile;
 use secateur_model::{ClassId, Ensemble, NumberType, Predictor, Tree, TreeId};
 use secateur_prune::{Fate, Pruned, Status};
 use secateur_report as page;
 
-use crate::output::Output;
+use crate::output::{Output, refuse_to_overwrite};
 use crossing::Crossings;
 pub(crate) use crossing::value_words;
 use splits::SplitTable;
@@ -32,22 +32,17 @@ pub(crate) struct PageFile(Output);
 
 impl PageFile {
     /// A place for the page, told before the work begins where it cannot be written to.
-    pub(crate) fn open(path: Option<&Path>, taken: &[&Path]) -> Result<Option<Self>> {
+    pub(crate) fn open(path: Option<&Path>, taken: &[(&Path, &str)]) -> Result<Option<Self>> {
         let Some(path) = path else { return Ok(None) };
-        let same = |other: &Path| match (other.canonicalize(), path.canonicalize()) {
-            (Ok(a), Ok(b)) => a == b,
-            _ => other == path,
-        };
-        if taken.iter().any(|other| same(other)) {
-            bail!("{}: the report needs a file of its own", path.display());
-        }
+        refuse_to_overwrite(path, taken)?;
         Ok(Some(Self(Output::open(Some(path))?)))
     }
 
-    /// Writes the page.
-    pub(crate) fn write(mut self, report: &page::Report) -> Result<()> {
+    /// Writes the page, which does not get its name yet.
+    pub(crate) fn fill(mut self, report: &page::Report) -> Result<Output> {
         self.0.write(page::html(report).as_bytes())?;
-        self.0.finish()
+        self.0.complete()?;
+        Ok(self.0)
     }
 }
 

@@ -9,18 +9,12 @@ use secateur_checker::{Limits, Reason, Verdict as Checked};
 use secateur_model::Ensemble;
 use secateur_oracle::{Compared, Comparison, Options};
 
-use crate::output::Output;
+use crate::output::{Output, refuse_to_overwrite};
 
 /// A place for the certificate, told before the work begins where it cannot be written to.
-pub(super) fn open(path: Option<&Path>, taken: &[&Path]) -> Result<Option<Output>> {
+pub(super) fn open(path: Option<&Path>, taken: &[(&Path, &str)]) -> Result<Option<Output>> {
     let Some(path) = path else { return Ok(None) };
-    let same = |other: &&Path| match (other.canonicalize(), path.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => *other == path,
-    };
-    if taken.iter().any(same) {
-        bail!("{}: the certificate needs a file of its own", path.display());
-    }
+    refuse_to_overwrite(path, taken)?;
     Output::open(Some(path)).map(Some)
 }
 
@@ -35,9 +29,13 @@ pub(super) fn compare(
     Ok((compared, certificate.map(|writer| writer.finish(true)).transpose()?))
 }
 
-/// Checks the certificate as `secateur-check` would, and gives it its name; false, and no file, where the time ends
-/// before the check does.
-pub(super) fn check(mut out: Output, models: [&Ensemble; 2], deadline: Option<Instant>) -> Result<bool> {
+/// Checks the certificate as `secateur-check` would; it does not get its name yet. `None` where the time ends before
+/// the check does.
+pub(super) fn check(
+    mut out: Output,
+    models: [&Ensemble; 2],
+    deadline: Option<Instant>,
+) -> Result<Option<Output>> {
     if let Some(file) = out.read_back()? {
         let wrong = |what: &str| {
             anyhow!(
@@ -47,7 +45,7 @@ pub(super) fn check(mut out: Output, models: [&Ensemble; 2], deadline: Option<In
         let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         match secateur_checker::check_until(models[0], models[1], file, &Limits::default(), &late) {
             Ok(Checked::Valid(_)) => {}
-            Ok(Checked::Incomplete { reason: Reason::Stopped, .. }) => return Ok(false),
+            Ok(Checked::Incomplete { reason: Reason::Stopped, .. }) => return Ok(None),
             Ok(Checked::Invalid { reason, step }) => return Err(wrong(&reason.describe(step))),
             // Nothing is wrong with it, only too large for the limits that every checker has.
             Ok(Checked::Incomplete { reason, step }) => {
@@ -59,5 +57,6 @@ pub(super) fn check(mut out: Output, models: [&Ensemble; 2], deadline: Option<In
             Err(error) => return Err(wrong(error.code())),
         }
     }
-    out.finish().map(|()| true)
+    out.complete()?;
+    Ok(Some(out))
 }

@@ -20,6 +20,8 @@ impl Report<'_> {
             models: pair.models(),
             claim: page::Claim {
                 band: self.band,
+                exact: self.exact,
+                rows: self.seen.as_ref().map(|seen| seen.words(self.exact)),
                 probability: self.probability(self.band),
                 inputs: domain_words(self.domain, self.scope),
                 missing_left_out: self.scope == Scope::NoMissing,

@@ -1,6 +1,9 @@
 //! The binary as its users see it: arguments, files and pipes in; text, files and exit codes out.
 
+mod band;
 mod demo;
+#[cfg(unix)]
+mod files;
 #[cfg(unix)]
 mod guide;
 mod inspect;

@@ -47,7 +47,7 @@ fn a_proof_is_written_down_and_a_refutation_is_not() {
     assert!(!folder.path().join("other").exists(), "a certificate of what is not so");
     let run = folder.run("verify a.txt a.txt --certificate a.txt");
     assert_eq!(run.code, Some(2));
-    assert!(run.stderr.contains("needs a file of its own"), "{}", run.stderr);
+    assert!(run.stderr.contains("write to another name"), "{}", run.stderr);
 }
 
 #[test]

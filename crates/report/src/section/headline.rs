@@ -1,6 +1,6 @@
 //! The top of the page: the outcome, and the claim in a sentence and in numbers.
 
-use crate::description::{Outcome, Report};
+use crate::description::{Claim, Outcome, Report};
 use crate::number::{self, counted, grouped};
 use crate::{escape, section};
 
@@ -44,7 +44,16 @@ fn headline(report: &Report) -> String {
     let [before, after] = [report.models[0].trees as u64, report.models[1].trees as u64];
     let smaller = before != after;
     let decide = if after == 1 { "decides" } else { "decide" };
+    let exact = report.claim.exact;
     match report.outcome {
+        // What the library makes of these sums by rounding is not claimed.
+        Outcome::Reduced | Outcome::BudgetReached if smaller && exact => format!(
+            "The exact sums of {} decide as those of {} did",
+            counted(after, "tree", "trees"),
+            grouped(before)
+        ),
+        Outcome::Identical if exact => "The exact sums of both models decide alike".to_owned(),
+        Outcome::Different if exact => "The exact sums of the two models do not decide alike".to_owned(),
         Outcome::Reduced if smaller => {
             format!("{} {decide} as {} did", counted(after, "tree", "trees"), grouped(before))
         }
@@ -72,11 +81,18 @@ fn claim(report: &Report) -> String {
     let every_input =
         if claim.missing_left_out { "every input without missing values" } else { "every input" };
     let inputs = format!("{every_input} ({})", escape::sentence(&claim.inputs));
-    let statement = if claim.band == 0.0 {
+    let statement = if claim.exact {
         format!(
-            "On {inputs} the {} model decides for the same class as the {}, computed without \
-             rounding, with ties broken by each library’s own rule.",
+            "On {inputs} the {} model’s sums, computed without rounding, decide for the same class as the {} \
+             model’s, with ties broken by each library’s own rule. Where a library’s rounding decides, its \
+             classes can differ.",
             names[1], names[0]
+        )
+    } else if claim.band == 0.0 {
+        format!(
+            "On {inputs} where the {} model’s scores do not tie, the {} file, loaded by its library, decides for \
+             the same class.",
+            names[0], names[1]
         )
     } else {
         format!(
@@ -126,7 +142,7 @@ fn probability([low, high]: [f64; 2]) -> String {
 fn facts(report: &Report) -> String {
     let mut facts: Vec<(&str, String)> = Vec::new();
     let claim = &report.claim;
-    facts.push(("Band", number::value("band.score", claim.band, &band_words(claim.band))));
+    facts.push(("Band", number::value("band.score", claim.band, &band_words(claim))));
     if let Some([low, high]) = claim.probability {
         let text = format!(
             "{} to {}",
@@ -134,6 +150,12 @@ fn facts(report: &Report) -> String {
             number::value("band.probability.1", high, &number::full(high, false))
         );
         facts.push(("As probability", text));
+    }
+    if let Some(rows) = &claim.rows {
+        facts.push(("Given rows", escape::sentence(rows)));
+    }
+    if claim.exact {
+        facts.push(("Not claimed", "what the library returns where its rounding decides".to_owned()));
     }
     if claim.missing_left_out {
         facts.push(("Not claimed", "anything about inputs with missing values".to_owned()));
@@ -187,6 +209,10 @@ fn facts(report: &Report) -> String {
     html
 }
 
-fn band_words(band: f64) -> String {
-    if band == 0.0 { "0 (exact arithmetic)".to_owned() } else { format!("{} in score", number::short(band)) }
+fn band_words(claim: &Claim) -> String {
+    match claim.band {
+        _ if claim.exact => "0 (exact sums, not the library’s rounding)".to_owned(),
+        0.0 => "0 (the library’s sums are exact)".to_owned(),
+        band => format!("{} in score", number::short(band)),
+    }
 }

@@ -130,6 +130,7 @@ pub(crate) fn reduced() -> Report {
             missing_left_out: false,
             matching: None,
             classes: vec!["Good".to_owned(), "Bad".to_owned()],
+            ..Claim::default()
         },
         lower_bound: Some(17),
         minimal: true,
@@ -234,6 +235,7 @@ pub(crate) fn minimal() -> Report {
             missing_left_out: false,
             matching: None,
             classes: vec!["0".to_owned(), "1".to_owned()],
+            ..Claim::default()
         },
         lower_bound: Some(50),
         minimal: true,
@@ -392,6 +394,7 @@ pub(crate) fn counterexample() -> Report {
             missing_left_out: false,
             matching: Some("by order (one of the models has no feature names)".to_owned()),
             classes: vec!["stays".to_owned(), "leaves".to_owned()],
+            ..Claim::default()
         },
         counterexample: Some(Counterexample {
             values: names
