@@ -23,22 +23,16 @@ def table(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def saturated() -> tuple[bytes, np.ndarray]:
-    """A one-against-all model whose trained scores are far beyond what a probability can show."""
+    """A one-against-all model with leaves so large that its scores are far beyond what a probability can show."""
     X, y = table(np.random.default_rng(3))
-    parameters = {
-        "objective": "multiclassova",
-        "num_class": 3,
-        "learning_rate": 8.0,
-        "num_leaves": 6,
-        "min_data_in_leaf": 5,
-        "min_sum_hessian_in_leaf": 0.0,
-        "lambda_l2": 0.0,
-        "num_threads": 1,
-        "verbose": -1,
-        "deterministic": True,
-    }
+    parameters = {"objective": "multiclassova", "num_class": 3, "num_leaves": 6, "num_threads": 1, "verbose": -1}
     booster = lightgbm.train(parameters, lightgbm.Dataset(X, y), num_boost_round=6)
-    return booster.model_to_string().encode(), X
+    subject = mutations.LightgbmFile(booster.model_to_string().encode())
+    trees = [
+        mutations.with_field(tree, "leaf_value", [repr(100.0 * float(v) + 30.0) for v in mutations.field(tree, "leaf_value")])
+        for tree in subject.trees
+    ]
+    return subject.written(trees), X
 
 
 def test_saturated_scores_are_refused_with_the_truth(saturated, tmp_path):
@@ -106,11 +100,11 @@ def cancelling() -> tuple[bytes, np.ndarray]:
     large = copy.deepcopy(forest["trees"][0])
     for node, left in enumerate(large["left_children"]):
         if left == -1:
-            large["split_conditions"][node] = large["base_weights"][node] = 2.0**24
+            large["split_conditions"][node] = large["base_weights"][node] = 2.0**26
     minus = copy.deepcopy(large)
     for node, left in enumerate(minus["left_children"]):
         if left == -1:
-            minus["split_conditions"][node] = minus["base_weights"][node] = -(2.0**24)
+            minus["split_conditions"][node] = minus["base_weights"][node] = -(2.0**26)
     half = len(forest["trees"]) // 2
     forest["trees"] = [*forest["trees"][:half], large, *forest["trees"][half:], minus]
     forest["tree_info"] = [0] * len(forest["trees"])
@@ -134,8 +128,6 @@ def test_cancelling_sums_have_a_wide_band_that_is_told(cancelling, tmp_path):
     changed = before.predict(X) != after.predict(X)
     assert result.data["in_band"] >= changed.sum() and result.data["rounded"] == rounded.sum()
     assert result.data["in_band"] > 0 and "inside the band" in result.data["words"]
-    if result.data["in_band"] == 0:
-        assert not changed.any()
     # Band 0 is about the exact sums.
     exact = secateur.prune(path, X, band=0, time_limit=20)
     pruned = mutations.XgboostFile(exact.model.to_bytes())

@@ -108,7 +108,7 @@ fn names_and_labels_of_a_file_stay_text() {
 fn a_report_needs_a_file_of_its_own_and_leaves_no_half_of_one() {
     let folder = Folder::new();
     folder.file("model.txt", compressible());
-    let refused = |run: &Run| assert!(run.refused().contains("file of its own"), "{}", run.stderr);
+    let refused = |run: &Run| assert!(run.refused().contains("write to another name"), "{}", run.stderr);
     refused(&folder.run("prune model.txt -o out.txt --report model.txt"));
     refused(&folder.run("prune model.txt -o out.txt --report out.txt"));
     refused(&folder.run("verify model.txt model.txt --report model.txt"));
