@@ -34,12 +34,8 @@ HARMLESS = {
     ("cats", "feature_segments"),
     ("cats", "sorted_idx"),
     ("tree_param", "num_feature"),
-    ("learner_model_param", "base_score"),
-    ("learner_model_param", "boost_from_average"),
     ("learner_model_param", "num_class"),
     ("gbtree_model_param", "num_parallel_tree"),
-    ("objective", "reg_loss_param"),
-    ("reg_loss_param", "scale_pos_weight"),
 }
 
 
