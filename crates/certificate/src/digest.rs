@@ -7,7 +7,7 @@
 use std::fmt;
 
 use secateur_model::{
-    Categories, CategoryRule, ClassLabels, Decision, Ensemble, FeatureId, InterceptPosition, Node,
+    Categories, CategoryRule, ClassLabels, Decision, Ensemble, FeatureId, InterceptPosition, Label, Node,
     NumberType, Order, Output, Softmax, Split, Test, Tree,
 };
 
@@ -132,6 +132,11 @@ impl Encoding<'_> {
         self.floats(model.intercept_errors());
         self.count(model.trees().len() as u64);
         model.trees().iter().for_each(|tree| self.tree(tree));
+        if let Some(unplaced) = model.features().unplaced_labels() {
+            self.flag(unplaced.moved);
+            self.count(unplaced.lists.len() as u64);
+            unplaced.lists.iter().for_each(|labels| self.labels(labels));
+        }
     }
 
     fn features(&mut self, model: &Ensemble) {
@@ -159,12 +164,42 @@ impl Encoding<'_> {
                 self.tag(3);
                 self.floats(values);
             }
+            // No model that was read has this rule.
+            CategoryRule::Joined { values, unknown } => {
+                self.tag(4);
+                self.floats(values);
+                self.option(*unknown);
+            }
         }
         self.flag(categories.unseen_is_missing);
-        self.flag(categories.labels.is_some());
-        if let Some(labels) = &categories.labels {
-            self.count(labels.len() as u64);
-            labels.iter().for_each(|label| self.text(label));
+        match &categories.labels {
+            None => self.tag(0),
+            Some(labels) => self.labels(labels),
+        }
+    }
+
+    /// Texts alone need no types.
+    fn labels(&mut self, labels: &[Label]) {
+        let texts = labels.iter().all(|label| matches!(label, Label::Text(_)));
+        self.tag(if texts { 1 } else { 2 });
+        self.count(labels.len() as u64);
+        for label in labels {
+            let tag = match label {
+                Label::Text(_) => 0,
+                Label::Integer(_) => 1,
+                Label::Float(_) => 2,
+                Label::Boolean(_) => 3,
+                Label::Unreadable(_) => 4,
+            };
+            if !texts {
+                self.tag(tag);
+            }
+            match label {
+                Label::Text(text) | Label::Unreadable(text) => self.text(text),
+                Label::Integer(number) => self.count(*number as u64),
+                Label::Float(number) => self.float(*number),
+                Label::Boolean(value) => self.flag(*value),
+            }
         }
     }
 

@@ -142,7 +142,7 @@ impl<'a> Bounds<'a> {
     }
 
     pub(crate) fn point(&self, point: u32) -> Option<&[f64]> {
-        let width = self.pair.original.features().len();
+        let width = self.pair.read.features().len();
         let first = (point as usize).checked_mul(width)?;
         self.points.get(first..first + width)
     }
@@ -164,12 +164,12 @@ impl<'a> Bounds<'a> {
 
     /// The class by which the original leads on this row by more than the band.
     pub(crate) fn winner_of(&self, row: &[f64]) -> Option<ClassId> {
-        let classes = 0..self.pair.original.classes().len() as u32;
+        let classes = 0..self.pair.read.classes().len() as u32;
         classes.map(ClassId).find(|&class| self.pair.original_leads(row, class))
     }
 
     fn add_point(&mut self, values: &[f64]) -> Result<(), Reason> {
-        let model = self.pair.original;
+        let model = self.pair.read;
         if values.is_empty() || leaves(model, values).is_none() {
             let mut each = values.iter().copied().enumerate();
             let unaccepted = each.find(|&(_, value)| model.domain().read(value).is_none());
@@ -186,7 +186,7 @@ impl<'a> Bounds<'a> {
     }
 
     fn set_columns(&mut self, intercept: Intercept, trees: Vec<Vec<u32>>) -> Result<(), Reason> {
-        let model = self.pair.original;
+        let model = self.pair.read;
         let count = model.trees().len();
         if self.columns.is_some() {
             return Err(Reason::ColumnsTree { tree: None, times: 2, trees: count });

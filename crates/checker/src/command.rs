@@ -12,7 +12,7 @@ use secateur_formats::ModelFile;
 use secateur_model::Scope;
 use serde_json::{Value, json};
 
-use crate::{ColumnBound, Limits, Proved, Reason, Verdict, aligned, check};
+use crate::{ColumnBound, Limits, MatchedLabels, Proved, Reason, Verdict, aligned, check};
 
 const USAGE: &str = "\
 Check a certificate that two models decide alike on every input, or on every
@@ -200,6 +200,7 @@ fn words(verdict: &Verdict) -> String {
                      original's winner leads by more than {score:e}\n"
                 ),
             };
+            text += &label_words(&proved.labels);
             let family = |bound: &ColumnBound| {
                 let intercept = match bound.intercept {
                     Intercept::Counted => "where constants other than zero count as one more",
@@ -223,6 +224,27 @@ fn words(verdict: &Verdict) -> String {
             text
         }
     }
+}
+
+/// How category labels were matched, where there are any.
+fn label_words(labels: &MatchedLabels) -> String {
+    let list = |names: &[String]| {
+        names.iter().map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let mut parts = Vec::new();
+    if !labels.by_label.is_empty() {
+        parts.push(format!("matched by label in {}", list(&labels.by_label)));
+    }
+    if !labels.by_code.is_empty() {
+        let names = list(&labels.by_code);
+        parts.push(format!("matched BY CODE in {names}, where only one of the models has labels"));
+    }
+    if labels.unplaced {
+        parts.push(
+            "matched BY CODE where one of the files has labels without naming their columns".to_owned(),
+        );
+    }
+    if parts.is_empty() { String::new() } else { format!("category labels: {}\n", parts.join("; ")) }
 }
 
 /// What `--json` prints.
@@ -250,6 +272,11 @@ fn claim_json(proved: &Proved) -> Value {
         "pruned": proved.claim.pruned.to_string(),
         "band": {"exact": proved.band() == BandClaim::Exact, "score": proved.band().score()},
         "scope": proved.claim.scope.name(),
+        "labels": {
+            "by_label": proved.labels.by_label,
+            "by_code": proved.labels.by_code,
+            "unplaced": proved.labels.unplaced,
+        },
         "systems": proved.systems,
         "steps": proved.steps,
         "columns": proved.columns.as_ref().map(bound),

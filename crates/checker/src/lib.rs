@@ -14,6 +14,10 @@
 //! class. Bounds on smaller models, where there are any, are defined in [`ColumnBound`] and the rules `cut`,
 //! `cover` and `crossing`.
 //!
+//! People send category labels, not codes: where both models have labels for a column, an input holds a label, and each
+//! model sees the code that its own list gives it (`model::LabelMatch`, redone here from the two models alone). Where only
+//! one of them has labels, an input holds a code. [`Proved::labels`] tells which.
+//!
 //! # Why
 //! 1. b is at least A's certain margin (`model::band`), so where A's lead exceeds b, A's library decides y.
 //! 2. B's library decides y if B's lead of y over every c exceeds B's rounding. So if it does not decide y, then
@@ -52,15 +56,15 @@ mod verdict;
 
 use std::io::Read;
 
-use secateur_certificate::{ReadError, Reader, Step};
-use secateur_model::Ensemble;
+use secateur_certificate::{Claim, Digest, ReadError, Reader, Step};
+use secateur_model::{Ensemble, FeatureId, LabelMatch};
 
 use bounds::Bounds;
 use layout::Layout;
 use pair::Pair;
 use proof::{Progress, Proof};
 pub use reason::{ModelRole, Reason};
-pub use verdict::{ColumnBound, Limits, Proved, Verdict};
+pub use verdict::{ColumnBound, Limits, MatchedLabels, Proved, Verdict};
 
 /// Asked now and then during a check; true ends it.
 pub(crate) type Stop<'a> = &'a dyn Fn() -> bool;
@@ -92,8 +96,14 @@ pub fn check_until(
     // What is looked at is what the claim is about, whatever inputs the caller has in mind.
     let scope = reader.claim().scope;
     let [original, pruned] = [original.within(scope), pruned.within(scope)];
-    let answer = match Pair::new(&original, &pruned, reader.claim()) {
-        Ok(pair) => follow(&pair, &mut reader, *limits, stop)?,
+    let answer = match matched(&original, &pruned, reader.claim()) {
+        Ok(labels) => match Pair::new(&original, labels.models(), reader.claim()) {
+            Ok(pair) => {
+                let told = MatchedLabels::of(&labels, &original);
+                follow(&pair, &mut reader, *limits, stop)?.map(|proved| Proved { labels: told, ..proved })
+            }
+            Err(reason) => Err((reason, None)),
+        },
         Err(reason) => Err((reason, None)),
     };
     Ok(match answer {
@@ -101,6 +111,35 @@ pub fn check_until(
         Err((reason, step)) if reason.is_incomplete() => Verdict::Incomplete { reason, step },
         Err((reason, step)) => Verdict::Invalid { reason, step },
     })
+}
+
+/// The models as they are compared: digests are those of the models as they were read, and then one category code
+/// has to stand for one label in both.
+fn matched<'a>(
+    original: &'a Ensemble,
+    pruned: &'a Ensemble,
+    claim: &Claim,
+) -> Result<LabelMatch<'a>, Reason> {
+    let (claimed, found) = (claim.original, Digest::of(original));
+    if found != claimed {
+        return Err(Reason::DigestOriginal { claimed: claimed.into(), found: found.into() });
+    }
+    let (claimed, found) = (claim.pruned, Digest::of(pruned));
+    if found != claimed {
+        return Err(Reason::DigestPruned { claimed: claimed.into(), found: found.into() });
+    }
+    LabelMatch::new(original, pruned).map_err(|error| Reason::ClaimLabels { error })
+}
+
+impl MatchedLabels {
+    fn of(labels: &LabelMatch<'_>, original: &Ensemble) -> Self {
+        let name = |feature: FeatureId| original.features().name(feature).into_owned();
+        Self {
+            by_label: labels.by_label().map(name).collect(),
+            by_code: labels.by_code().map(name).collect(),
+            unplaced: labels.unplaced_by_code(),
+        }
+    }
 }
 
 /// The pruned model with its columns in the order of the original's, where both name their columns and the
@@ -161,7 +200,8 @@ fn follow(
             Ok(true) => {
                 let (columns, cost, thresholds) = run.bounds.proved();
                 let (claim, systems) = (*reader.claim(), run.systems);
-                return Ok(Ok(Proved { claim, systems, steps: at, columns, cost, thresholds }));
+                let labels = MatchedLabels::default();
+                return Ok(Ok(Proved { claim, labels, systems, steps: at, columns, cost, thresholds }));
             }
         }
         at = reader.steps();

@@ -3,7 +3,7 @@
 //! The lead of class y over class c is an affine function of a model's exact sums, times the divisor of its
 //! average (so that nothing is divided): the distance to the threshold, or the difference of two sums.
 
-use secateur_certificate::{BandClaim, Claim, Digest};
+use secateur_certificate::{BandClaim, Claim};
 use secateur_model::{
     ClassId, ClassLabels, Decision, Ensemble, Exact, FeatureId, LeafId, LocalRounding, Predictor,
 };
@@ -12,6 +12,9 @@ use crate::reason::{ModelRole, Reason};
 
 /// The models that a certificate is about, and the numbers of its claim.
 pub(crate) struct Pair<'a> {
+    /// The original as it was read: bounds are about what it takes itself.
+    pub(crate) read: &'a Ensemble,
+    /// The original, its category codes those of the same labels in the pruned model.
     pub(crate) original: &'a Ensemble,
     pub(crate) pruned: &'a Ensemble,
     /// The pruned model's class for each class of the original.
@@ -26,15 +29,12 @@ pub(crate) struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    pub(crate) fn new(original: &'a Ensemble, pruned: &'a Ensemble, claim: &Claim) -> Result<Self, Reason> {
-        let (claimed, found) = (claim.original, Digest::of(original));
-        if found != claimed {
-            return Err(Reason::DigestOriginal { claimed: claimed.into(), found: found.into() });
-        }
-        let (claimed, found) = (claim.pruned, Digest::of(pruned));
-        if found != claimed {
-            return Err(Reason::DigestPruned { claimed: claimed.into(), found: found.into() });
-        }
+    /// The original as it was read, and both models with matched labels.
+    pub(crate) fn new(
+        read: &'a Ensemble,
+        [original, pruned]: [&'a Ensemble; 2],
+        claim: &Claim,
+    ) -> Result<Self, Reason> {
         let classes = match_classes(original, pruned).ok_or_else(|| Reason::ClaimClasses {
             original: original.classes().len(),
             pruned: pruned.classes().len(),
@@ -61,7 +61,7 @@ impl<'a> Pair<'a> {
                 Some(pruned.local_rounding().ok_or(Reason::ClaimLocalRounding { exact: false })?)
             }
         };
-        Ok(Self { original, pruned, classes, band, slack, local, predictor: Predictor::new(pruned) })
+        Ok(Self { read, original, pruned, classes, band, slack, local, predictor: Predictor::new(pruned) })
     }
 
     /// The ordered pairs of classes, in the order in which their systems come.
@@ -105,7 +105,7 @@ impl<'a> Pair<'a> {
 
     /// Does the original's exact lead of this class over every other exceed the band on this row?
     pub(crate) fn original_leads(&self, row: &[f64], winner: ClassId) -> bool {
-        let model = self.original;
+        let model = self.read;
         let Some(leaves) = leaves(model, row) else { return false };
         let sums = model.exact_sums(leaves);
         let band = self.band.clone().unwrap_or_else(Exact::zero);

@@ -9,7 +9,7 @@
 use std::fmt;
 
 use secateur_certificate::Digest;
-use secateur_model::Scope;
+use secateur_model::{LabelError, Scope};
 
 /// One of the two models that a certificate is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +120,9 @@ reasons! {
     /// The models have different numbers of columns.
     ClaimFeatures { original: usize, pruned: usize } = "claim.features",
         "The original has {original} columns and the pruned model has {pruned}.";
+    /// The models' category labels differ and cannot be matched.
+    ClaimLabels { error: LabelError } = "claim.labels",
+        "Category labels cannot be matched: {error}.";
     /// The models have different classes.
     ClaimClasses { original: usize, pruned: usize } = "claim.classes",
         "The {original} classes of the original and the {pruned} of the pruned model cannot be paired one to one by \

@@ -30,6 +30,8 @@ pub enum Verdict {
 pub struct Proved {
     /// The claim of identical decisions.
     pub claim: Claim,
+    /// How category labels were matched.
+    pub labels: MatchedLabels,
     /// The number of systems that were shown to be empty.
     pub systems: u64,
     /// The number of steps.
@@ -40,6 +42,18 @@ pub struct Proved {
     pub cost: Option<ColumnBound>,
     /// A lower bound on the threshold splits of any ensemble that decides alike, where one was proved.
     pub thresholds: Option<u64>,
+}
+
+/// The columns with category labels, and how they were matched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MatchedLabels {
+    /// Both models have labels: the claim is about labels.
+    pub by_label: Vec<String>,
+    /// Only one of the models has labels: the claim is about codes.
+    pub by_code: Vec<String>,
+    /// One of the models has labels for columns that its file does not name, the other has none at all: the claim
+    /// is about codes there.
+    pub unplaced: bool,
 }
 
 /// A lower bound over models that are built from columns of the original.

@@ -419,9 +419,10 @@ fn answer(models: [&Ensemble; 2], bytes: &[u8]) -> (&'static str, &'static str, 
     }
 }
 
-/// Reasons that need other models or limits than the corpus has; `rules.rs` has them.
+/// Reasons that need other models or limits than the corpus has; `rules.rs` and `labels.rs` have them.
 const ELSEWHERE: &[&str] = &[
     "claim.features",
+    "claim.labels",
     "claim.no_certain_margin",
     "claim.band_asked",
     "claim.scope_asked",

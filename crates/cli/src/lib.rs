@@ -25,8 +25,10 @@
 //!
 //! # `verify --json`
 //! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` and `data` (as for
-//! `prune`), `scope` (as for `prune`), `domain` (in words), `counterexample` (null, or `input` by
-//! feature with null for missing, `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path,
+//! `prune`), `scope` (as for `prune`), `domain` (in words), `labels` (how category labels were matched:
+//! the columns `by_label` and `by_code`; `unplaced`: by code, as a file does not name the columns of its
+//! labels), `counterexample` (null, or `input` by feature with null for missing, `labels` of those of its
+//! values that stand for one, `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path,
 //! or null), `nodes`, `seconds`.
 //!
 //! # `inspect --json`

@@ -1,6 +1,7 @@
 //! `secateur verify`: do two models decide alike on every input?
 
 mod certificate;
+mod labels;
 mod page;
 
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use secateur_formats::ModelFile;
-use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, NumberType, Scope};
+use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, LabelMatch, NumberType, Scope};
 use secateur_oracle::{
     Band, Budget, CompareError, Compared, Counterexample, Options, Outline, StopReason, Undecided, Verdict,
 };
@@ -130,6 +131,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         domain: outline.domain(),
         scope: outline.scope(),
         matching,
+        labels: outline.labels(),
         band: outline.band(),
         exact: command.band.0 == Band::Exact,
         seen,
@@ -246,6 +248,7 @@ struct Report<'a> {
     domain: &'a InputDomain,
     scope: Scope,
     matching: &'static str,
+    labels: &'a LabelMatch<'a>,
     band: f64,
     /// The claim is about exact sums, and not about what a library's rounding makes of them.
     exact: bool,
@@ -288,7 +291,8 @@ impl Report<'_> {
             "data": self.seen.as_ref().map(rows_json),
             "proved_above": self.proved_above,
             "scope": self.scope.name(),
-            "domain": domain_words(self.domain, self.scope),
+            "domain": self.inputs(),
+            "labels": labels::json(self.labels, self.models[0].features()),
             "counterexample": counterexample,
             "certificate": self.certificate,
             "nodes": self.nodes,
@@ -309,6 +313,7 @@ impl Report<'_> {
             |model: usize| -> Vec<Value> { example.scores[model].iter().map(|&s| json_number(s)).collect() };
         json!({
             "input": input,
+            "labels": self.labels_json(&example.row),
             "classes": [label(0), label(1)],
             "scores": [scores(0), scores(1)],
             "in_libraries": example.in_libraries,
@@ -347,8 +352,11 @@ impl Report<'_> {
         if let Some(above) = self.proved_above {
             line("proved", &format!("they decide alike wherever {}", self.leads(above)));
         }
-        line("inputs", &domain_words(self.domain, self.scope));
+        line("inputs", &self.inputs());
         line("columns", self.matching);
+        if let Some(words) = labels::words(self.labels, self.models[0].features()) {
+            line("labels", &words);
+        }
         if let Verdict::Different(example) = self.verdict {
             self.example_words(example, talk, &mut line);
         }
@@ -358,6 +366,11 @@ impl Report<'_> {
         line("boxes", &counted(self.nodes, "box", "boxes"));
         line("time", &format!("{:.3} s", self.seconds));
         text
+    }
+
+    /// Which inputs the claim is about.
+    fn inputs(&self) -> String {
+        domain_words(self.domain, self.scope) + &labels::domain(self.labels, self.models[0].features())
     }
 
     fn leads(&self, band: f64) -> String {
@@ -400,16 +413,7 @@ impl Report<'_> {
                 continue;
             }
             let name = features.name(FeatureId::new(index));
-            let label = self.models[0].features().categories(FeatureId::new(index)).and_then(|categories| {
-                let code = categories.code(value)?;
-                categories.labels.as_ref()?.get(code as usize).cloned()
-            });
-            let shown = match label {
-                Some(label) => printable(&label).into_owned(),
-                None if value.is_nan() => "missing".to_owned(),
-                None => number(value, self.domain.number),
-            };
-            line(&printable(&name), &shown);
+            line(&printable(&name), &self.value_words(FeatureId::new(index), value));
         }
         if unused > 0 {
             line("others", &format!("{} that no split looks at", counted(unused, "column", "columns")));

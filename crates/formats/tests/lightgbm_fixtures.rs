@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{Ensemble, Predictor, TreeId};
+use secateur_model::{Ensemble, Label, Predictor, TreeId};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/models/lightgbm")
@@ -199,6 +199,6 @@ fn pandas_categories_become_labels() {
             .map(|categories| categories.labels.clone().unwrap())
     };
     assert_eq!(labels(0), None);
-    assert_eq!(labels(1).unwrap(), ["Basel = BS", "Bern", "Genf", "Zug, ZG"]);
-    assert_eq!(labels(3).unwrap(), ["1", "3", "20"]);
+    assert_eq!(labels(1).unwrap(), ["Basel = BS", "Bern", "Genf", "Zug, ZG"].map(Label::text));
+    assert_eq!(labels(3).unwrap(), [1, 3, 20].map(Label::Integer));
 }

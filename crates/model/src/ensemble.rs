@@ -8,6 +8,7 @@ use crate::exact::Exact;
 use crate::exact_sum::ExactSum;
 use crate::feature::{Categories, Feature, FeatureKind, InputDomain, NumberType, Scope};
 use crate::ids::{FeatureId, LeafId, TreeId};
+use crate::label::{Label, UnplacedLabels};
 use crate::tree::{Output, Split, Test, Tree};
 
 /// The input columns. Names are made up (`f0`, `f1`, ...) where the file has none, so that a declared
@@ -17,22 +18,33 @@ pub struct Features {
     pub(crate) count: u32,
     pub(crate) names: Vec<String>,
     pub(crate) categories: BTreeMap<FeatureId, Categories>,
+    pub(crate) unplaced: Option<UnplacedLabels>,
 }
 
 impl Features {
     /// So many numeric columns without names.
     pub fn unnamed(count: u32) -> Self {
-        Self { count, names: Vec::new(), categories: BTreeMap::new() }
+        Self { count, names: Vec::new(), categories: BTreeMap::new(), unplaced: None }
     }
 
     /// Numeric columns with these names.
     pub fn named(names: Vec<String>) -> Self {
-        Self { count: names.len() as u32, names, categories: BTreeMap::new() }
+        Self { count: names.len() as u32, names, categories: BTreeMap::new(), unplaced: None }
     }
 
     /// Makes a column categorical.
     pub fn set_categories(&mut self, feature: FeatureId, categories: Categories) {
         self.categories.insert(feature, categories);
+    }
+
+    /// Keeps lists of labels of which the file does not say which columns they belong to.
+    pub fn set_unplaced_labels(&mut self, lists: Vec<Vec<Label>>) {
+        self.unplaced = Some(UnplacedLabels { lists, moved: false });
+    }
+
+    /// Lists of labels of which the file does not say which columns they belong to.
+    pub fn unplaced_labels(&self) -> Option<&UnplacedLabels> {
+        self.unplaced.as_ref()
     }
 
     /// The number of columns.
@@ -308,7 +320,10 @@ impl Ensemble {
         if new.iter().any(|place| std::mem::replace(&mut seen[place.index()], true)) {
             return None;
         }
+        let moved = new.iter().enumerate().any(|(old, place)| old != place.index());
+        let unplaced = own.unplaced.clone();
         let features = Features {
+            unplaced: unplaced.map(|own| UnplacedLabels { moved: own.moved || moved, ..own }),
             count: own.count,
             names: names.names.clone(),
             categories: own.categories.iter().map(|(old, c)| (new[old.index()], c.clone())).collect(),

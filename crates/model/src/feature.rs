@@ -1,6 +1,7 @@
 //! Input columns: which values a library accepts, and how it reads each before the first comparison.
 
 use crate::exact::Exact;
+use crate::label::Label;
 
 /// The float type of inputs or of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -171,8 +172,8 @@ pub struct Categories {
     pub rule: CategoryRule,
     /// A value that is no category is treated as missing; otherwise it is in no set.
     pub unseen_is_missing: bool,
-    /// The text of code 0, 1, ... where the file has a dictionary; tables may use it in place of codes.
-    pub labels: Option<Vec<String>>,
+    /// The label of code 0, 1, ... where the file has a dictionary; tables may use it in place of codes.
+    pub labels: Option<Vec<Label>>,
 }
 
 /// The step from number to category code.
@@ -188,6 +189,15 @@ pub enum CategoryRule {
     Whole,
     /// scikit-learn's HistGradientBoosting: the position of the equal value in this list.
     Listed(Vec<f64>),
+    /// Labels of two models that were put over a common list ([`LabelMatch`](crate::LabelMatch)); no file has
+    /// this. The code is the position of the equal value. The column takes these values, the one for labels
+    /// that neither model knows (which goes where missing values go), missing values, and no other.
+    Joined {
+        /// What an array holds for each label.
+        values: Vec<f64>,
+        /// What it holds for any label that neither model knows; `None` where a library refuses such labels.
+        unknown: Option<f64>,
+    },
 }
 
 impl Categories {
@@ -202,22 +212,29 @@ impl Categories {
             CategoryRule::Whole => {
                 ((0.0..16_777_216.0).contains(&value) && value.fract() == 0.0).then_some(value as u32)
             }
-            CategoryRule::Listed(values) => {
+            CategoryRule::Listed(values) | CategoryRule::Joined { values, .. } => {
                 values.iter().position(|&listed| listed == value).map(|code| code as u32)
             }
         }
     }
 
-    /// Does the library take this value, which is not NaN, in such a column? scikit-learn's encoder refuses
-    /// infinities; all other numbers that are no category are unseen ones.
+    /// Is this number, which is not NaN, an input of such a column? scikit-learn's encoder refuses infinities; a
+    /// column of matched labels takes nothing but its labels; elsewhere every number that is no category is an unseen
+    /// one.
     pub fn accepts(&self, value: f64) -> bool {
-        value.is_finite() || !matches!(self.rule, CategoryRule::Listed(_))
+        match &self.rule {
+            CategoryRule::Listed(_) => value.is_finite(),
+            CategoryRule::Joined { values, unknown } => values.contains(&value) || *unknown == Some(value),
+            CategoryRule::TruncateNonNegative | CategoryRule::Truncate | CategoryRule::Whole => true,
+        }
     }
 
     /// A number that reads back as this code, `None` where the rule has no such code.
     pub fn value(&self, code: u32) -> Option<f64> {
         let value = match &self.rule {
-            CategoryRule::Listed(values) => *values.get(code as usize)?,
+            CategoryRule::Listed(values) | CategoryRule::Joined { values, .. } => {
+                *values.get(code as usize)?
+            }
             _ => f64::from(code),
         };
         (self.code(value) == Some(code)).then_some(value)

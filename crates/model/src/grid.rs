@@ -42,6 +42,8 @@ pub struct Grid {
     feature_count: usize,
     axes: Vec<Axis>,
     by_feature: BTreeMap<FeatureId, usize>,
+    /// Columns of matched labels that no split looks at: they too take nothing but their labels.
+    labels_only: BTreeMap<FeatureId, Categories>,
 }
 
 /// The cells of one feature.
@@ -194,7 +196,14 @@ impl Grid {
         let axes: Vec<Axis> =
             makers.into_iter().map(|(feature, maker)| maker.finish(feature, &domain)).collect();
         let by_feature = axes.iter().enumerate().map(|(index, axis)| (axis.feature, index)).collect();
-        Ok(Self { domain, feature_count: first.features().len(), axes, by_feature })
+        let labels_only = first
+            .features()
+            .categories
+            .iter()
+            .filter(|(_, categories)| matches!(categories.rule, CategoryRule::Joined { .. }))
+            .map(|(&feature, categories)| (feature, categories.clone()))
+            .collect();
+        Ok(Self { domain, feature_count: first.features().len(), axes, by_feature, labels_only })
     }
 
     /// The inputs that all the models accept.
@@ -222,9 +231,13 @@ impl Grid {
         self.axes.iter().map(|axis| axis.len() - 1 - usize::from(axis.missing)).sum()
     }
 
-    /// A full input row in the given cells (one for each axis); unused features are zero.
+    /// A full input row in the given cells (one for each axis); unused features are zero, or a label where they
+    /// take nothing else.
     pub fn witness(&self, cells: &[CellId]) -> Vec<f64> {
         let mut row = vec![0.0; self.feature_count];
+        for (feature, categories) in &self.labels_only {
+            row[feature.index()] = categories.value(0).unwrap_or(f64::NAN);
+        }
         for (axis, &cell) in self.axes.iter().zip(cells) {
             row[axis.feature.index()] = axis.witness(cell, &self.domain);
         }
@@ -233,6 +246,13 @@ impl Grid {
 
     /// The cells of an input row, or `None` where it is outside the domain.
     pub fn cells_of(&self, row: &[f64]) -> Option<Vec<CellId>> {
+        let is_label = |(feature, categories): (&FeatureId, &Categories)| {
+            let value = row[feature.index()];
+            value.is_nan() || categories.accepts(value)
+        };
+        if !self.labels_only.iter().all(is_label) {
+            return None;
+        }
         self.axes.iter().map(|axis| axis.cell_of(self.domain.read(row[axis.feature.index()])?)).collect()
     }
 }
@@ -391,7 +411,9 @@ impl<'a> AxisMaker<'a> {
             }
             Test::Member { set, .. } => {
                 let reading = ensemble.features().categories(split.feature).expect("checked by the builder");
-                let window = ensemble.domain().zero_window;
+                // No label is near zero without being zero, so windows do not matter there.
+                let joined = matches!(reading.rule, CategoryRule::Joined { .. });
+                let window = if joined { domain.zero_window } else { ensemble.domain().zero_window };
                 let known = |(other, own): &(&Categories, Option<f64>)| {
                     other.rule == reading.rule
                         && other.unseen_is_missing == reading.unseen_is_missing
@@ -421,7 +443,7 @@ impl<'a> AxisMaker<'a> {
                 let (first, end) = match reading.rule {
                     CategoryRule::Truncate if code == 0 => (domain.number.next_up(-1.0), 1.0),
                     CategoryRule::Truncate | CategoryRule::TruncateNonNegative => (value, value + 1.0),
-                    CategoryRule::Whole | CategoryRule::Listed(_) => {
+                    CategoryRule::Whole | CategoryRule::Listed(_) | CategoryRule::Joined { .. } => {
                         (value, domain.number.next_up(domain.number.floor(value)))
                     }
                 };
@@ -483,8 +505,13 @@ impl<'a> AxisMaker<'a> {
             witnesses.len() as u32 - 1
         });
         // Unseen values that count as missing share the missing cell, if there is one.
-        let unseen = (categories.unseen_is_missing && !missing).then(|| {
-            witnesses.push(no_category(&categories, domain).expect("looked at above"));
+        let unseen = match &categories.rule {
+            _ if missing || !categories.unseen_is_missing => None,
+            CategoryRule::Joined { unknown, .. } => *unknown,
+            _ => Some(no_category(&categories, domain).expect("looked at above")),
+        };
+        let unseen = unseen.map(|value| {
+            witnesses.push(value);
             witnesses.len() as u32 - 1
         });
         let count = witnesses.len() as u32;
@@ -495,7 +522,8 @@ impl<'a> AxisMaker<'a> {
 
 /// Is there a witness for values that are no category?
 fn has_unseen(categories: &Categories, domain: &InputDomain) -> bool {
-    !categories.unseen_is_missing || no_category(categories, domain).is_some()
+    let joined = matches!(categories.rule, CategoryRule::Joined { .. });
+    joined || !categories.unseen_is_missing || no_category(categories, domain).is_some()
 }
 
 /// An input that is no category.
@@ -507,7 +535,7 @@ fn no_category(categories: &Categories, domain: &InputDomain) -> Option<f64> {
 /// A value that is in no set, a real category where there is one.
 fn outsider(categories: &Categories, members: &BTreeMap<u32, Vec<u32>>) -> Option<f64> {
     let known = match &categories.rule {
-        CategoryRule::Listed(values) => values.len(),
+        CategoryRule::Listed(values) | CategoryRule::Joined { values, .. } => values.len(),
         _ => categories.labels.as_ref().map_or(0, Vec::len),
     };
     (0..known as u32)

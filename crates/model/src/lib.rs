@@ -17,7 +17,9 @@ mod exact_sum;
 mod feature;
 mod grid;
 mod ids;
+mod label;
 mod mantissa;
+mod matching;
 mod predict;
 mod tree;
 
@@ -30,5 +32,7 @@ pub use exact_sum::ExactSum;
 pub use feature::{Categories, CategoryRule, Feature, FeatureKind, InputDomain, NumberType, Scope};
 pub use grid::{Axis, CellSet, Grid, GridError};
 pub use ids::{CellId, ClassId, FeatureId, GroupId, LeafId, NodeId, TreeId};
+pub use label::{Label, UnplacedLabels};
+pub use matching::{LabelError, LabelMatch};
 pub use predict::{PredictError, Predictor};
 pub use tree::{Node, Output, Split, Test, Tree, TreeBuilder};

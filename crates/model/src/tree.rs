@@ -166,6 +166,27 @@ impl Tree {
         tree
     }
 
+    /// The same tree with other splits: where `left` gives a set of codes for a split, these go left and others
+    /// right.
+    pub(crate) fn with_sets(&self, left: impl Fn(Split<'_>) -> Option<Vec<u32>>) -> Self {
+        let mut tree = self.clone();
+        tree.sets.clear();
+        for (index, packed) in self.nodes.iter().enumerate() {
+            let Node::Split { split, .. } = self.unpack(packed) else { continue };
+            let new = &mut tree.nodes[index];
+            match (left(split), split.test) {
+                (Some(set), _) => {
+                    tree.sets.push(set.into());
+                    (new.kind, new.flags) = (Kind::Member, packed.flags & MISSING_LEFT | SIDE);
+                }
+                (None, Test::Member { set, .. }) => tree.sets.push(set.into()),
+                (None, _) => continue,
+            }
+            new.payload = tree.sets.len() as u64 - 1;
+        }
+        tree
+    }
+
     fn unpack(&self, packed: &Packed) -> Node<'_> {
         let number = f64::from_bits(packed.payload);
         let test = match packed.kind {

@@ -22,7 +22,9 @@
 
 use std::sync::Mutex;
 
-use secateur_model::{CellId, ClassId, Decision, Ensemble, Exact, LeafId, LocalRounding, Predictor, Scope};
+use secateur_model::{
+    CellId, ClassId, Decision, Ensemble, Exact, LabelMatch, LeafId, LocalRounding, Predictor, Scope,
+};
 
 use crate::atlas::Atlas;
 use crate::fault;
@@ -37,8 +39,10 @@ const NEAR_ROWS: usize = 64;
 
 /// Two models, laid out for comparison.
 pub struct Comparison<'a> {
-    pub(crate) first: &'a Ensemble,
-    pub(crate) second: &'a Ensemble,
+    /// The models as they were read.
+    pub(crate) read: [&'a Ensemble; 2],
+    /// The models over the same category codes; all questions are about these.
+    pub(crate) labels: LabelMatch<'a>,
     pub(crate) atlas: Atlas,
     /// The second model's class for each class of the first.
     pub(crate) classes: Vec<ClassId>,
@@ -53,7 +57,8 @@ pub struct Comparison<'a> {
 /// An input on which the models differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counterexample {
-    /// The row.
+    /// The row. Where category labels differ between the models, codes are those of the first, and numbers that
+    /// it has no label for stand for labels of the second ([`Comparison::labels`] tells which).
     pub row: Vec<f64>,
     /// The class of each model, as its library decides (in exact arithmetic where the band is zero).
     pub classes: [ClassId; 2],
@@ -103,7 +108,8 @@ pub struct Compared {
 }
 
 impl<'a> Comparison<'a> {
-    /// Lays two models out.
+    /// Lays two models out. Their columns are in the same order; category codes need not be, as they are matched by
+    /// label (see [`LabelMatch`]).
     pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
         Outline::new(first, second, band)?.lay_out(&Budget::unlimited())
     }
@@ -118,9 +124,24 @@ impl<'a> Comparison<'a> {
         outline::scope(self.models(), self.atlas.grid().domain())
     }
 
-    /// The two models.
+    /// The two models as they were read.
     pub fn models(&self) -> [&'a Ensemble; 2] {
-        [self.first, self.second]
+        self.read
+    }
+
+    /// How category labels were matched, and what a row's codes stand for.
+    pub fn labels(&self) -> &LabelMatch<'a> {
+        &self.labels
+    }
+
+    /// The first model over the common codes.
+    fn first(&self) -> &Ensemble {
+        self.labels.models()[0]
+    }
+
+    /// The second model over the common codes.
+    fn second(&self) -> &Ensemble {
+        self.labels.models()[1]
     }
 
     /// Exact arithmetic on both sides?
@@ -179,7 +200,7 @@ impl<'a> Comparison<'a> {
     /// Nothing is known either where the budget ends first.
     pub fn proved_above(&self, budget: &Budget) -> Option<f64> {
         let band = self.band?;
-        let divisor = self.first.accumulation().average.map_or(1.0, |average| average.divisor);
+        let divisor = self.first().accumulation().average.map_or(1.0, |average| average.divisor);
         let unit = f64::powi(2.0, i32::try_from(self.atlas.exponent()).ok()?) / divisor;
         let classes = || (0..self.classes.len() as u32).map(ClassId);
         let pairs = || classes().flat_map(|y| classes().filter(move |&c| c != y).map(move |c| (y, c)));
@@ -349,7 +370,7 @@ impl<'a> Comparison<'a> {
 
     /// A's lead exceeds the band (in exact arithmetic: the winner wins).
     fn first_leads(&self, winner: ClassId, other: ClassId, band: Option<f64>) -> Row {
-        let lead = Lead::of(self.first, winner, other);
+        let lead = Lead::of(self.first(), winner, other);
         let (bound, strict) = match band {
             Some(band) => (&exact(band) * &lead.divisor, true),
             None => (Exact::zero(), !lead.wins_ties),
@@ -360,7 +381,7 @@ impl<'a> Comparison<'a> {
 
     /// B's lead is within its slack (in exact arithmetic: the winner does not win).
     fn second_fails(&self, winner: ClassId, other: ClassId) -> Row {
-        let lead = Lead::of(self.second, winner, other);
+        let lead = Lead::of(self.second(), winner, other);
         // lead <= slack  as  -lead >= -slack.
         let (slack, strict) = match self.band {
             Some(_) => (&exact(self.slack) * &lead.divisor, false),
@@ -373,7 +394,7 @@ impl<'a> Comparison<'a> {
 
     /// B's lead is within its slack for this input.
     fn second_fails_locally(&self, winner: ClassId, other: ClassId, local: &LocalRounding) -> Row {
-        let lead = Lead::of(self.second, winner, other);
+        let lead = Lead::of(self.second(), winner, other);
         let mut terms = Vec::new();
         let mut fixed = exact(local.gap);
         for &(group, factor) in &lead.terms {
@@ -437,8 +458,8 @@ struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     fn new(comparison: &'a Comparison<'a>) -> Self {
-        let (first, second) = (Predictor::new(comparison.first), Predictor::new(comparison.second));
-        let second_model = comparison.second;
+        let (first, second) = (Predictor::new(comparison.first()), Predictor::new(comparison.second()));
+        let second_model = comparison.second();
         let gap = if second_model.scores_vary() { second_model.decision_gap() } else { None };
         Self { comparison, first, second, gap }
     }
@@ -452,7 +473,9 @@ impl<'a> Judge<'a> {
         {
             return None;
         }
-        let first = self.comparison.first;
+        // Columns of labels take nothing but their labels.
+        self.comparison.atlas.cells_of(row)?;
+        let first = self.comparison.first();
         let winner = exact_class(first, row);
         if let Some(band) = self.comparison.band.map(exact) {
             let read: Vec<f64> =
@@ -483,7 +506,7 @@ impl<'a> Judge<'a> {
         if self.comparison.classes[first.index()] != second {
             return true;
         }
-        let model = self.comparison.second;
+        let model = self.comparison.second();
         let certain = || self.gap.is_some_and(|gap| certain_in_any_order(model, &row, gap));
         if model.scores_vary() && !certain() {
             open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
@@ -505,7 +528,7 @@ impl<'a> Judge<'a> {
             .map(|predictor| predictor.raw_scores(&row).expect("a witness is in the domain of both models"));
         let classes = match self.comparison.band {
             Some(_) => library,
-            None => [winner, exact_class(self.comparison.second, &row)],
+            None => [winner, exact_class(self.comparison.second(), &row)],
         };
         Counterexample { row, classes, scores, in_libraries }
     }

@@ -1,7 +1,9 @@
 //! What is known of a comparison before the models are laid out: which classes belong together, the band of the
 //! claim, and its inputs. Laying out a large forest takes a while; this does not.
 
-use secateur_model::{ClassId, ClassLabels, Ensemble, Grid, GridError, InputDomain, NoMargin, Scope};
+use secateur_model::{
+    ClassId, ClassLabels, Ensemble, Grid, GridError, InputDomain, LabelError, LabelMatch, NoMargin, Scope,
+};
 use thiserror::Error;
 
 use crate::atlas::{Atlas, LayoutError};
@@ -26,6 +28,8 @@ pub enum Band {
 pub enum CompareError {
     #[error(transparent)]
     Grid(#[from] GridError),
+    #[error(transparent)]
+    Labels(#[from] LabelError),
     #[error("the budget ended before the models were laid out")]
     Stopped(StopReason),
     #[error("the models have {first} and {second} classes")]
@@ -52,8 +56,10 @@ impl From<LayoutError> for CompareError {
 /// Two models that can be compared, and the claim about them.
 #[derive(Clone, Debug)]
 pub struct Outline<'a> {
-    first: &'a Ensemble,
-    second: &'a Ensemble,
+    /// The models as they were read.
+    read: [&'a Ensemble; 2],
+    /// The models over the same category codes.
+    labels: LabelMatch<'a>,
     domain: InputDomain,
     classes: Vec<ClassId>,
     band: Option<f64>,
@@ -61,8 +67,11 @@ pub struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// Matches the classes of two models and finds the band.
+    /// Matches the category labels and the classes of two models and finds the band. Their columns are in the same
+    /// order; category codes need not be, as they are matched by label (see [`LabelMatch`]).
     pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
+        let read = [first, second];
+        let labels = LabelMatch::new(first, second)?;
         let classes = match_classes(first, second)?;
         let (band, slack) = match band {
             Band::Exact => (None, 0.0),
@@ -79,12 +88,13 @@ impl<'a> Outline<'a> {
             }
         };
         let domain = Grid::common_domain(&[first, second])?;
-        Ok(Self { first, second, domain, classes, band, slack })
+        Ok(Self { read, labels, domain, classes, band, slack })
     }
 
     /// Lays the models out; [`CompareError::Stopped`] where the budget ends first.
     pub fn lay_out(self, budget: &Budget) -> Result<Comparison<'a>, CompareError> {
-        let Self { first, second, classes, band, slack, .. } = self;
+        let Self { read, labels, classes, band, slack, .. } = self;
+        let [first, second] = labels.models();
         // Where the second model may round more than the band, a bound that knows the input is worth its
         // price: otherwise models that differ only by rounding would trigger an exhaustive search for ties.
         let local = if band.is_some_and(|band| slack > band) { second.local_rounding() } else { None };
@@ -92,7 +102,7 @@ impl<'a> Outline<'a> {
             Some(local) => Atlas::with_rounding(first, second, local, budget)?,
             None => Atlas::within(&[first, second], budget)?,
         };
-        Ok(Comparison { first, second, atlas, classes, band, slack, local })
+        Ok(Comparison { read, labels, atlas, classes, band, slack, local })
     }
 
     /// The band of the claim, as a score; zero for exact arithmetic.
@@ -108,7 +118,13 @@ impl<'a> Outline<'a> {
     /// Are the two models the same in every number and name, so that there is nothing to prove? The claim then holds
     /// by itself: where a lead exceeds the band, which is at least the model's rounding, its decision is certain.
     pub fn is_same_model(&self) -> bool {
-        *self.first == *self.second.within(self.first.scope())
+        let [first, second] = self.read;
+        *first == *second.within(first.scope())
+    }
+
+    /// How category labels were matched, and what a row's codes stand for.
+    pub fn labels(&self) -> &LabelMatch<'a> {
+        &self.labels
     }
 
     /// The inputs that both models accept.
@@ -118,7 +134,7 @@ impl<'a> Outline<'a> {
 
     /// The inputs of the claim. Where a model does not accept missing values, there are none to leave out.
     pub fn scope(&self) -> Scope {
-        scope([self.first, self.second], &self.domain)
+        scope(self.read, &self.domain)
     }
 }
 

@@ -6,6 +6,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use secateur_model::{FeatureId, Label};
 use secateur_oracle::{
     Budget, Cancel, CompareError, Compared, Options, Outline, StopReason, Undecided, Verdict,
 };
@@ -82,6 +83,13 @@ pub(crate) fn compare<'py>(
 
     let answer = PyDict::new(py);
     answer.set_item("scope", outline.scope().name())?;
+    let labels = outline.labels();
+    let names = |columns: &mut dyn Iterator<Item = FeatureId>| -> Vec<String> {
+        columns.map(|feature| ours.features().name(feature).into_owned()).collect()
+    };
+    answer.set_item("by_label", names(&mut labels.by_label()))?;
+    answer.set_item("by_code", names(&mut labels.by_code()))?;
+    answer.set_item("unplaced", labels.unplaced_by_code())?;
     answer.set_item("band", outline.band())?;
     answer.set_item("proved_above", proved_above)?;
     answer.set_item("nodes", compared.nodes)?;
@@ -90,6 +98,18 @@ pub(crate) fn compare<'py>(
         Verdict::Identical => answer.set_item("outcome", "identical")?,
         Verdict::Different(example) => {
             answer.set_item("outcome", "different")?;
+            let found = PyDict::new(py);
+            for (index, &value) in example.row.iter().enumerate() {
+                let Some(label) = labels.label(FeatureId::new(index), value) else { continue };
+                let name = ours.features().name(FeatureId::new(index));
+                match &*label {
+                    Label::Text(text) | Label::Unreadable(text) => found.set_item(name, text)?,
+                    Label::Integer(number) => found.set_item(name, number)?,
+                    Label::Float(number) => found.set_item(name, number)?,
+                    Label::Boolean(value) => found.set_item(name, value)?,
+                }
+            }
+            answer.set_item("labels", found)?;
             answer.set_item("row", PyArray1::from_vec(py, example.row))?;
             answer.set_item("classes", example.classes.map(|class| class.0).to_vec())?;
             answer.set_item("scores", example.scores.to_vec())?;

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{ClassLabels, Ensemble, FeatureId, NumberType, Predictor, Test, TreeId};
+use secateur_model::{ClassLabels, Ensemble, FeatureId, Label, NumberType, Predictor, Test, TreeId};
 
 use crate::error;
 
@@ -189,7 +189,8 @@ impl Model {
     /// The labels of the categories of each categorical feature whose labels the model knows, by code.
     fn category_labels(&self) -> BTreeMap<u32, Vec<String>> {
         let features = self.file.ensemble().features();
-        let labels = |index| features.categories(FeatureId::new(index))?.labels.clone();
+        let text = |labels: &Vec<Label>| labels.iter().map(|label| label.to_string()).collect();
+        let labels = |index| features.categories(FeatureId::new(index))?.labels.as_ref().map(text);
         (0..features.len()).filter_map(|index| Some((index as u32, labels(index)?))).collect()
     }
 

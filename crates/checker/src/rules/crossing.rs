@@ -23,7 +23,7 @@ pub(crate) fn crossing(
     low: f64,
     high: f64,
 ) -> Result<(), Reason> {
-    let model = bounds.pair.original;
+    let model = bounds.pair.read;
     let no_place = Reason::CrossingPoint { point, points: bounds.point_count(), column: feature };
     let Some(row) = bounds.point(point) else { return Err(no_place) };
     if feature as usize >= row.len() || model.features().categories(FeatureId(feature)).is_some() {

@@ -36,8 +36,8 @@ pub(crate) fn cut(bounds: &mut Bounds<'_>, terms: &[CutTerm]) -> Result<(), Reas
         if bounds.point(term.point).is_none() {
             return Err(no_point(bounds, term.point));
         }
-        if !are_classes(bounds.pair.original, winner, other) {
-            let classes = bounds.pair.original.classes().len();
+        if !are_classes(bounds.pair.read, winner, other) {
+            let classes = bounds.pair.read.classes().len();
             return Err(Reason::CutClasses { winner: term.winner, other: term.other, classes });
         }
         if term.multiplier == BigUint::ZERO {
@@ -49,7 +49,7 @@ pub(crate) fn cut(bounds: &mut Bounds<'_>, terms: &[CutTerm]) -> Result<(), Reas
             return Err(Reason::CutLead { point: term.point, winner: term.winner, leads });
         }
     }
-    let model = bounds.pair.original;
+    let model = bounds.pair.read;
     let columns = bounds.columns.as_ref().ok_or(NO_COLUMNS)?;
     let mut totals = vec![BigInt::zero(); columns.trees.len()];
     // How often each sum counts, and the constants of the leads.

@@ -195,7 +195,9 @@ impl FeatureFacts {
         let column = |feature: FeatureId| {
             let known = splits.by_feature.get(&feature);
             let categories = features.categories(feature);
-            let labels = categories.and_then(|categories| categories.labels.clone());
+            let labels = categories.and_then(|categories| categories.labels.as_ref());
+            let labels: Option<Vec<String>> =
+                labels.map(|labels| labels.iter().map(|label| label.to_string()).collect());
             ColumnFacts {
                 index: feature.index(),
                 name: features.name(feature).into_owned(),

@@ -17,7 +17,6 @@ use secateur_report as page;
 
 use crate::output::{Output, refuse_to_overwrite};
 use crossing::Crossings;
-pub(crate) use crossing::value_words;
 use splits::SplitTable;
 
 /// Rows whose prediction is timed.

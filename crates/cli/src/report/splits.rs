@@ -58,8 +58,7 @@ impl Question {
                 let name = |code: &u32| {
                     labels
                         .and_then(|labels| labels.get(*code as usize))
-                        .cloned()
-                        .unwrap_or_else(|| code.to_string())
+                        .map_or_else(|| code.to_string(), |label| label.to_string())
                 };
                 let shown: Vec<String> = self.set.iter().take(MEMBERS).map(name).collect();
                 let rest = self.set.len().saturating_sub(MEMBERS);

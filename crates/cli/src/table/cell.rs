@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use secateur_model::{Categories, ClassId, ClassLabels, Ensemble, FeatureId};
+use secateur_model::{Categories, CategoryRule, ClassId, ClassLabels, Ensemble, FeatureId, Label};
 use thiserror::Error;
 
 /// What a file holds in one cell.
@@ -37,6 +37,8 @@ pub(super) enum Value {
 pub(super) enum BadCell {
     #[error("{text:?} is not a number; {advice}")]
     NotANumber { text: String, advice: &'static str },
+    #[error("{text:?} is not a category that the model knows, and XGBoost takes no other in such a table")]
+    NotALabel { text: String },
     #[error("{text:?} is not a class of the model; the target must hold one of its classes in every row")]
     NotAClass { text: String },
 }
@@ -56,7 +58,8 @@ pub(super) struct Labels {
     /// Labels that are numbers, by their bits: `1` in the model is `1.0` in many tables. Empty where no
     /// label is one, and then numbers are codes.
     by_number: HashMap<u64, f64>,
-    unseen: f64,
+    /// How the model takes a label that it does not know; `None` where its library refuses it.
+    unseen: Option<f64>,
 }
 
 impl Meaning {
@@ -71,8 +74,8 @@ impl Meaning {
     pub(super) fn read(&self, cell: Cell<'_>) -> Result<Value, BadCell> {
         match (self, cell) {
             (_, Cell::Missing) => Ok(Value::Known(f64::NAN)),
-            (Self::Label(labels), Cell::Text(text)) => Ok(labels.read(text)),
-            (Self::Label(labels), Cell::Number(number)) => Ok(labels.read_number(number)),
+            (Self::Label(labels), Cell::Text(text)) => labels.read(text),
+            (Self::Label(labels), Cell::Number(number)) => labels.read_number(number),
             (_, Cell::Number(number)) => Ok(Value::Known(number)),
             (_, Cell::Text(text)) => number(text).map(Value::Known).ok_or_else(|| BadCell::NotANumber {
                 text: text.to_owned(),
@@ -92,7 +95,7 @@ pub(super) struct ClassNames(Labels);
 impl ClassNames {
     pub(super) fn of(classes: &ClassLabels) -> Self {
         let names = (0..classes.len()).map(|class| (classes.text(ClassId::new(class)), class as f64));
-        let mut labels = Labels { by_text: HashMap::new(), by_number: HashMap::new(), unseen: f64::NAN };
+        let mut labels = Labels { by_text: HashMap::new(), by_number: HashMap::new(), unseen: None };
         names.for_each(|(name, class)| labels.add(&name, class));
         Self(labels)
     }
@@ -114,14 +117,16 @@ impl ClassNames {
 }
 
 impl Labels {
-    fn new(categories: &Categories, labels: &[String]) -> Self {
-        let unseen = categories.unseen_value().unwrap_or(f64::NAN);
+    fn new(categories: &Categories, labels: &[Label]) -> Self {
+        // XGBoost refuses them; others have them where missing values or values in no set go.
+        let refused = categories.rule == CategoryRule::TruncateNonNegative;
+        let unseen = (!refused).then(|| categories.unseen_value().unwrap_or(f64::NAN));
         let mut all = Self { by_text: HashMap::new(), by_number: HashMap::new(), unseen };
         for (code, label) in labels.iter().enumerate() {
             let Some(value) = u32::try_from(code).ok().and_then(|code| categories.value(code)) else {
                 continue;
             };
-            all.add(label, value);
+            all.add(&label.to_string(), value);
         }
         all
     }
@@ -133,22 +138,26 @@ impl Labels {
         }
     }
 
-    fn read(&self, text: &str) -> Value {
+    fn read(&self, text: &str) -> Result<Value, BadCell> {
         match (self.by_text.get(text), number(text)) {
-            (Some(&value), _) => Value::Known(value),
+            (Some(&value), _) => Ok(Value::Known(value)),
             (None, Some(number)) => self.read_number(number),
-            (None, None) => Value::Unseen(self.unseen),
+            (None, None) => self.unknown(text),
         }
     }
 
-    fn read_number(&self, number: f64) -> Value {
+    fn read_number(&self, number: f64) -> Result<Value, BadCell> {
         if number.is_nan() || self.by_number.is_empty() {
-            return Value::Known(number);
+            return Ok(Value::Known(number));
         }
         match self.by_number.get(&bits(number)) {
-            Some(&value) => Value::Known(value),
-            None => Value::Unseen(self.unseen),
+            Some(&value) => Ok(Value::Known(value)),
+            None => self.unknown(&number.to_string()),
         }
+    }
+
+    fn unknown(&self, text: &str) -> Result<Value, BadCell> {
+        self.unseen.map(Value::Unseen).ok_or_else(|| BadCell::NotALabel { text: text.to_owned() })
     }
 }
 
@@ -179,11 +188,10 @@ pub(super) fn number(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use secateur_model::CategoryRule;
 
     fn labels(labels: &[&str]) -> Labels {
         let categories = Categories { rule: CategoryRule::Truncate, unseen_is_missing: false, labels: None };
-        Labels::new(&categories, &labels.iter().map(|&label| label.to_owned()).collect::<Vec<_>>())
+        Labels::new(&categories, &labels.iter().map(|&label| Label::text(label)).collect::<Vec<_>>())
     }
 
     #[test]
@@ -222,19 +230,30 @@ mod tests {
     #[test]
     fn text_labels_and_codes_are_both_taken() {
         let labels = labels(&["red", "green"]);
-        assert_eq!(labels.read("green"), Value::Known(1.0));
-        assert_eq!(labels.read("1"), Value::Known(1.0));
-        assert_eq!(labels.read("mauve"), Value::Unseen(-1.0));
-        assert_eq!(labels.read_number(7.0), Value::Known(7.0));
+        assert_eq!(labels.read("green").unwrap(), Value::Known(1.0));
+        assert_eq!(labels.read("1").unwrap(), Value::Known(1.0));
+        assert_eq!(labels.read("mauve").unwrap(), Value::Unseen(-1.0));
+        assert_eq!(labels.read_number(7.0).unwrap(), Value::Known(7.0));
+    }
+
+    #[test]
+    fn xgboost_refuses_labels_that_it_does_not_know() {
+        let rule = CategoryRule::TruncateNonNegative;
+        let categories = Categories { rule, unseen_is_missing: false, labels: None };
+        let labels = Labels::new(&categories, &[Label::text("red")]);
+        assert_eq!(labels.read("red").unwrap(), Value::Known(0.0));
+        assert!(matches!(labels.read("mauve"), Err(BadCell::NotALabel { .. })));
+        let labels = Labels::new(&categories, &[Label::Integer(10)]);
+        assert!(matches!(labels.read_number(11.0), Err(BadCell::NotALabel { .. })));
     }
 
     #[test]
     fn where_labels_are_numbers_numbers_are_labels() {
         let labels = labels(&["10", "20"]);
-        assert_eq!(labels.read("20"), Value::Known(1.0));
-        assert_eq!(labels.read("20.0"), Value::Known(1.0));
-        assert_eq!(labels.read_number(10.0), Value::Known(0.0));
-        assert_eq!(labels.read("1"), Value::Unseen(-1.0));
-        assert!(matches!(labels.read(""), Value::Known(value) if value.is_nan()));
+        assert_eq!(labels.read("20").unwrap(), Value::Known(1.0));
+        assert_eq!(labels.read("20.0").unwrap(), Value::Known(1.0));
+        assert_eq!(labels.read_number(10.0).unwrap(), Value::Known(0.0));
+        assert_eq!(labels.read("1").unwrap(), Value::Unseen(-1.0));
+        assert!(matches!(labels.read(""), Ok(Value::Known(value)) if value.is_nan()));
     }
 }

@@ -4,8 +4,8 @@ use secateur_model::{Ensemble, FeatureId, Scope};
 use secateur_oracle::{Counterexample, Verdict};
 use secateur_report as page;
 
-use super::{Report, domain_words, undecided, used_columns};
-use crate::report::{Pair, certificate, classes, value_words};
+use super::{Report, labels, undecided, used_columns};
+use crate::report::{Pair, certificate, classes};
 
 impl Report<'_> {
     pub(super) fn page(&self, pair: &Pair<'_>) -> page::Report {
@@ -23,9 +23,12 @@ impl Report<'_> {
                 exact: self.exact,
                 rows: self.seen.as_ref().map(|seen| seen.words(self.exact)),
                 probability: self.probability(self.band),
-                inputs: domain_words(self.domain, self.scope),
+                inputs: self.inputs(),
                 missing_left_out: self.scope == Scope::NoMissing,
-                matching: Some(self.matching.to_owned()),
+                matching: Some(match labels::words(self.labels, self.models[0].features()) {
+                    Some(words) => format!("{}; category labels {words}", self.matching),
+                    None => self.matching.to_owned(),
+                }),
                 classes: classes(self.models[0]),
             },
             counterexample: example.map(|example| self.example_page(example)),
@@ -42,7 +45,7 @@ impl Report<'_> {
         let used = used_columns(self.models);
         let value = |index: usize| page::Value {
             feature: first.features().name(FeatureId::new(index)).into_owned(),
-            value: value_words(first, FeatureId::new(index), example.row[index]),
+            value: self.value_words(FeatureId::new(index), example.row[index]),
         };
         page::Counterexample {
             values: (0..example.row.len()).filter(|&index| used[index]).map(value).collect(),

@@ -7,6 +7,7 @@ mod files;
 #[cfg(unix)]
 mod guide;
 mod inspect;
+mod labels;
 mod output;
 mod parquet;
 mod predict;

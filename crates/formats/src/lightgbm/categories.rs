@@ -1,6 +1,6 @@
 //! Which columns are categorical, and their labels where the file was trained from a pandas table.
 
-use secateur_model::{Categories, CategoryRule, FeatureId, Features};
+use secateur_model::{Categories, CategoryRule, FeatureId, Features, Label};
 
 /// What is known of each column while the trees are read.
 pub(super) struct Columns<'a> {
@@ -54,8 +54,8 @@ impl<'a> Columns<'a> {
         let told_apart = lists.len() == categorical.len()
             && categorical.iter().zip(&lists).all(|(&index, list)| covers(list, self.infos[index]));
         let dropped = !told_apart && !lists.is_empty();
-        if !told_apart {
-            lists.clear();
+        if dropped {
+            features.set_unplaced_labels(std::mem::take(&mut lists));
         }
         let mut lists = lists.into_iter();
         for index in categorical {
@@ -72,21 +72,35 @@ fn lists_codes(info: &str) -> bool {
 }
 
 /// Does every code that training saw have a label?
-fn covers(labels: &[String], info: &str) -> bool {
+fn covers(labels: &[Label], info: &str) -> bool {
     !lists_codes(info)
         || info.split(':').all(|code| code.parse::<i64>().is_ok_and(|code| code < labels.len() as i64))
 }
 
-/// The lists of the last line, `pandas_categorical:[[...], ...]`, as text; none where there are none.
-fn pandas_categories(footer: &str) -> Vec<Vec<String>> {
+/// The lists of the last line, `pandas_categorical:[[...], ...]`; none where there are none.
+fn pandas_categories(footer: &str) -> Vec<Vec<Label>> {
     let last = footer.trim_end().rsplit('\n').next().unwrap_or_default();
     let Some(json) = last.strip_prefix("pandas_categorical:") else { return Vec::new() };
-    let lists: Option<Vec<Vec<serde_json::Value>>> = serde_json::from_str(json).unwrap_or_default();
-    let text = |value: serde_json::Value| match value {
-        serde_json::Value::String(text) => text,
-        serde_json::Value::Bool(true) => "True".to_owned(),
-        serde_json::Value::Bool(false) => "False".to_owned(),
-        other => other.to_string(),
+    match serde_json::from_str::<Option<Vec<Vec<serde_json::Value>>>>(json) {
+        Ok(lists) => {
+            lists.unwrap_or_default().into_iter().map(|list| list.iter().map(label).collect()).collect()
+        }
+        // Python writes and reads more than JSON, such as infinities: labels all the same, and not ours to match.
+        Err(_) => vec![vec![Label::Unreadable(json.to_owned())]],
+    }
+}
+
+fn label(value: &serde_json::Value) -> Label {
+    let number = |number: &serde_json::Number| match (number.as_i64(), number.is_f64(), number.as_f64()) {
+        (Some(whole), ..) => Some(Label::Integer(whole)),
+        (None, true, Some(float)) => Some(Label::Float(float)),
+        _ => None,
     };
-    lists.unwrap_or_default().into_iter().map(|list| list.into_iter().map(text).collect()).collect()
+    let known = match value {
+        serde_json::Value::String(text) => Some(Label::Text(text.clone())),
+        serde_json::Value::Bool(value) => Some(Label::Boolean(*value)),
+        serde_json::Value::Number(found) => number(found),
+        _ => None,
+    };
+    known.unwrap_or_else(|| Label::Unreadable(value.to_string()))
 }

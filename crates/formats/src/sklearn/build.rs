@@ -17,8 +17,8 @@ use std::collections::HashSet;
 
 use secateur_model::{
     Accumulation, Average, BuildError, Categories, CategoryRule, Decision, Ensemble, EnsembleBuilder,
-    FeatureId, Features, GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split,
-    Test, TreeBuilder, TreeId,
+    FeatureId, Features, GroupId, InputDomain, InterceptPosition, Label, NodeId, NumberType, Order, Output,
+    Split, Test, TreeBuilder, TreeId,
 };
 
 use super::numeric::pairwise_sum;
@@ -191,7 +191,7 @@ fn features(parts: &Parts) -> Result<Features, FormatError> {
                 CategoryValues::Numbers(values) => (CategoryRule::Listed(values.clone()), None),
                 CategoryValues::Texts(texts) => {
                     let codes = (0..texts.len()).map(|code| code as f64).collect();
-                    (CategoryRule::Listed(codes), Some(texts.clone()))
+                    (CategoryRule::Listed(codes), Some(texts.iter().map(Label::text).collect()))
                 }
             };
             features.set_categories(FeatureId(column), Categories { rule, unseen_is_missing: true, labels });

@@ -1,9 +1,10 @@
 //! The walk over a whole file: what the model needs is taken, what an edit will change is remembered by its
 //! place, everything else is checked and passed over.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use secateur_model::TreeBuilder;
+use secateur_model::{Label, TreeBuilder};
 
 use super::json::Json;
 use super::source::{EndPosition, Source, Span};
@@ -44,17 +45,20 @@ pub(super) struct CategoryNames {
 }
 
 impl CategoryNames {
-    /// The text of code 0, 1, ...; `None` where the dictionary does not fit together.
-    pub(super) fn labels(&self) -> Option<Vec<String>> {
+    /// The label of code 0, 1, ...; `None` where the dictionary does not fit together.
+    pub(super) fn labels(&self) -> Option<Vec<Label>> {
         let Some(offsets) = &self.offsets else {
-            return Some(self.values.iter().map(i64::to_string).collect());
+            return Some(self.values.iter().map(|&value| Label::Integer(value)).collect());
         };
         // The bytes of text are stored as signed numbers.
         let bytes: Vec<u8> = self.values.iter().map(|&value| value as u8).collect();
         let label = |ends: &[i64]| {
             let range = usize::try_from(ends[0]).ok()?..usize::try_from(ends[1]).ok()?;
             // Some versions cut names that are not ASCII in the middle of a character.
-            Some(String::from_utf8_lossy(bytes.get(range)?).into_owned())
+            Some(match String::from_utf8_lossy(bytes.get(range)?) {
+                Cow::Borrowed(text) => Label::text(text),
+                Cow::Owned(damaged) => Label::Unreadable(damaged),
+            })
         };
         // Offsets that go back would repeat the text without end.
         if !offsets.is_sorted() {

@@ -1,0 +1,80 @@
+//! Category labels in the answer of `verify`: how they were matched, and what stands in a row.
+
+use secateur_model::{FeatureId, Features, Label, LabelMatch};
+use serde_json::{Map, Value, json};
+
+use super::Report;
+use crate::text::{number, printable};
+
+/// How labels were matched, where there are any.
+pub(super) fn words(labels: &LabelMatch<'_>, features: &Features) -> Option<String> {
+    let list = |columns: &mut dyn Iterator<Item = FeatureId>| {
+        columns.map(|feature| printable(&features.name(feature)).into_owned()).collect::<Vec<_>>().join(", ")
+    };
+    let (by_label, by_code) = (list(&mut labels.by_label()), list(&mut labels.by_code()));
+    let mut parts = Vec::new();
+    if !by_label.is_empty() {
+        parts.push(format!("matched by label in {by_label}"));
+    }
+    if !by_code.is_empty() {
+        parts.push(format!(
+            "matched BY CODE in {by_code}: only one of the models has labels there, so the answer is about codes"
+        ));
+    }
+    if labels.unplaced_by_code() {
+        parts.push(
+            "matched BY CODE: one of the files has labels without naming their columns, the other has none, so \
+             the answer is about codes"
+                .to_owned(),
+        );
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The same for programs.
+pub(super) fn json(labels: &LabelMatch<'_>, features: &Features) -> Value {
+    let names = |columns: &mut dyn Iterator<Item = FeatureId>| -> Vec<String> {
+        columns.map(|feature| features.name(feature).into_owned()).collect()
+    };
+    json!({
+        "by_label": names(&mut labels.by_label()),
+        "by_code": names(&mut labels.by_code()),
+        "unplaced": labels.unplaced_by_code(),
+    })
+}
+
+/// Which columns take labels alone; to be said where inputs are described.
+pub(super) fn domain(labels: &LabelMatch<'_>, features: &Features) -> String {
+    let names: Vec<String> =
+        labels.joined().map(|feature| printable(&features.name(feature)).into_owned()).collect();
+    if names.is_empty() { String::new() } else { format!("; in {}: category labels alone", names.join(", ")) }
+}
+
+impl Report<'_> {
+    /// What stands in a column of a row, as people read it.
+    pub(super) fn value_words(&self, feature: FeatureId, value: f64) -> String {
+        match self.labels.label(feature, value) {
+            Some(label) => printable(&label.to_string()).into_owned(),
+            None if value.is_nan() => "missing".to_owned(),
+            None if self.labels.is_unknown(feature, value) => "a label that neither model knows".to_owned(),
+            None => number(value, self.domain.number),
+        }
+    }
+
+    /// The labels of a row by column, where its values stand for labels.
+    pub(super) fn labels_json(&self, row: &[f64]) -> Map<String, Value> {
+        let features = self.models[0].features();
+        let label = |(index, &value): (usize, &f64)| {
+            let feature = FeatureId::new(index);
+            let label = self.labels.label(feature, value)?;
+            let value = match &*label {
+                Label::Text(text) | Label::Unreadable(text) => json!(text),
+                Label::Integer(number) => json!(number),
+                Label::Float(number) => json!(number),
+                Label::Boolean(value) => json!(value),
+            };
+            Some((features.name(feature).into_owned(), value))
+        };
+        row.iter().enumerate().filter_map(label).collect()
+    }
+}

@@ -1,0 +1,64 @@
+//! Labels of categories: what people write in a table where the model holds codes.
+
+use std::fmt;
+
+/// The label of one category. Labels of different types are different labels: the text `1` is not the number
+/// 1, and neither is the truth value.
+#[derive(Clone, Debug)]
+pub enum Label {
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// Another number.
+    Float(f64),
+    /// A truth value.
+    Boolean(bool),
+    /// Something that the reader cannot give back as the library sees it: bytes that are no text, a value
+    /// that is no label. It is equal to itself and never matched with anything else.
+    Unreadable(String),
+}
+
+impl Label {
+    /// A text label.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl PartialEq for Label {
+    /// Bit by bit, so that a list is always equal to itself.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(a), Self::Text(b)) | (Self::Unreadable(a), Self::Unreadable(b)) => a == b,
+            (Self::Integer(a), Self::Integer(b)) => a == b,
+            (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits(),
+            (Self::Boolean(a), Self::Boolean(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Label {}
+
+impl fmt::Display for Label {
+    /// As Python prints it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) | Self::Unreadable(text) => f.write_str(text),
+            Self::Integer(number) => number.fmt(f),
+            Self::Float(number) => write!(f, "{number:?}"),
+            Self::Boolean(true) => f.write_str("True"),
+            Self::Boolean(false) => f.write_str("False"),
+        }
+    }
+}
+
+/// Lists of labels that a file holds without saying which columns they belong to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnplacedLabels {
+    /// The lists in the order of the file: one for each column of labels in the library's table.
+    pub lists: Vec<Vec<Label>>,
+    /// The model's columns were put in another order since, so the order of the lists says nothing any more.
+    pub moved: bool,
+}
