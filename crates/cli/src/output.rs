@@ -68,6 +68,18 @@ impl Output {
         Ok(Self::File(BufWriter::new(file), path))
     }
 
+    /// Opens a file that is none of those that are read or written already; `what` says what it is for.
+    pub(crate) fn open_apart(path: &Path, taken: &[&Path], what: &str) -> Result<Self> {
+        let same = |other: &&Path| match (other.canonicalize(), path.canonicalize()) {
+            (Ok(a), Ok(b)) => a == b,
+            _ => *other == path,
+        };
+        if taken.iter().any(same) {
+            bail!("{}: the {what} needs a file of its own", path.display());
+        }
+        Self::open(Some(path))
+    }
+
     /// Flushes, and gives a file its name.
     pub(crate) fn finish(self) -> Result<()> {
         match self {
@@ -84,18 +96,6 @@ impl Output {
         }
     }
 
-    /// What has been written to a file so far, to be read before it gets its name; `None` for what cannot
-    /// be read back.
-    pub(crate) fn read_back(&mut self) -> Result<Option<File>> {
-        match self {
-            Self::Stdout(_) | Self::Stream(..) => Ok(None),
-            Self::File(out, path) => {
-                let opened = out.flush().and_then(|()| File::open(out.get_ref().path()));
-                opened.map(Some).map_err(|error| cannot_write(path, &error))
-            }
-        }
-    }
-
     /// Writes, with the file's name in the error. Errors of stdout are handed on as they are, so that
     /// a closed pipe can be told from a full disk.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -107,21 +107,19 @@ impl Output {
     }
 }
 
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::Stream(out, _) => out.write(bytes),
-            Self::File(out, _) => out.write(bytes),
-        }
+/// The page of `--report`, on its way into its file.
+pub(crate) struct PageFile(Output);
+
+impl PageFile {
+    /// A place for the page, told before the work begins where it cannot be written to.
+    pub(crate) fn open(path: Option<&Path>, taken: &[&Path]) -> Result<Option<Self>> {
+        path.map(|path| Output::open_apart(path, taken, "report").map(Self)).transpose()
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(out) => out.flush(),
-            Self::Stream(out, _) => out.flush(),
-            Self::File(out, _) => out.flush(),
-        }
+    /// Writes the page.
+    pub(crate) fn write(mut self, html: &str) -> Result<()> {
+        self.0.write(html.as_bytes())?;
+        self.0.finish()
     }
 }
 
@@ -151,6 +149,11 @@ fn cannot_write(path: &Path, error: &io::Error) -> anyhow::Error {
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(STDOUT)
+}
+
+/// A JSON object as it is printed.
+pub(crate) fn json_text(object: &serde_json::Value) -> Result<String> {
+    Ok(serde_json::to_string_pretty(object).context("cannot be written as JSON")? + "\n")
 }
 
 /// Prints a line to stderr; where stderr is gone there is nobody to tell.

@@ -1,66 +1,43 @@
 //! `secateur prune`: a smaller model that decides the same on every input, or on request one of a given
-//! size that does not ([`unproved`]).
+//! size that does not (`--method`).
 //!
-//! The model that is written is the one that was proved: pruning works on files, so nothing is left to
-//! rounding on the way out. Rows that the user gives are looked at once more at the end with both files.
-
-mod certificate;
-mod page;
-mod report;
-mod unproved;
+//! The road from the model to the checked result is `secateur::prune`; here are the flags, the files and what is
+//! shown on the way.
 
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
-use secateur_formats::ModelFile;
-use secateur_model::{ClassId, Ensemble, Predictor, Scope};
-use secateur_oracle::{Band, exact_class};
-use secateur_prune::{Config, LinearSolver, Outcome, Pruned, Status, Watch, certain_winner, prune};
+use anyhow::{Context, Result, anyhow, bail};
+use secateur::unproved::{Order, prune_to_size};
+use secateur::{
+    Budget, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Status, Watch,
+    accepted_rows, prune,
+};
+use secateur_model::{ClassId, Ensemble, Scope};
 
-use crate::arguments::{self, Prune, Talk};
+use crate::arguments::{self, Method, Prune, Talk};
 use crate::failure::Ending;
 use crate::model::Model;
-use crate::output::Output;
+use crate::output::{Output, PageFile, json_text};
 use crate::progress::{Progress, percent};
-use crate::report::{History, PageFile, Pair};
 use crate::table::Table;
-use crate::text::counted;
 use crate::{interrupt, model, output};
-use report::Report;
+use secateur::text::counted;
 
 /// How often the progress is looked at.
 const WATCH: Duration = Duration::from_millis(100);
-/// The same where a report is to show the run over time.
-const RECORD: Duration = Duration::from_millis(2);
-/// Rows of the table that are used.
-const MOST_ROWS: usize = 100_000;
-/// What is left of the time for the certificate and its check: a few seconds, or this share where that is more,
-/// but never more than the other.
-const CERTIFICATE_TIME: Duration = Duration::from_secs(5);
-const CERTIFICATE_SHARE: f64 = 0.15;
-const MOST_CERTIFICATE_SHARE: f64 = 0.4;
-
-/// Where the time went, in seconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Seconds {
-    read: f64,
-    certificate: f64,
-    write: f64,
-    total: f64,
-}
 
 pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
-    let started = Instant::now();
+    let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
     let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
     refuse_to_overwrite(command)?;
     let rows = read_rows(command, &original.file.ensemble().within(command.scope()), talk)?;
     // A place that cannot be written to is told before the work, not after it.
     let output = Output::open(Some(&command.output))?;
-    let mut certificate = match &command.certificate {
-        Some(path) => Some((path, Output::open(Some(path))?)),
+    let certificate = match &command.certificate {
+        Some(path) => Some((path.display().to_string(), Output::open(Some(path))?)),
         None => None,
     };
     let mut taken = vec![command.model.as_path(), &command.output];
@@ -69,81 +46,102 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let page = PageFile::open(command.report.as_deref(), &taken)?;
     hint_at_extension(&command.output, &original.file, talk);
     if let Some(method) = command.method {
-        return unproved::run(command, method, &original, rows, output, started);
+        return to_size(command, method, &original, &rows, output, budget.elapsed());
     }
-    let mut seconds = Seconds { read: started.elapsed().as_secs_f64(), ..Seconds::default() };
-    let limit = command.time_limit.and_then(|limit| started.checked_add(limit.0));
-    let config = config(command, solver, started);
-    let watch = Watch::default();
-    let mut history = page.as_ref().map(|_| History::start(original.file.ensemble().trees().len()));
-    // Until the model is written, a first signal ends what is going on and nothing more.
-    let listening = interrupt::listen(&config.cancel);
+    let read = budget.elapsed().as_secs_f64();
+    let options = options(command, solver);
     let trees = original.file.ensemble().trees().len();
-    let pruned = watched(&watch, &config, trees, history.as_mut(), talk, || {
-        prune(&original.file, &rows.values, &config, &watch)
+    let watch = Watch::default();
+    // Until the model is written, a first signal ends what is going on and nothing more.
+    let listening = interrupt::listen(&budget.cancel());
+    let pruning = watched(&watch, &budget, options.self_check, trees, talk, || {
+        prune(&original.file, &rows.values, &options, &budget, &watch)
     });
-    let pruned = pruned.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
-    let checked = check(&original.file, &pruned, &rows, command.band.0)?;
-    let (bytes, written) = read_back(&original, &pruned)?;
-    let certifying = Instant::now();
-    let proof = if checks(command) {
-        certificate::make(&original.file, &written, &pruned.evidence, &config, limit, &watch)?
-    } else {
-        None
-    };
-    match (&proof, &mut certificate) {
-        (Some(proof), Some((_, output))) => output.write(&proof.bytes)?,
-        _ => certificate = None,
-    }
-    seconds.certificate = certifying.elapsed().as_secs_f64();
+    let mut pruning = pruning.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
+    pruning.seconds.read = read;
     let writing = Instant::now();
-    write(output, &bytes)?;
-    // The proof is nothing without the file that it is about, so it comes last.
+    let bytes = pruning.bytes.as_deref().context("a model that was read from a file has bytes")?;
+    // The proof is nothing without the file that it is about, so it gets its name last.
+    let certificate = match (&pruning.certificate, certificate) {
+        (Some(proof), Some((path, mut output))) => {
+            output.write(&proof.bytes)?;
+            Some((path, output))
+        }
+        _ => None,
+    };
+    write(output, bytes)?;
     let certificate = match certificate {
-        Some((path, output)) => output.finish().map(|()| Some(path.display().to_string()))?,
+        Some((path, output)) => output.finish().map(|()| Some(path))?,
         None => None,
     };
     drop(listening);
-    seconds.write = writing.elapsed().as_secs_f64();
-    seconds.total = started.elapsed().as_secs_f64();
-    let interrupted = config.cancel.is_cancelled();
-    let report = Report {
-        command,
-        original: &original,
-        pruned: &pruned,
-        bytes: bytes.len() as u64,
-        interrupted,
-        checked,
-        certificate,
-        proof,
-        seconds,
+    pruning.seconds.write += writing.elapsed().as_secs_f64();
+    pruning.seconds.total = budget.elapsed().as_secs_f64();
+    let [from, to] = [&command.model, &command.output].map(|path| path.display().to_string());
+    let report = PruneReport {
+        original: &original.file,
+        options: &options,
+        pruning: &pruning,
+        places: Places {
+            original: Some(&from),
+            original_bytes: Some(original.bytes),
+            pruned: Some(&to),
+            certificate: certificate.as_deref(),
+            ..Places::default()
+        },
     };
-    if let (Some(page), Some(history)) = (page, history) {
-        let pair = Pair {
-            paths: [&command.model, &command.output],
-            files: [&original.file, &pruned.file],
-            bytes: [original.bytes, report.bytes],
-            rows: &rows.values,
-        };
-        page.write(&report.page(&pair, history))?;
+    if let Some(page) = page {
+        page.write(&report.html(&rows.values))?;
     }
-    output::print(&if command.json { report.json()? } else { report.words(talk) })?;
-    if checks(command) && report.proof.is_none() {
+    output::print(&if command.json {
+        json_text(&report.json())?
+    } else {
+        report.words(talk == Talk::Verbose)
+    })?;
+    if options.self_check && !pruning.checked() {
         talk.note(
             "note: the time was too short for a certificate; the model is proved, but the checker has not seen it",
         );
-        return Ok(if interrupted { Ending::Interrupted } else { Ending::Undecided });
+        return Ok(if pruning.interrupted { Ending::Interrupted } else { Ending::Undecided });
     }
-    Ok(match pruned.outcome {
-        _ if interrupted => Ending::Interrupted,
+    Ok(match pruning.pruned.outcome {
+        _ if pruning.interrupted => Ending::Interrupted,
         Outcome::Proved | Outcome::AlreadyMinimal => Ending::Done,
         Outcome::BudgetReached => Ending::Undecided,
     })
 }
 
-/// Is the proof to be written down and checked?
-fn checks(command: &Prune) -> bool {
-    command.certificate.is_some() || !command.no_self_check
+/// `--method`: one of the paper's baselines.
+fn to_size(
+    command: &Prune,
+    method: Method,
+    original: &Model,
+    rows: &Rows,
+    output: Output,
+    read: Duration,
+) -> Result<Ending> {
+    let (Some(size), Some(data)) = (command.size, &command.data) else {
+        unreachable!("the flags require each other")
+    };
+    if rows.classes.is_empty() {
+        bail!("{}: --method chooses trees by labelled rows, and the table has none", data.display());
+    }
+    let order = match method {
+        Method::Ic => Order::Contribution,
+        Method::Imd => Order::MarginDiversity,
+        Method::Drep => Order::Diversity,
+    };
+    let pruned = prune_to_size(&original.file, &rows.values, &rows.classes, order, size)
+        .map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
+    write(output, pruned.bytes.as_deref().context("a model that was read from a file has bytes")?)?;
+    let to = command.output.display().to_string();
+    let places = Places { original_bytes: Some(original.bytes), pruned: Some(&to), ..Places::default() };
+    output::print(&if command.json {
+        json_text(&pruned.json(places, read.as_secs_f64()))?
+    } else {
+        pruned.words(places)
+    })?;
+    Ok(Ending::Done)
 }
 
 /// The solver of that name, if it was built in.
@@ -161,45 +159,35 @@ fn solver(wanted: arguments::Solver) -> Result<LinearSolver> {
     })
 }
 
-/// The user's choices.
-fn config(command: &Prune, solver: LinearSolver, started: Instant) -> Config {
-    let all_cores = || std::thread::available_parallelism().map_or(1, |count| count.get());
-    Config {
+/// The user's choices. A certificate that is to be written is checked in any case.
+fn options(command: &Prune, solver: LinearSolver) -> PruneOptions {
+    PruneOptions {
         effort: match command.effort {
-            arguments::Effort::Fast => secateur_prune::Effort::Fast,
-            arguments::Effort::Thorough => secateur_prune::Effort::Thorough,
-            arguments::Effort::Minimum => secateur_prune::Effort::Minimum,
+            arguments::Effort::Fast => secateur::Effort::Fast,
+            arguments::Effort::Thorough => secateur::Effort::Thorough,
+            arguments::Effort::Minimum => secateur::Effort::Minimum,
         },
         objective: match command.objective {
-            arguments::Objective::Trees => secateur_prune::Objective::Trees,
-            arguments::Objective::Leaves => secateur_prune::Objective::Leaves,
-            arguments::Objective::Bytes => secateur_prune::Objective::Bytes,
+            arguments::Objective::Trees => secateur::Objective::Trees,
+            arguments::Objective::Leaves => secateur::Objective::Leaves,
+            arguments::Objective::Bytes => secateur::Objective::Bytes,
         },
         moves: match command.moves {
-            arguments::Moves::Leaves => secateur_prune::Moves::Leaves,
-            arguments::Moves::Weights => secateur_prune::Moves::Weights,
+            arguments::Moves::Leaves => secateur::Moves::Leaves,
+            arguments::Moves::Weights => secateur::Moves::Weights,
         },
-        unit: command.weight_per.map(|unit| match unit {
-            arguments::Unit::Round => secateur_prune::Unit::Round,
-            arguments::Unit::Tree => secateur_prune::Unit::Tree,
+        weight_per: command.weight_per.map(|unit| match unit {
+            arguments::Unit::Round => secateur::Unit::Round,
+            arguments::Unit::Tree => secateur::Unit::Tree,
         }),
         solver,
         band: command.band.0,
         scope: command.scope(),
-        deadline: command.time_limit.and_then(|limit| {
-            let kept_back = if checks(command) { certificate_time(limit.0) } else { Duration::ZERO };
-            started.checked_add(limit.0 - kept_back)
-        }),
-        threads: command.threads.unwrap_or_else(all_cores).max(1),
+        threads: command.threads,
         seed: command.seed,
-        ..Config::default()
+        self_check: command.certificate.is_some() || !command.no_self_check,
+        record: command.report.is_some(),
     }
-}
-
-/// The part of a time limit that is kept for the certificate.
-pub(crate) fn certificate_time(limit: Duration) -> Duration {
-    let share = limit.mul_f64(CERTIFICATE_SHARE).max(CERTIFICATE_TIME);
-    share.min(limit.mul_f64(MOST_CERTIFICATE_SHARE))
 }
 
 /// No file that is read may be written to: not the model, not the table.
@@ -261,10 +249,8 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
     let (values, classes) = table.first_rows(MOST_ROWS, command.method.is_some())?;
     table.unseen_notes().for_each(|note| talk.note(note));
     let width = ensemble.features().len().max(1);
-    let accepted = |row: &[f64]| row.iter().all(|&value| ensemble.domain().read(value).is_some());
     let count = values.len() / width;
-    let kept: Vec<usize> =
-        values.chunks_exact(width).enumerate().filter(|(_, row)| accepted(row)).map(|(at, _)| at).collect();
+    let kept = accepted_rows(ensemble, &values);
     if kept.len() < count {
         let left_out = counted((count - kept.len()) as u64, "row has", "rows have");
         let why = match ensemble.scope() {
@@ -285,12 +271,12 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
     })
 }
 
-/// Runs the pruning and shows how far it has come.
+/// Runs the whole road and shows how far it has come.
 fn watched<T: Send>(
     watch: &Watch,
-    config: &Config,
+    budget: &Budget,
+    certifies: bool,
     trees: usize,
-    mut history: Option<&mut History>,
     talk: Talk,
     prune: impl FnOnce() -> T + Send,
 ) -> T {
@@ -303,16 +289,13 @@ fn watched<T: Send>(
         });
         let mut progress = Progress::start(talk);
         let mut told = false;
-        let step = if history.is_some() { RECORD } else { WATCH };
-        while done.recv_timeout(step) == Err(RecvTimeoutError::Timeout) {
-            if let Some(history) = &mut history {
-                history.note(&watch.status());
-            }
-            told = told || tell_of_interrupt(config, talk, &mut progress);
-            progress.line(|| status_words(&watch.status(), trees, watch.search.share(), config.deadline));
+        let deadline = budget.search_deadline(certifies);
+        while done.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
+            told = told || tell_of_interrupt(budget, talk, &mut progress);
+            progress.line(|| status_words(&watch.status(), trees, watch.search.share(), deadline));
         }
         if !told {
-            tell_of_interrupt(config, talk, &mut progress);
+            tell_of_interrupt(budget, talk, &mut progress);
         }
         progress.finish();
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -320,8 +303,8 @@ fn watched<T: Send>(
 }
 
 /// Says what Ctrl-C or another signal does, if one came.
-fn tell_of_interrupt(config: &Config, talk: Talk, progress: &mut Progress) -> bool {
-    if !config.cancel.is_cancelled() {
+fn tell_of_interrupt(budget: &Budget, talk: Talk, progress: &mut Progress) -> bool {
+    if !budget.is_cancelled() {
         return false;
     }
     progress.clear();
@@ -345,63 +328,6 @@ fn status_words(status: &Status, trees: usize, share: f64, deadline: Option<Inst
         text += &format!(", {:.0} s left", left.as_secs_f64());
     }
     text
-}
-
-/// What the user's rows say at the end.
-#[derive(Clone, Copy, Debug)]
-struct Checked {
-    rows: usize,
-    /// Rows inside the band on which the libraries now decide otherwise.
-    changed_in_band: usize,
-}
-
-/// Predicts the user's rows with both files. A difference that the claim excludes would be a fault of ours.
-fn check(original: &ModelFile, pruned: &Pruned, rows: &Rows, band: Band) -> Result<Option<Checked>> {
-    if rows.values.is_empty() {
-        return Ok(None);
-    }
-    let [ours, theirs] = [original.ensemble(), pruned.file.ensemble()];
-    let [before, after] = [ours, theirs].map(|model| Predictor::new(model).classes(&rows.values));
-    let (before, after) = (before?, after?);
-    let width = ours.features().len();
-    let mut changed_in_band = 0;
-    for (index, (before, after)) in before.iter().zip(&after).enumerate() {
-        if before == after {
-            continue;
-        }
-        let row = &rows.values[index * width..][..width];
-        let excluded = match band {
-            Band::Exact => exact_class(ours, row) != exact_class(theirs, row),
-            _ => {
-                let read: Vec<f64> = row.iter().filter_map(|&value| ours.domain().read(value)).collect();
-                let sums = ours.exact_sums(ours.leaves(&read));
-                certain_winner(ours, &sums, Some(pruned.band)).is_some()
-            }
-        };
-        if excluded {
-            bail!(
-                "secateur itself failed: the pruned model decides row {} of the table otherwise, against its proof. \
-                 No file was written. This is a bug: please report it with the model and that row",
-                index + 1
-            );
-        }
-        changed_in_band += 1;
-    }
-    Ok(Some(Checked { rows: before.len(), changed_in_band }))
-}
-
-/// What will be written, and the model that a library will find there.
-fn read_back(original: &Model, pruned: &Pruned) -> Result<(Vec<u8>, ModelFile)> {
-    let mut bytes = Vec::with_capacity(original.bytes as usize);
-    pruned.file.write(&mut bytes)?;
-    let written = ModelFile::parse(&bytes).ok().filter(|file| file.ensemble() == pruned.file.ensemble());
-    match written {
-        Some(written) => Ok((bytes, written)),
-        None => bail!(
-            "secateur itself failed: the pruned model does not read back as what was proved. No file was written. \
-             This is a bug: please report it with the model"
-        ),
-    }
 }
 
 fn write(mut output: Output, bytes: &[u8]) -> Result<()> {

@@ -1,63 +1,228 @@
-//! `--certificate FILE`: the proof in a file of its own, checked before it gets its name.
+//! The road of `verify`: do two models decide alike on every input? With a certificate where it is wanted, checked
+//! before it is handed out, all within one budget.
 
-use std::io;
-use std::path::Path;
-use std::time::Instant;
+mod page;
+mod words;
 
-use anyhow::{Result, anyhow, bail};
-use secateur_checker::{Limits, Reason, Verdict as Checked};
-use secateur_model::Ensemble;
-use secateur_oracle::{Compared, Comparison, Options};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use crate::output::Output;
+use secateur_formats::ModelFile;
+use secateur_model::{Ensemble, InputDomain, Scope};
+use secateur_oracle::{
+    Band, Budget as SearchBudget, CompareError, Options, Outline, Progress, Undecided, Verdict,
+};
+use secateur_prune::{CertifyError, have_checked};
 
-/// A place for the certificate, told before the work begins where it cannot be written to.
-pub(super) fn open(path: Option<&Path>, taken: &[&Path]) -> Result<Option<Output>> {
-    let Some(path) = path else { return Ok(None) };
-    let same = |other: &&Path| match (other.canonicalize(), path.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => *other == path,
-    };
-    if taken.iter().any(same) {
-        bail!("{}: the certificate needs a file of its own", path.display());
+use crate::budget::Budget;
+use crate::error::Error;
+use crate::prune::threads;
+pub use words::VerifyReport;
+pub(crate) use words::domain_words;
+
+/// What may be spent, after a time limit is reached, on saying what is known.
+const AFTER_LIMIT: Duration = Duration::from_millis(200);
+
+/// The choices of a caller of [`verify`].
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// How near to the first model's decision boundary the claim reaches.
+    pub band: Band,
+    /// Which inputs the claim is about.
+    pub scope: Scope,
+    /// Threads of the search; `None` for all cores.
+    pub threads: Option<usize>,
+    /// Where random choices start.
+    pub seed: u64,
+    /// Write the proof down, and have the independent checker go over it.
+    pub certificate: bool,
+}
+
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self { band: Band::Auto, scope: Scope::All, threads: None, seed: 0, certificate: false }
     }
-    Output::open(Some(path)).map(Some)
 }
 
-/// Compares, and completes the certificate where the claim is proved; the file is not yet named.
-pub(super) fn compare(
-    comparison: &Comparison<'_>,
-    options: &Options,
-    out: Option<Output>,
-) -> io::Result<(Compared, Option<Output>)> {
-    let Some(out) = out else { return Ok((comparison.run(options), None)) };
-    let (compared, certificate) = comparison.certify(options, out)?;
-    Ok((compared, certificate.map(|writer| writer.finish(true)).transpose()?))
+/// What is known of two models.
+#[derive(Debug)]
+pub struct Verification {
+    /// The answer.
+    pub verdict: Verdict,
+    /// The band of the claim, as a score.
+    pub band: f64,
+    /// The inputs of the claim.
+    pub scope: Scope,
+    /// Which values both libraries take.
+    pub domain: InputDomain,
+    /// How columns were matched, in words.
+    pub matching: &'static str,
+    /// For an undecided comparison: the claim is proved for this larger band.
+    pub proved_above: Option<f64>,
+    /// The row that the counterexample is near to, and in how many columns it differs.
+    pub nearest: Option<(usize, usize)>,
+    /// Boxes that the search visited.
+    pub nodes: u64,
+    /// How long it took, from the start of the budget's clock.
+    pub seconds: f64,
+    /// The proof that the independent checker accepted, where one was wanted and the models decide alike. `None` also
+    /// where the time was too short for its check: the answer is then the search's word.
+    pub certificate: Option<Vec<u8>>,
+    /// The second model with its columns in the order of the first, where names tell.
+    aligned: Option<Ensemble>,
 }
 
-/// Checks the certificate as `secateur-check` would, and gives it its name; false, and no file, where the time ends
-/// before the check does.
-pub(super) fn check(mut out: Output, models: [&Ensemble; 2], deadline: Option<Instant>) -> Result<bool> {
-    if let Some(file) = out.read_back()? {
-        let wrong = |what: &str| {
-            anyhow!(
-                "the certificate does not pass its own check ({what}). This is a bug: please report it with the files."
-            )
-        };
-        let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        match secateur_checker::check_until(models[0], models[1], file, &Limits::default(), &late) {
-            Ok(Checked::Valid(_)) => {}
-            Ok(Checked::Incomplete { reason: Reason::Stopped, .. }) => return Ok(false),
-            Ok(Checked::Invalid { reason, step }) => return Err(wrong(&reason.describe(step))),
-            // Nothing is wrong with it, only too large for the limits that every checker has.
-            Ok(Checked::Incomplete { reason, step }) => {
-                bail!(
-                    "the proof is too large for a certificate: {}; leave --certificate out",
-                    reason.describe(step)
-                )
-            }
-            Err(error) => return Err(wrong(error.code())),
+impl Verification {
+    /// Has the independent checker accepted the proof?
+    pub fn checked(&self) -> bool {
+        self.certificate.is_some()
+    }
+
+    /// Why there is no answer, in words; `None` where there is one.
+    pub fn reason(&self) -> Option<&'static str> {
+        match &self.verdict {
+            Verdict::Undecided(why) => Some(words::undecided(why)),
+            _ => None,
         }
     }
-    out.finish().map(|()| true)
+}
+
+/// Proves that two models of any supported formats decide alike on every input in scope, or finds an input on which
+/// they do not.
+///
+/// Columns are matched by name where both models have names, else by order. `rows` are start points of the search,
+/// one row of the first model's features after the other, and may be empty; a counterexample is brought as near to
+/// one of them as it can be. `progress` tells another thread how far the search has come.
+///
+/// ```
+/// use secateur::{Answer, Budget, ModelFile, VerifyOptions, demo, verify};
+/// let model = ModelFile::parse(demo::MODEL)?;
+/// let options = VerifyOptions { certificate: true, ..VerifyOptions::default() };
+/// let found = verify(&model, &model, &[], &options, &Budget::default(), &Default::default())?;
+/// assert_eq!(found.verdict, Answer::Identical);
+/// assert!(found.checked());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn verify(
+    first: &ModelFile,
+    second: &ModelFile,
+    rows: &[f64],
+    options: &VerifyOptions,
+    budget: &Budget,
+    progress: &Arc<Progress>,
+) -> Result<Verification, Error> {
+    let ours = first.ensemble().within(options.scope);
+    let ours = ours.as_ref();
+    let (aligned, matching) = align(ours, second.ensemble());
+    let theirs = aligned.as_ref().unwrap_or(second.ensemble());
+    let outline = Outline::new(ours, theirs, options.band)?;
+    let (band, scope, domain) = (outline.band(), outline.scope(), *outline.domain());
+    let found = search(outline, [ours, theirs], rows, options, budget, progress)?;
+    let Found { verdict, nodes, nearest, proved_above, certificate } = found;
+    let seconds = budget.elapsed().as_secs_f64();
+    Ok(Verification {
+        verdict,
+        band,
+        scope,
+        domain,
+        matching,
+        proved_above,
+        nearest,
+        nodes,
+        seconds,
+        certificate,
+        aligned,
+    })
+}
+
+/// What a search found.
+struct Found {
+    verdict: Verdict,
+    nodes: u64,
+    nearest: Option<(usize, usize)>,
+    proved_above: Option<f64>,
+    certificate: Option<Vec<u8>>,
+}
+
+impl Found {
+    /// An answer that took no search.
+    fn at_once(verdict: Verdict) -> Self {
+        Self { verdict, nodes: 0, nearest: None, proved_above: None, certificate: None }
+    }
+}
+
+fn search(
+    outline: Outline<'_>,
+    [ours, theirs]: [&Ensemble; 2],
+    rows: &[f64],
+    options: &VerifyOptions,
+    budget: &Budget,
+    progress: &Arc<Progress>,
+) -> Result<Found, Error> {
+    // A model and itself: there is nothing to lay out, unless the proof is to be written down.
+    if !options.certificate && outline.is_same_model() {
+        return Ok(Found::at_once(Verdict::Identical));
+    }
+    let deadline = budget.search_deadline(options.certificate);
+    let limited = |deadline| SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
+    // With no time left, small models are still laid out for what is said at the end.
+    let least = Instant::now() + AFTER_LIMIT;
+    let comparison = match outline.lay_out(&limited(deadline.map(|deadline| deadline.max(least)))) {
+        Ok(comparison) => comparison,
+        Err(CompareError::Stopped(reason)) => {
+            return Ok(Found::at_once(Verdict::Undecided(Undecided::Stopped(reason))));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let width = ours.features().len().max(1);
+    let settings = Options {
+        budget: limited(deadline),
+        threads: threads(options.threads),
+        seed: options.seed,
+        starts: rows.chunks_exact(width).filter_map(|row| comparison.atlas().cells_of(row)).collect(),
+        progress: progress.clone(),
+        ..Options::unlimited()
+    };
+    let (compared, proof) = if options.certificate {
+        let (compared, writer) = comparison.certify(&settings, Vec::new())?;
+        (compared, writer.map(|writer| writer.finish(true)).transpose()?)
+    } else {
+        (comparison.run(&settings), None)
+    };
+    let certificate = match proof {
+        None => None,
+        Some(bytes) => match budget.finishing(|stop| have_checked(ours, theirs, &bytes, stop)) {
+            Ok(_) => Some(bytes),
+            Err(CertifyError::Interrupted) => None,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let (mut verdict, mut nearest) = (compared.verdict, None);
+    if let Verdict::Different(example) = &mut verdict
+        && let Some((near, row, distance)) = comparison.nearest(example, rows)
+    {
+        nearest = Some((row, distance));
+        **example = near;
+    }
+    let proved_above = match verdict {
+        // What is known all the same may take a little more than the limit, not much.
+        Verdict::Undecided(_) if !budget.is_cancelled() => {
+            comparison.proved_above(&limited(deadline.map(|_| Instant::now() + AFTER_LIMIT)))
+        }
+        _ => None,
+    };
+    Ok(Found { verdict, nodes: compared.nodes, nearest, proved_above, certificate })
+}
+
+/// The second model with its columns in the order of the first, where names tell; and how columns were
+/// matched.
+fn align(first: &Ensemble, second: &Ensemble) -> (Option<Ensemble>, &'static str) {
+    let (ours, theirs) = (first.features(), second.features());
+    if !ours.has_names() || !theirs.has_names() {
+        return (None, "by order (one of the models has no feature names)");
+    }
+    match second.with_column_order(ours) {
+        Some(reordered) => (Some(reordered), "by name"),
+        None => (None, "by order (the models name them differently)"),
+    }
 }

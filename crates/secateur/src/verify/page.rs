@@ -2,14 +2,27 @@
 
 use secateur_model::{Ensemble, FeatureId, Scope};
 use secateur_oracle::{Counterexample, Verdict};
+use secateur_prune::Editable;
 use secateur_report as page;
 
-use super::{Report, domain_words, undecided, used_columns};
-use crate::report::{Pair, certificate, classes, value_words};
+use super::VerifyReport;
+use super::words::{domain_words, undecided, used_columns};
+use crate::page::{Pair, certificate, classes, value_words};
 
-impl Report<'_> {
-    pub(super) fn page(&self, pair: &Pair<'_>) -> page::Report {
-        let (outcome, example, open) = match self.verdict {
+impl VerifyReport<'_> {
+    /// One HTML page about the answer. `rows` are the caller's, and may be empty.
+    pub fn html(&self, rows: &[f64]) -> String {
+        let files = [self.first, self.second];
+        let sizes = [self.places.original_bytes, self.places.pruned_bytes];
+        let bytes = [0, 1].map(|at| sizes[at].or_else(|| files[at].bytes()).unwrap_or(0));
+        let names =
+            [self.places.original, self.places.pruned].map(|name| name.unwrap_or("a model in memory"));
+        page::html(&self.page(&Pair { names, files, bytes, rows }))
+    }
+
+    fn page(&self, pair: &Pair<'_>) -> page::Report {
+        let answer = self.answer;
+        let (outcome, example, open) = match &answer.verdict {
             Verdict::Identical => (page::Outcome::Identical, None, Vec::new()),
             Verdict::Different(example) => (page::Outcome::Different, Some(example), Vec::new()),
             Verdict::Undecided(why) => (page::Outcome::Undecided, None, vec![sentence(undecided(why))]),
@@ -19,16 +32,18 @@ impl Report<'_> {
             version: concat!("secateur ", env!("CARGO_PKG_VERSION")).to_owned(),
             models: pair.models(),
             claim: page::Claim {
-                band: self.band,
-                probability: self.probability(self.band),
-                inputs: domain_words(self.domain, self.scope),
-                missing_left_out: self.scope == Scope::NoMissing,
-                matching: Some(self.matching.to_owned()),
-                classes: classes(self.models[0]),
+                band: answer.band,
+                probability: self.probability(answer.band),
+                inputs: domain_words(&answer.domain, answer.scope),
+                missing_left_out: answer.scope == Scope::NoMissing,
+                matching: Some(answer.matching.to_owned()),
+                classes: classes(self.models()[0]),
             },
             counterexample: example.map(|example| self.example_page(example)),
-            run: page::Run { seconds: self.seconds, boxes: Some(self.nodes), ..page::Run::default() },
-            certificate: self.certificate.as_deref().map(certificate),
+            run: page::Run { seconds: answer.seconds, boxes: Some(answer.nodes), ..page::Run::default() },
+            certificate: self.places.certificate.and_then(|path| {
+                answer.certificate.as_ref().map(|bytes| certificate(path, bytes.len() as u64))
+            }),
             undecided: open,
             notes: self.first.notes(),
             ..page::Report::default()
@@ -36,8 +51,8 @@ impl Report<'_> {
     }
 
     fn example_page(&self, example: &Counterexample) -> page::Counterexample {
-        let first: &Ensemble = self.models[0];
-        let used = used_columns(self.models);
+        let first: &Ensemble = self.models()[0];
+        let used = used_columns(self.models());
         let value = |index: usize| page::Value {
             feature: first.features().name(FeatureId::new(index)).into_owned(),
             value: value_words(first, FeatureId::new(index), example.row[index]),
@@ -46,10 +61,10 @@ impl Report<'_> {
             values: (0..example.row.len()).filter(|&index| used[index]).map(value).collect(),
             unused: used.iter().filter(|used| !**used).count(),
             classes: [0, 1]
-                .map(|model| self.models[model].classes().text(example.classes[model]).into_owned()),
+                .map(|model| self.models()[model].classes().text(example.classes[model]).into_owned()),
             scores: example.scores.clone(),
             in_libraries: example.in_libraries,
-            near: self.nearest.map(|(row, changed)| page::Near { row: row + 1, changed }),
+            near: self.answer.nearest.map(|(row, changed)| page::Near { row: row + 1, changed }),
         }
     }
 }

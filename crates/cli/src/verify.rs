@@ -1,0 +1,195 @@
+//! `secateur verify`: do two models decide alike on every input?
+//!
+//! The road is `secateur::verify`; here are the flags, the files and what is shown on the way.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use anyhow::{Result, anyhow, bail};
+use secateur::{Answer, Band, Budget, MOST_ROWS, Places, Progress, VerifyOptions, VerifyReport, verify};
+use secateur_model::Ensemble;
+
+use crate::arguments::{Talk, Verify};
+use crate::failure::Ending;
+use crate::output::{Output, PageFile, json_text};
+use crate::table::Table;
+use crate::{model, output, progress};
+
+/// How often the progress is looked at.
+const WATCH: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
+    let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
+    let [first, second] = [model::read(&command.first)?, model::read(&command.second)?];
+    let mut taken = vec![command.first.as_path(), &command.second];
+    taken.extend(command.certificate.as_deref());
+    taken.extend(command.data.as_deref());
+    let page = PageFile::open(command.report.as_deref(), &taken)?;
+    let out = match &command.certificate {
+        Some(path) => {
+            Some((path, Output::open_apart(path, &[&command.first, &command.second], "certificate")?))
+        }
+        None => None,
+    };
+    let rows = read_rows(command, &first.file.ensemble().within(command.scope()))?;
+    let options = VerifyOptions {
+        band: command.band.0,
+        scope: command.scope(),
+        threads: command.threads,
+        seed: command.seed,
+        certificate: command.certificate.is_some(),
+    };
+    let shared = Arc::default();
+    let answer =
+        watched(&shared, talk, || verify(&first.file, &second.file, &rows, &options, &budget, &shared));
+    let [one, two] = [&command.first, &command.second].map(|path| path.display().to_string());
+    let answer = answer.map_err(|error| anyhow!("{one} and {two}: {error}"))?;
+    let certificate = match (&answer.certificate, out) {
+        (Some(proof), Some((path, mut out))) => {
+            out.write(proof)?;
+            out.finish()?;
+            Some(path.display().to_string())
+        }
+        _ => None,
+    };
+    let report = VerifyReport {
+        first: &first.file,
+        second: &second.file,
+        answer: &answer,
+        places: Places {
+            original: Some(&one),
+            original_bytes: Some(first.bytes),
+            pruned: Some(&two),
+            pruned_bytes: Some(second.bytes),
+            certificate: certificate.as_deref(),
+        },
+    };
+    if let Some(page) = page {
+        page.write(&report.html(&rows))?;
+    }
+    output::print(&if command.json {
+        json_text(&report.json())?
+    } else {
+        report.words(talk == Talk::Verbose)
+    })?;
+    if answer.verdict == Answer::Identical && options.certificate && !answer.checked() {
+        talk.note("note: the time was too short for the certificate's check, so it is not written");
+        return Ok(Ending::Undecided);
+    }
+    Ok(match answer.verdict {
+        Answer::Identical => Ending::Done,
+        Answer::Different(_) => Ending::Refuted,
+        Answer::Undecided(_) => Ending::Undecided,
+    })
+}
+
+/// Runs a search and shows how far it has come.
+fn watched<T: Send>(shared: &Progress, talk: Talk, search: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        // Nobody is left to listen only where this thread panicked.
+        let searcher = scope.spawn(move || sender.send(search()).is_ok());
+        let mut progress = progress::Progress::start(talk);
+        let result = loop {
+            match receiver.recv_timeout(WATCH) {
+                Ok(result) => break Some(result),
+                Err(RecvTimeoutError::Disconnected) => break None,
+                Err(RecvTimeoutError::Timeout) => {
+                    progress.count(shared.nodes(), "boxes", Some(shared.share()));
+                }
+            }
+        };
+        progress.finish();
+        match (result, searcher.join()) {
+            (Some(result), _) => result,
+            (None, Err(panic)) => std::panic::resume_unwind(panic),
+            (None, Ok(_)) => unreachable!("a search that ends sends its result"),
+        }
+    })
+}
+
+/// The rows of the table, one after the other.
+fn read_rows(command: &Verify, ensemble: &Ensemble) -> Result<Vec<f64>> {
+    let Some(path) = &command.data else {
+        if command.target.is_some() {
+            bail!("--target goes with --data");
+        }
+        return Ok(Vec::new());
+    };
+    let mut table = Table::open(path, ensemble, command.target.as_deref())?;
+    let (mut all, mut chunk) = (Vec::new(), Vec::new());
+    let mut count = 0;
+    while count < MOST_ROWS {
+        let rows = table.next_rows(&mut chunk)?;
+        if rows == 0 {
+            break;
+        }
+        all.extend_from_slice(&chunk);
+        count += rows;
+    }
+    Ok(all)
+}
+
+/// `auto`, `0`, or a score.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BandArgument(pub(crate) Band);
+
+impl std::str::FromStr for BandArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a band: give auto, 0, or a positive number");
+        if text == "auto" {
+            return Ok(Self(Band::Auto));
+        }
+        match text.parse::<f64>().map_err(|_| wrong())? {
+            0.0 => Ok(Self(Band::Exact)),
+            score if score > 0.0 && score.is_finite() => Ok(Self(Band::Score(score))),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// `500ms`, `30s`, `10m`, `2h`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit(pub(crate) Duration);
+
+impl std::str::FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is not a time: give 500ms, 30s, 10m or 2h");
+        let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+        let parts = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
+        let (count, seconds) = parts.ok_or_else(wrong)?;
+        let count: f64 = count.parse().map_err(|_| wrong())?;
+        Duration::try_from_secs_f64(count * seconds).map(Self).map_err(|_| wrong())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_bands_are_read() {
+        assert_eq!("30s".parse::<Limit>().unwrap().0, Duration::from_secs(30));
+        assert_eq!("1.5m".parse::<Limit>().unwrap().0, Duration::from_secs(90));
+        assert_eq!("2h".parse::<Limit>().unwrap().0, Duration::from_secs(7200));
+        assert_eq!("250ms".parse::<Limit>().unwrap().0, Duration::from_millis(250));
+        assert_eq!("1ms".parse::<Limit>().unwrap().0, Duration::from_millis(1));
+        for zero in ["0s", "0ms", "0m", "0h", "0.0s"] {
+            assert_eq!(zero.parse::<Limit>().unwrap().0, Duration::ZERO);
+        }
+        for wrong in ["", "s", "ms", "30", "-1s", "-1ms", "nans", "infh", "3 é", "1 ms"] {
+            assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
+        }
+        assert_eq!("auto".parse::<BandArgument>().unwrap().0, Band::Auto);
+        assert_eq!("0".parse::<BandArgument>().unwrap().0, Band::Exact);
+        assert_eq!("1e-3".parse::<BandArgument>().unwrap().0, Band::Score(1e-3));
+        for wrong in ["", "-1", "nan", "inf", "some"] {
+            assert!(wrong.parse::<BandArgument>().is_err(), "{wrong}");
+        }
+    }
+}
