@@ -39,6 +39,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         threads: command.threads,
         seed: command.seed,
         certificate: command.certificate.is_some(),
+        labels: [None, None],
     };
     let shared = Arc::default();
     let answer =

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secateur_formats::ModelFile;
-use secateur_model::{Ensemble, InputDomain, Scope};
+use secateur_model::{ClassLabels, Ensemble, InputDomain, Scope};
 use secateur_oracle::{
     Band, Budget as SearchBudget, CompareError, Options, Outline, Progress, Undecided, Verdict,
 };
@@ -36,11 +36,14 @@ pub struct VerifyOptions {
     pub seed: u64,
     /// Write the proof down, and have the independent checker go over it.
     pub certificate: bool,
+    /// Class labels of the two models that their files do not know: those that a live object returns. Classes are
+    /// matched by them. A certificate is about the files, so it goes without.
+    pub labels: [Option<ClassLabels>; 2],
 }
 
 impl Default for VerifyOptions {
     fn default() -> Self {
-        Self { band: Band::Auto, scope: Scope::All, threads: None, seed: 0, certificate: false }
+        Self { band: Band::Auto, scope: Scope::All, threads: None, seed: 0, certificate: false, labels: [None, None] }
     }
 }
 
@@ -68,8 +71,9 @@ pub struct Verification {
     /// The proof that the independent checker accepted, where one was wanted and the models decide alike. `None` also
     /// where the time was too short for its check: the answer is then the search's word.
     pub certificate: Option<Vec<u8>>,
-    /// The second model with its columns in the order of the first, where names tell.
-    aligned: Option<Ensemble>,
+    /// The models as they were compared, where that is not as their files have them: with labels of their own, the
+    /// second with its columns in the order of the first.
+    compared: [Option<Ensemble>; 2],
 }
 
 impl Verification {
@@ -111,10 +115,16 @@ pub fn verify(
     budget: &Budget,
     progress: &Arc<Progress>,
 ) -> Result<Verification, Error> {
-    let ours = first.ensemble().within(options.scope);
+    let mut compared_as = [first, second].map(|_| None);
+    for (labelled, (file, labels)) in compared_as.iter_mut().zip([first, second].into_iter().zip(&options.labels)) {
+        *labelled = labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()));
+    }
+    let [labelled, mut other] = compared_as;
+    let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(options.scope);
     let ours = ours.as_ref();
-    let (aligned, matching) = align(ours, second.ensemble());
-    let theirs = aligned.as_ref().unwrap_or(second.ensemble());
+    let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
+    other = aligned.or(other);
+    let theirs = other.as_ref().unwrap_or(second.ensemble());
     let outline = Outline::new(ours, theirs, options.band)?;
     let (band, scope, domain) = (outline.band(), outline.scope(), *outline.domain());
     let found = search(outline, [ours, theirs], rows, options, budget, progress)?;
@@ -131,7 +141,7 @@ pub fn verify(
         nodes,
         seconds,
         certificate,
-        aligned,
+        compared: [labelled, other],
     })
 }
 

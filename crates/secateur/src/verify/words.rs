@@ -24,9 +24,10 @@ pub struct VerifyReport<'a> {
 }
 
 impl VerifyReport<'_> {
-    /// The two models, columns in the order of the first.
+    /// The two models as they were compared.
     pub(super) fn models(&self) -> [&Ensemble; 2] {
-        [self.first.ensemble(), self.answer.aligned.as_ref().unwrap_or(self.second.ensemble())]
+        let [first, second] = &self.answer.compared;
+        [first.as_ref().unwrap_or(self.first.ensemble()), second.as_ref().unwrap_or(self.second.ensemble())]
     }
 
     /// The probabilities of the first model inside a band, for logistic models.
