@@ -84,7 +84,6 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             threads=self.threads,
             seed=self.seed,
         )
-        assert isinstance(pruned, Pruning), "no method was asked for"
         self.pruning_ = pruned
         self.estimator_ = pruned.model
         return self

@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any, Callable, overload
 
 import numpy as np
 
@@ -120,6 +120,35 @@ class Unproved:
 
     def __str__(self) -> str:
         return self._words
+
+
+@overload
+def prune(
+    model: Any,
+    X: Any = ...,
+    *,
+    effort: str = ...,
+    objective: str = ...,
+    moves: str = ...,
+    weight_per: str | None = ...,
+    band: str | float = ...,
+    missing: bool = ...,
+    time_limit: float | str | None = ...,
+    threads: int | None = ...,
+    certificate: bool | str | os.PathLike[str] | None = ...,
+    self_check: bool = ...,
+    report: str | os.PathLike[str] | None = ...,
+    progress: bool | Callable[[dict[str, Any]], None] | None = ...,
+    seed: int = ...,
+    solver: str = ...,
+    method: None = ...,
+) -> Pruning: ...
+
+
+@overload
+def prune(
+    model: Any, X: Any, *, method: str, size: int, y: Any, accept_unproved: bool
+) -> Unproved: ...
 
 
 def prune(

@@ -41,3 +41,8 @@ pub(crate) fn choice<T: Copy>(option: &str, word: &str, values: &[(&str, T)]) ->
     let found = values.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
     found.ok_or_else(|| PyValueError::new_err(format!("{option} must not be {word:?}")))
 }
+
+/// The size of a model's file, where it is still there.
+pub(crate) fn file_size(path: &str) -> Option<u64> {
+    std::fs::metadata(path).ok().map(|file| file.len())
+}

@@ -75,6 +75,7 @@ pub(crate) fn prune<'py>(
         pruning: &pruning,
         places: Places {
             original: path.as_deref(),
+            original_bytes: path.as_deref().and_then(options::file_size),
             certificate: certificate.as_deref().filter(|_| pruning.checked()),
             ..Places::default()
         },

@@ -58,9 +58,10 @@ pub(crate) fn verify<'py>(
     .map_err(error::from_road)?;
     let places = Places {
         original: paths.0.as_deref(),
+        original_bytes: paths.0.as_deref().and_then(options::file_size),
         pruned: paths.1.as_deref(),
+        pruned_bytes: paths.1.as_deref().and_then(options::file_size),
         certificate: certificate.as_deref().filter(|_| found.checked()),
-        ..Places::default()
     };
     let said = VerifyReport { first: &first.file, second: &second.file, answer: &found, places };
 
