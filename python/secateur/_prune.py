@@ -283,6 +283,8 @@ def prune(
         _facts=facts,
         _words=answer["words"],
     )
+    if settings["self_check"] and not result.checked:
+        _log.warning("the time was too short for a certificate; the model is proved, but the checker has not seen it")
     _log.info("%s", _picture.summary(result))
     return result
 

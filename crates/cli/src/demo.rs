@@ -10,7 +10,7 @@ use clap::Parser;
 
 use crate::arguments::{Arguments, Demo, Talk};
 use crate::output::{Output, print};
-use secateur::text::counted;
+use secateur::internal::text::counted;
 
 const MODEL: (&str, &[u8]) = ("loans.txt", secateur::demo::MODEL);
 const TABLE: (&str, &[u8]) = ("loans.csv", secateur::demo::TABLE);

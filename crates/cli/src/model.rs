@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use secateur::{ModelFile, ReadError};
 
-use secateur::text::printable;
+use secateur::internal::text::printable;
 
 /// A model file and its size.
 pub(crate) struct Model {

@@ -23,7 +23,7 @@ use crate::output::{Output, PageFile, json_text};
 use crate::progress::{Progress, percent};
 use crate::table::Table;
 use crate::{interrupt, model, output};
-use secateur::text::counted;
+use secateur::internal::text::counted;
 
 /// How often the progress is looked at.
 const WATCH: Duration = Duration::from_millis(100);

@@ -63,7 +63,7 @@ mod page;
 mod places;
 mod predict;
 mod prune;
-pub mod text;
+mod text;
 mod verify;
 
 pub use budget::Budget;

@@ -20,7 +20,7 @@ use secateur_model::{ClassId, Ensemble, FeatureId, PredictError};
 use cell::{Cell, ClassNames, Meaning, Value};
 use columns::Columns;
 pub(crate) use columns::Matching;
-use secateur::text::{counted, printable};
+use secateur::internal::text::{counted, printable};
 
 /// How many values a chunk holds, give or take a row.
 const CHUNK_VALUES: usize = 1 << 16;

@@ -170,7 +170,7 @@ impl Pair {
 }
 
 /// What stands in a column, as people read it.
-pub fn value_words(ensemble: &Ensemble, feature: FeatureId, value: f64) -> String {
+pub(crate) fn value_words(ensemble: &Ensemble, feature: FeatureId, value: f64) -> String {
     let label = ensemble.features().categories(feature).and_then(|categories| {
         let code = categories.code(value)?;
         categories.labels.as_ref()?.get(code as usize).cloned()

@@ -14,7 +14,7 @@ use secateur_prune::{Fate, Pruned, Status};
 use secateur_report as page;
 
 use crossing::Crossings;
-pub use crossing::value_words;
+pub(crate) use crossing::value_words;
 use splits::SplitTable;
 
 /// Rows whose prediction is timed.

@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::page::History;
 pub use options::PruneOptions;
 pub(crate) use options::threads;
-pub use words::{PruneReport, outcome_name};
+pub use words::PruneReport;
 
 /// Rows of the caller that are used: the first so many.
 pub const MOST_ROWS: usize = 100_000;

@@ -151,7 +151,7 @@ impl Unproved {
         if let Some(output) = places.pruned {
             line("written", output);
         }
-        line("instead", "without --method every decision stays, proved");
+        line("instead", "without a method every decision stays, proved");
         text
     }
 }

@@ -271,7 +271,7 @@ impl PruneReport<'_> {
 }
 
 /// The outcome in one word.
-pub fn outcome_name(outcome: Outcome) -> &'static str {
+fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Proved => "proved",
         Outcome::BudgetReached => "budget_reached",
