@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 PACKAGE = pathlib.Path(__file__).parents[1] / "secateur"
-MODEL = pathlib.Path(__file__).parents[2] / "crates" / "secateur" / "demo" / "loans.txt"
+MODEL = pathlib.Path(__file__).parents[2] / "testdata" / "models" / "lightgbm" / "rf_multiclass.txt"
 
 
 def main(library: str) -> None:

@@ -2,23 +2,27 @@
 //! runs without being asked for, and nothing is handed out. (`python/tests/broken_search.py` does the same in Python.)
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 
 use secateur::{
-    Answer, Budget, CertifyError, Error, ModelFile, PruneOptions, VerifyOptions, Watch, demo, prune, verify,
+    Answer, Budget, CertifyError, Error, ModelFile, PruneOptions, VerifyOptions, Watch, prune, verify,
 };
 use secateur_oracle::{Fault, with_fault};
+
+/// A model on which this fault makes the search keep too few trees.
+const MODEL: &[u8] = include_bytes!("../../../testdata/models/lightgbm/rf_multiclass.txt");
 
 /// The fault is one switch for the whole process.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn model() -> ModelFile {
-    ModelFile::parse(demo::MODEL).unwrap()
+    ModelFile::parse(MODEL).unwrap()
 }
 
 fn broken<T>(work: impl FnOnce() -> T) -> T {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    with_fault(Fault::LoosenBound, work)
+    with_fault(Fault::IgnoreMissing, work)
 }
 
 fn pruned(self_check: bool) -> Result<secateur::Pruning, Error> {
@@ -50,17 +54,21 @@ fn the_fault_makes_the_search_go_wrong() {
 fn the_command_line_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let place = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::write(place("model.txt"), demo::MODEL).unwrap();
+    std::fs::write(place("model.txt"), MODEL).unwrap();
     let run = |flags: &[&str]| {
-        let words = ["secateur", "prune", &place("model.txt"), "-q", "-o", &place("out.txt")];
-        let words = words.iter().chain(flags).map(|&word| word.into()).collect::<Vec<_>>();
-        broken(|| secateur_cli::run(words))
+        let words = ["prune", &place("model.txt"), "-q", "-o", &place("out.txt")];
+        let program =
+            Command::new(env!("CARGO_BIN_EXE_secateur-broken")).args(words).args(flags).output().unwrap();
+        (program.status.code(), String::from_utf8(program.stderr).unwrap())
     };
-    assert_eq!(run(&[]), 2);
-    assert_eq!(run(&["--certificate", &place("proof.cert")]), 2);
+    for flags in [vec![], vec!["--certificate", &place("proof.cert")]] {
+        let (code, errors) = run(&flags);
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(errors.contains("the checker refuses the certificate"), "{errors}");
+    }
     let found: Vec<_> =
         std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(found, ["model.txt"], "nothing beside the model");
-    assert_eq!(run(&["--no-self-check"]), 0);
+    assert_eq!(run(&["--no-self-check"]).0, Some(0));
     assert!(Path::new(&place("out.txt")).exists());
 }

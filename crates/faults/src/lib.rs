@@ -1,1 +1,0 @@
-//! Nothing of its own: the tests beside it break the search (feature `on`) and see its results refused.
