@@ -306,6 +306,7 @@ def _unproved(subject: Subject, X: Any, method: Any, size: Any, y: Any, accepted
     except KeyError as unknown:
         raise OptionError(f"y: {unknown.args[0]!r} is not a class of the model") from None
     rows = subject.rows(X)
+    assert rows is not None, "rows were given"
     answer = prune_to_size(subject.model, rows, classes, method=method, size=_options.count("size", size, 1))
     facts = json.loads(answer["json"])
     return Unproved(
