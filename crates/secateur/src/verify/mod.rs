@@ -43,7 +43,14 @@ pub struct VerifyOptions {
 
 impl Default for VerifyOptions {
     fn default() -> Self {
-        Self { band: Band::Auto, scope: Scope::All, threads: None, seed: 0, certificate: false, labels: [None, None] }
+        Self {
+            band: Band::Auto,
+            scope: Scope::All,
+            threads: None,
+            seed: 0,
+            certificate: false,
+            labels: [None, None],
+        }
     }
 }
 
@@ -116,7 +123,9 @@ pub fn verify(
     progress: &Arc<Progress>,
 ) -> Result<Verification, Error> {
     let mut compared_as = [first, second].map(|_| None);
-    for (labelled, (file, labels)) in compared_as.iter_mut().zip([first, second].into_iter().zip(&options.labels)) {
+    for (labelled, (file, labels)) in
+        compared_as.iter_mut().zip([first, second].into_iter().zip(&options.labels))
+    {
         *labelled = labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()));
     }
     let [labelled, mut other] = compared_as;
