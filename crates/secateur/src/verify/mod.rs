@@ -122,13 +122,11 @@ pub fn verify(
     budget: &Budget,
     progress: &Arc<Progress>,
 ) -> Result<Verification, Error> {
-    let mut compared_as = [first, second].map(|_| None);
-    for (labelled, (file, labels)) in
-        compared_as.iter_mut().zip([first, second].into_iter().zip(&options.labels))
-    {
-        *labelled = labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()));
-    }
-    let [labelled, mut other] = compared_as;
+    let with_labels = |file: &ModelFile, labels: &Option<ClassLabels>| {
+        labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()))
+    };
+    let labelled = with_labels(first, &options.labels[0]);
+    let mut other = with_labels(second, &options.labels[1]);
     let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(options.scope);
     let ours = ours.as_ref();
     let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
