@@ -8,8 +8,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use secateur::CertificateError;
+use secateur::{Cancel, CertificateError};
 
+use crate::interrupt;
 use crate::model::Model;
 
 /// Checks a certificate, from a path or from its content: `verdict`, `reason`, `message`, `step`, `claim`.
@@ -28,7 +29,9 @@ pub(crate) fn check<'py>(
         _ => return Err(PyValueError::new_err("give either a path or the content")),
     };
     let answer = PyDict::new(py);
-    match py.detach(|| secateur::check(&original.file, &pruned.file, source)) {
+    let cancel = Cancel::default();
+    let work = || secateur::check_until(&original.file, &pruned.file, source, &|| cancel.is_cancelled());
+    match interrupt::interruptible(py, &cancel, |_| Ok(()), work)? {
         Ok(verdict) => {
             let text = secateur_checker::command::to_json(&verdict).to_string();
             answer.update(py.import("json")?.call_method1("loads", (text,))?.cast()?)?;

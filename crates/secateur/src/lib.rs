@@ -67,7 +67,7 @@ mod text;
 mod verify;
 
 pub use budget::Budget;
-pub use check::check;
+pub use check::{check, check_until};
 pub use describe::{Description, describe};
 pub use error::Error;
 pub use logistic::probabilities;
