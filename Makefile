@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits soak clean bench-peers experiments test-report test-highs
+.PHONY: help demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits soak clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -13,10 +13,16 @@ help: ## this list
 demo: ## the main job on an embedded model, start to finish
 	cargo run --release --locked --quiet --bin secateur -- demo --dir target/demo
 
-test: lint test-rust test-python test-package ## all checks and tests, Rust and Python
+test: lint test-rust test-broken test-python test-package ## all checks and tests, Rust and Python
 
 test-rust: ## the Rust tests
 	cargo test --workspace --locked
+
+# Its own command: cargo would build the search with its faults for every other test of the same command.
+test-broken: $(STAMP) ## a search that is broken on purpose: the checker refuses its results in every interface
+	cargo test --locked -p secateur-faults --features on
+	cargo build --locked --profile test -p secateur-wheel --features _broken,pyo3/extension-module
+	$(VENV)/bin/python python/tests/broken_search.py target/debug/lib_secateur.so
 
 test-python: $(STAMP) ## the Python tests, against the real libraries
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
@@ -44,11 +50,12 @@ $(HIGHS)/.installed:
 lint: ## formatting, clippy and documentation, warnings as errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy -p secateur-faults --all-targets --features on --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	@echo "what the checker depends on:"
 	cargo tree --package secateur-checker --edges normal --locked
 	@! cargo tree --package secateur-checker --edges normal --prefix none --locked \
-	  | grep -E '^secateur-(oracle|lp|prune|cli)' || { echo "the checker must not depend on what searches"; exit 1; }
+	  | grep -E '^secateur(-(oracle|lp|prune|cli))? ' || { echo "the checker must not depend on what searches"; exit 1; }
 
 # The share of it that `make test` runs is python/tests/test_soak.py.
 SOAK_SECONDS ?= 3600

@@ -25,7 +25,7 @@ from families import FAMILIES, draw
 from judge import SECONDS, Pair, leads
 
 import secateur
-from secateur._secateur import certify, check
+from secateur._secateur import check, verify
 
 # Cells of a pair; what has more is left out, for the judgement rests on all of them.
 MOST_CELLS = 20_000
@@ -523,7 +523,7 @@ def _differing(
         except secateur.EditingError:
             continue
         # What a model's digest is, a certificate about it says.
-        own = certify(other, other, missing=bool(settings["missing"]), band=0.0)
+        own = verify(other, other, missing=bool(settings["missing"]), band=0.0, certify=True)["certificate"]
         if own is not None:
             yield other, read(own).claim.pruned
 

@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).parent
 PACKAGE = HERE.parents[1] / "python" / "secateur"
 
 FUNCTIONS = ["prune", "verify", "check", "inspect", "load"]
-CLASSES = ["Pruning", "Verification", "Inspection", "PrunedClassifier"]
+CLASSES = ["Pruning", "Unproved", "Verification", "Inspection", "PrunedClassifier"]
 OPENING = """\
 # Reference of the Python package
 
@@ -62,6 +62,8 @@ def class_(node: ast.ClassDef) -> str:
     """A class with its fields, properties and methods."""
     lines = [f"### `secateur.{node.name}`\n\n{text(ast.get_docstring(node))}\n"]
     for item, after in zip(node.body, [*node.body[1:], None]):
+        if isinstance(item, ast.AnnAssign) and item.target.id.startswith("_"):
+            continue
         if isinstance(item, ast.AnnAssign):
             documented = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
             words = f": {text(inspect.cleandoc(after.value.value))}" if documented else ""

@@ -19,7 +19,7 @@ from secateur._check import check
 from secateur._errors import CertificateError, OptionError
 from secateur._inspect import Inspection, inspect
 from secateur._model import load
-from secateur._prune import Pruning, prune
+from secateur._prune import Pruning, Unproved, prune
 from secateur._secateur import (
     ComparisonError,
     EditingError,
@@ -46,6 +46,7 @@ __all__ = [
     "PrunedClassifier",
     "Pruning",
     "SecateurError",
+    "Unproved",
     "Verification",
     "__version__",
     "check",

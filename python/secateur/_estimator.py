@@ -72,7 +72,7 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if len(fitted.classes_) == 1:
             # There is nothing to decide.
             return self
-        self.pruning_ = prune(
+        pruned = prune(
             fitted,
             X,
             effort=self.effort,
@@ -84,7 +84,8 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             threads=self.threads,
             seed=self.seed,
         )
-        self.estimator_ = self.pruning_.model
+        self.pruning_ = pruned
+        self.estimator_ = pruned.model
         return self
 
     def predict(self, X: Any) -> Any:

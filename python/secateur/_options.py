@@ -12,6 +12,9 @@ from secateur._errors import OptionError
 EFFORTS = ("fast", "thorough", "minimum")
 OBJECTIVES = ("trees", "leaves", "bytes")
 MOVES = ("leaves", "weights")
+UNITS = ("round", "tree")
+SOLVERS = ("simplex", "microlp", "highs")
+METHODS = ("ic", "imd", "drep")
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -24,10 +27,10 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     return value
 
 
-def missing(value: Any) -> bool:
-    """Are inputs with missing values part of the claim?"""
+def flag(name: str, value: Any) -> bool:
+    """Yes or no."""
     if not isinstance(value, bool):
-        raise OptionError(f"missing must be True or False, not {value!r}")
+        raise OptionError(f"{name} must be True or False, not {value!r}")
     return value
 
 

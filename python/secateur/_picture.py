@@ -43,26 +43,6 @@ def _outcome(result: Pruning) -> str:
     return _OUTCOMES[result.outcome]
 
 
-def claim(band: float, probability: tuple[float, float] | None, scope: str, exact: bool) -> str:
-    """What a band and a scope mean, in words."""
-    inputs = "every input" if scope == "all" else "every input without missing values"
-    if exact:
-        return (
-            f"The exact sums of both models decide alike on {inputs}, ties by the library's rule. Where the library's "
-            "rounding decides, its classes can differ."
-        )
-    if band == 0.0:
-        return (
-            f"The library decides alike with both models on {inputs} on which the original's scores do not tie; its "
-            "sums are exact."
-        )
-    interval = "" if probability is None else f" (probability {_interval(*probability)})"
-    return (
-        f"The library decides alike with both models on {inputs} on which the original's winner leads by "
-        f"more than {band:.3e}{interval}."
-    )
-
-
 def html(result: Pruning) -> str:
     """The result for a notebook."""
     rows = [
@@ -74,7 +54,8 @@ def html(result: Pruning) -> str:
     needed = "as many are needed" if result.minimal else "not known to be the least"
     rows += [
         ("at least", f"{result.lower_bound} trees ({needed})"),
-        ("claim", _html.escape(claim(result.band, result.probability, result.scope, result.exact))),
+        ("claim", _html.escape(result.claim)),
+        ("checked", "by the independent checker" if result.checked else "no: the search's word alone"),
         ("time", f"{result.seconds:.2f} s"),
     ]
     if result.data is not None:
@@ -136,9 +117,3 @@ def _bars(trees: list[tuple[float, str]], top: int) -> list[str]:
             f'height="{high:.2f}" fill="{color}"/>'
         )
     return bars
-
-
-def _interval(low: float, high: float) -> str:
-    digits = 1 + min(16, max(1, math.ceil(-math.log10(max(high - low, 1e-16)))))
-    unit = 10.0**digits
-    return f"{math.floor(low * unit) / unit:.{digits}f} to {math.ceil(high * unit) / unit:.{digits}f}"

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
+import json
 import logging
 import os
-import threading
 import time
-from dataclasses import dataclass
-from typing import Any, Callable
+from dataclasses import dataclass, field
+from typing import Any, Callable, overload
 
 import numpy as np
 
-from secateur import _options, _picture, _progress
-from secateur._model import recognise
-from secateur._secateur import EditingError, Model
-from secateur._secateur import Evidence, certify, compare
+from secateur import _files, _options, _picture, _progress
+from secateur._model import Subject, recognise
 from secateur._secateur import prune as _run
-from secateur._secateur import rows_seen
+from secateur._secateur import prune_to_size
+from secateur._errors import OptionError
 
 _log = logging.getLogger("secateur")
 
@@ -68,6 +66,13 @@ class Pruning:
     """How many inputs the solver looked at."""
     timings: dict[str, float]
     """Seconds spent, by what they were spent on."""
+    checked: bool
+    """Whether the independent checker accepted the proof. False only where `self_check=False` asked for that, or where
+    the time limit was too short for the certificate."""
+    claim: str
+    """What is proved, in a sentence."""
+    _facts: dict[str, Any] = field(default_factory=dict)
+    _words: str = ""
 
     @property
     def minimal(self) -> bool:
@@ -79,33 +84,9 @@ class Pruning:
         """How long it took."""
         return self.timings["total"]
 
-    @property
-    def claim(self) -> str:
-        """What is proved, in words."""
-        return _picture.claim(self.band, self.probability, self.scope, self.exact)
-
     def to_dict(self) -> dict[str, Any]:
         """Everything but the model, as `secateur prune --json` prints it."""
-        return {
-            "outcome": self.outcome,
-            "trees": {"before": self.trees_before, "after": self.trees_after},
-            "leaves": {"before": self.leaves_before, "after": self.leaves_after},
-            "bytes": {"before": self.bytes_before, "after": self.bytes_after},
-            "lower_bound": self.lower_bound,
-            "minimal": self.minimal,
-            "irreducible": self.irreducible,
-            "scope": self.scope,
-            "band": {
-                "score": self.band,
-                "probability": None if self.probability is None else list(self.probability),
-                "exact": self.exact,
-            },
-            "data": None if self.data is None else {key: value for key, value in self.data.items() if key != "words"},
-            "oracle_calls": self.oracle_calls,
-            "points": self.points,
-            "seconds": dict(self.timings),
-            "certificate": self.certificate if isinstance(self.certificate, str) else None,
-        }
+        return json.loads(json.dumps(self._facts))
 
     def picture(self) -> str:
         """An SVG of the trees before and after, with their weights."""
@@ -114,8 +95,67 @@ class Pruning:
     def __repr__(self) -> str:
         return f"<Pruning: {_picture.summary(self)}>"
 
+    def __str__(self) -> str:
+        return self._words
+
     def _repr_html_(self) -> str:
         return _picture.html(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unproved:
+    """A model of a given size that DECIDES OTHERWISE than the original: what `prune` gives with `method`."""
+
+    model: Any
+    """The model, of the same type as the one that was given (for a path: a `secateur.Model`)."""
+    method: str
+    trees_before: int
+    trees_after: int
+    fidelity: float
+    """The share of the given rows that are decided as before."""
+    accuracy: tuple[float, float]
+    """The shares of the given rows that are decided for their own class, before and after."""
+    _facts: dict[str, Any] = field(default_factory=dict)
+    _words: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the model, as `secateur prune --method --json` prints it."""
+        return json.loads(json.dumps(self._facts))
+
+    def __repr__(self) -> str:
+        return f"<Unproved: {self.trees_before} -> {self.trees_after} trees, DECISIONS CHANGE>"
+
+    def __str__(self) -> str:
+        return self._words
+
+
+@overload
+def prune(
+    model: Any,
+    X: Any = ...,
+    *,
+    effort: str = ...,
+    objective: str = ...,
+    moves: str = ...,
+    weight_per: str | None = ...,
+    band: str | float = ...,
+    missing: bool = ...,
+    time_limit: float | str | None = ...,
+    threads: int | None = ...,
+    certificate: bool | str | os.PathLike[str] | None = ...,
+    self_check: bool = ...,
+    report: str | os.PathLike[str] | None = ...,
+    progress: bool | Callable[[dict[str, Any]], None] | None = ...,
+    seed: int = ...,
+    solver: str = ...,
+    method: None = ...,
+) -> Pruning: ...
+
+
+@overload
+def prune(
+    model: Any, X: Any, *, method: str, size: int, y: Any, accept_unproved: bool
+) -> Unproved: ...
 
 
 def prune(
@@ -125,15 +165,26 @@ def prune(
     effort: str = "thorough",
     objective: str = "trees",
     moves: str = "leaves",
+    weight_per: str | None = None,
     band: str | float = "auto",
     missing: bool = True,
     time_limit: float | str | None = None,
     threads: int | None = None,
     certificate: bool | str | os.PathLike[str] | None = None,
+    self_check: bool = True,
+    report: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[dict[str, Any]], None] | None = None,
     seed: int = 0,
-) -> Pruning:
+    solver: str = "simplex",
+    method: str | None = None,
+    size: int | None = None,
+    y: Any = None,
+    accept_unproved: bool = False,
+) -> Pruning | Unproved:
     """A smaller model that decides as `model` does on every input, proved. `model` stays as it is.
+
+    The result was pruned, read back, certified and, unless `self_check=False`, accepted by the independent checker
+    (`result.checked`), all within `time_limit`. The command line goes the same road and gives the same model.
 
     `model` is a fitted classifier of XGBoost, LightGBM or scikit-learn, a booster, a pipeline that ends in one of
     these, or the path of a model file. `X` may hold rows of its inputs; they make the search faster, and the
@@ -143,6 +194,8 @@ def prune(
       smallest size and proves it.
     - `objective`: what is made small, "trees", "leaves" or "bytes".
     - `moves`: "leaves" may merge trees and move the intercept, "weights" only scales and drops trees.
+    - `weight_per`: what one weight belongs to, "round" (all trees of a boosting round) or "tree"; "round" with
+      `moves="weights"`, "tree" otherwise.
     - `band`: "auto" is the smallest for which the model's own decisions are no artefact of its rounding, 0 is a
       claim about the exact sums with their ties and not about what the library's rounding returns, a larger score
       allows changes that near to the decision boundary.
@@ -150,8 +203,14 @@ def prune(
       then, from forests most of all. Rows of `X` with missing values do not count. Where the library takes no missing
       values, this changes nothing.
     - `time_limit`: seconds, or "500ms", "30s", "10m", "2h"; the best model that is proved by then is the answer.
-    - `threads`: all cores unless given. `seed`: where random choices start.
+    - `threads`: all cores unless given. `seed`: where random choices start. `solver`: who solves the linear programs,
+      "simplex", "microlp", or "highs" where it was built in; what is proved does not depend on it.
     - `certificate`: a path to write it to, or True to have it in the result.
+    - `self_check`: False leaves the certificate and its check out; the result is then the search's word alone.
+    - `report`: a path to write an HTML page about the run to.
+    - `method`, `size`, `y`, `accept_unproved`: one of the paper's baselines instead ("ic", "imd", "drep"), which keeps
+      `size` trees (with trees for each class: rounds), chosen on the rows `X` with the classes `y`. DECISIONS CHANGE
+      and nothing is proved, so `accept_unproved=True` is needed, and the result is a `secateur.Unproved`.
     - `progress`: True for a bar (tqdm where it is installed, else lines on stderr), or a function that is called
       with a dictionary whenever there is news.
 
@@ -173,142 +232,100 @@ def prune(
         "effort": _options.choice("effort", effort, _options.EFFORTS),
         "objective": _options.choice("objective", objective, _options.OBJECTIVES),
         "moves": _options.choice("moves", moves, _options.MOVES),
+        "weight_per": None if weight_per is None else _options.choice("weight_per", weight_per, _options.UNITS),
+        "solver": _options.choice("solver", solver, _options.SOLVERS),
         "band": _options.band(band),
-        "missing": _options.missing(missing),
+        "missing": _options.flag("missing", missing),
         "time_limit": _options.time_limit(time_limit),
         "threads": _options.threads(threads),
         "seed": _options.count("seed", seed, 0),
+        # A certificate that is asked for is checked in any case.
+        "self_check": _options.flag("self_check", self_check) or _wanted(certificate),
     }
-    clock = _Clock(settings["time_limit"])
+    started = time.monotonic()
     subject = recognise(model)
+    if method is not None:
+        return _unproved(subject, X, method, size, y, accept_unproved)
+    if size is not None or y is not None or accept_unproved:
+        raise OptionError("size, y and accept_unproved go with method; a proved model has the size that can be proved")
     before = subject.model
     rows = subject.rows(X)
-    # What comes after the search has its share of the time.
-    if certificate or _is_averaged(before):
-        settings["time_limit"] = clock.without(_kept_back)
-    else:
-        settings["time_limit"] = clock.left()
+    place = os.fsdecode(certificate) if isinstance(certificate, (str, os.PathLike)) else None
+    if settings["time_limit"] is not None:
+        # What it took to read the model and the rows counts too.
+        settings["time_limit"] = max(0.0, settings["time_limit"] - (time.monotonic() - started))
     _log.info("pruning %s: %d trees, %d leaves", before.dialect, before.tree_count, before.leaf_count)
     with _progress.watching(progress, before.tree_count) as news:
-        answer = _run(before, rows, progress=news, **settings)
-    after, fates = _averaged(before, answer, settings, clock)
-    proof = _certified(before, after, certificate, answer["evidence"], settings, clock)
+        answer = _run(
+            before, rows, progress=news, path=subject.path, certificate=place, report=report is not None, **settings
+        )
+    proof = answer["certificate"]
+    if place is not None and proof is not None:
+        _files.write(place, proof)
+    if report is not None:
+        _files.write(os.fsdecode(report), answer["html"].encode())
+    facts = json.loads(answer["json"])
+    probability = facts["band"]["probability"]
     result = Pruning(
-        model=subject.rebuild(after),
-        outcome=answer["outcome"],
-        trees_before=answer["trees"][0],
-        trees_after=answer["trees"][1],
-        leaves_before=answer["leaves"][0],
-        leaves_after=answer["leaves"][1],
-        bytes_before=_size(before),
-        bytes_after=_size(after),
-        weights=np.array([weight for _, weight in fates], dtype=np.float64),
-        fates=[fate for fate, _ in fates],
-        scope=answer["scope"],
-        band=answer["band"],
-        exact=settings["band"] == 0.0,
-        probability=None if answer["probability"] is None else tuple(answer["probability"]),
-        data=None
-        if rows is None
-        else rows_seen(before, after, rows, settings["band"], answer["band"], missing=settings["missing"]),
-        lower_bound=answer["lower_bound"],
-        irreducible=answer["irreducible"],
-        certificate=proof,
-        oracle_calls=answer["oracle_calls"],
-        points=answer["points"],
-        timings=answer["seconds"],
+        model=subject.rebuild(answer["model"]),
+        outcome=facts["outcome"],
+        trees_before=facts["trees"]["before"],
+        trees_after=facts["trees"]["after"],
+        leaves_before=facts["leaves"]["before"],
+        leaves_after=facts["leaves"]["after"],
+        bytes_before=facts["bytes"]["before"],
+        bytes_after=facts["bytes"]["after"],
+        weights=np.array([fate.get("weight", 0.0) for fate in facts["fates"]], dtype=np.float64),
+        fates=[fate["fate"] for fate in facts["fates"]],
+        scope=facts["scope"],
+        band=facts["band"]["score"],
+        exact=facts["band"]["exact"],
+        probability=None if probability is None else tuple(probability),
+        data=None if facts["data"] is None else facts["data"] | {"words": answer["data"]},
+        lower_bound=facts["lower_bound"],
+        irreducible=facts["irreducible"],
+        certificate=facts["certificate"] if place is not None else proof if certificate is True else None,
+        oracle_calls=facts["oracle_calls"],
+        points=facts["points"],
+        timings=facts["seconds"],
+        checked=facts["checked"],
+        claim=answer["claim"],
+        _facts=facts,
+        _words=answer["words"],
     )
+    if settings["self_check"] and not result.checked:
+        _log.warning("the time was too short for a certificate; the model is proved, but the checker has not seen it")
     _log.info("%s", _picture.summary(result))
     return result
 
 
-class _Clock:
-    """What is left of a time limit, in seconds; `None` where there is none."""
-
-    def __init__(self, limit: float | None) -> None:
-        self._limit = limit
-        self._started = time.monotonic()
-
-    def left(self) -> float | None:
-        if self._limit is None:
-            return None
-        return max(0.0, self._limit - (time.monotonic() - self._started))
-
-    def without(self, share: Callable[[float], float]) -> float | None:
-        """The same, less a share of the limit."""
-        left = self.left()
-        return None if self._limit is None or left is None else max(0.0, left - share(self._limit))
+def _wanted(certificate: bool | str | os.PathLike[str] | None) -> bool:
+    return certificate is not None and certificate is not False
 
 
-def _kept_back(limit: float) -> float:
-    """The part of a time limit that is for the proof at the end, as on the command line."""
-    return min(max(0.15 * limit, 5.0), 0.4 * limit)
-
-
-# Their probabilities are averages of their trees' leaves, with nothing that would make them add up to one.
-_AVERAGES = ("RandomForestClassifier", "ExtraTreesClassifier", "DecisionTreeClassifier")
-
-
-def _is_averaged(model: Model) -> bool:
-    return any(name in model.dialect for name in _AVERAGES) and not model.dialect.startswith("ONNX")
-
-
-def _averaged(
-    before: Model, answer: dict[str, Any], settings: dict[str, Any], clock: _Clock
-) -> tuple[Model, list[tuple[str, float]]]:
-    """The pruned model, scaled so that a forest's probabilities add up to one, where that is proved too; and what
-    became of its trees."""
-    after, fates = answer["model"], answer["fates"]
-    if not _is_averaged(before):
-        return after, fates
-    total = float(after.raw_scores(np.zeros((1, len(after.feature_names)))).sum())
-    if not total > 0.0 or abs(total - 1.0) < 1e-12:
-        return after, fates
-    factor = 1.0 / total
-    scaled = after.edit([(tree, factor) for tree in range(after.tree_count)])
-    chosen = {name: settings[name] for name in ("band", "threads", "seed", "missing")}
-    # Rounding is all that can differ, so the proof is as long as the one before.
-    limit = max(1.0, 2.0 * answer["seconds"]["total"])
-    left = clock.left()
-    proof = compare(before, scaled, time_limit=limit if left is None else min(limit, left), **chosen)
-    if proof["outcome"] != "identical":
-        return after, fates
-    return scaled, [("scaled" if fate == "kept" else fate, weight * factor) for fate, weight in fates]
-
-
-def _certified(
-    before: Model,
-    after: Model,
-    certificate: bool | str | os.PathLike[str] | None,
-    evidence: Evidence,
-    settings: dict[str, Any],
-    clock: _Clock,
-) -> str | bytes | None:
-    """The certificate, or the path to which it was written, whole or not at all; `None` where the time was too short."""
-    if certificate is None or certificate is False:
-        return None
-    chosen = {name: settings[name] for name in ("band", "threads", "missing")}
-    content = certify(before, after, evidence=evidence, time_limit=clock.left(), **chosen)
-    if content is None:
-        _log.warning("the time limit was too short for a certificate; the model is proved, but the checker has not seen it")
-        return None
-    if certificate is True:
-        return content
-    path = os.fsdecode(certificate)
-    # A name of its own, so that two runs do not write into each other's file.
-    temporary = f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
+def _unproved(subject: Subject, X: Any, method: Any, size: Any, y: Any, accepted: Any) -> Unproved:
+    """One of the paper's baselines."""
+    _options.choice("method", method, _options.METHODS)
+    if accepted is not True:
+        raise OptionError("with method decisions change and nothing is proved; accept_unproved=True says that this is meant")
+    if X is None or y is None or size is None:
+        raise OptionError("method needs size, rows X and their classes y")
+    places = {label: index for index, label in enumerate(subject.model.classes)}
     try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(temporary)
-    return path
-
-
-def _size(model: Model) -> int | None:
-    try:
-        return len(model.to_bytes())
-    except EditingError:
-        return None
+        classes = [places[label] for label in np.asarray(y).tolist()]
+    except KeyError as unknown:
+        raise OptionError(f"y: {unknown.args[0]!r} is not a class of the model") from None
+    rows = subject.rows(X)
+    assert rows is not None, "rows were given"
+    answer = prune_to_size(subject.model, rows, classes, method=method, size=_options.count("size", size, 1))
+    facts = json.loads(answer["json"])
+    return Unproved(
+        model=subject.rebuild(answer["model"]),
+        method=facts["method"],
+        trees_before=facts["trees"]["before"],
+        trees_after=facts["trees"]["after"],
+        fidelity=facts["fidelity"],
+        accuracy=(facts["accuracy"]["before"], facts["accuracy"]["after"]),
+        _facts=facts,
+        _words=answer["words"],
+    )

@@ -53,15 +53,20 @@ class Model:
     def domain(self) -> dict[str, Any]: ...
     def split_values(self) -> dict[int, tuple[bool, list[float]]]: ...
 
-def compare(
+def verify(
     first: Model,
     second: Model,
+    rows: NDArray[np.float64] | None = None,
+    *,
     band: float | None = None,
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
-    *,
     missing: bool = True,
+    certify: bool = False,
+    certificate: str | None = None,
+    paths: tuple[str | None, str | None] = ...,
+    report: bool = False,
 ) -> dict[str, Any]: ...
 def prune(
     model: Model,
@@ -70,36 +75,22 @@ def prune(
     effort: str = "thorough",
     objective: str = "trees",
     moves: str = "leaves",
+    weight_per: str | None = None,
     band: float | None = None,
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
+    solver: str = "simplex",
     progress: Callable[[dict[str, Any]], None] | None = None,
     missing: bool = True,
+    self_check: bool = True,
+    path: str | None = None,
+    certificate: str | None = None,
+    report: bool = False,
 ) -> dict[str, Any]: ...
-def rows_seen(
-    first: Model,
-    second: Model,
-    rows: NDArray[np.float64],
-    band: float | None,
-    score: float,
-    *,
-    missing: bool = True,
-) -> dict[str, Any] | None: ...
-@final
-class Evidence:
-    """Why nothing smaller can do, as `prune` found it."""
-
-def certify(
-    original: Model,
-    pruned: Model,
-    *,
-    evidence: Evidence | None = None,
-    band: float | None = None,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    missing: bool = True,
-) -> bytes | None: ...
+def prune_to_size(
+    model: Model, rows: NDArray[np.float64], classes: list[int], *, method: str, size: int
+) -> dict[str, Any]: ...
 def check(
     original: Model,
     pruned: Model,

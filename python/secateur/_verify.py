@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from secateur import _labels, _options
+from secateur import _files, _labels, _options
 from secateur._model import recognise, same_inputs
-from secateur._secateur import compare
+from secateur._secateur import verify as _run
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Verification:
     differ.
     `scope` says which inputs are meant: "all", or "no_missing" where those with missing values are left out. `notes` says
     what else to know of the comparison, such as classes that could only be matched by position.
+    `certificate` is the proof, or where it was written, as asked for; `checked` says whether the independent checker
+    accepted it. `str` gives what `secateur verify` prints.
 
     Category columns are compared by label where both models have labels (`matched_by_label`): one label is one
     input, whatever code each model gives it. Where only one has labels (`matched_by_code`) the answer is about codes, and
@@ -47,6 +51,10 @@ class Verification:
     nodes: int
     seconds: float
     notes: tuple[str, ...] = ()
+    checked: bool = False
+    certificate: str | bytes | None = None
+    _facts: dict[str, Any] = field(default_factory=dict, repr=False)
+    _words: str = field(default="", repr=False)
 
     @property
     def identical(self) -> bool:
@@ -60,6 +68,13 @@ class Verification:
     def undecided(self) -> bool:
         return self.outcome == "undecided"
 
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as `secateur verify --json` prints it."""
+        return json.loads(json.dumps(self._facts))
+
+    def __str__(self) -> str:
+        return self._words
+
     def __bool__(self) -> bool:
         raise TypeError("a verification has three outcomes: ask for .identical, .different or .undecided")
 
@@ -67,12 +82,15 @@ class Verification:
 def verify(
     a: Any,
     b: Any,
+    X: Any = None,
     *,
     band: str | float = "auto",
     missing: bool = True,
     time_limit: float | str | None = None,
     threads: int | None = None,
     seed: int = 0,
+    certificate: bool | str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
 ) -> Verification:
     """Proves that two models decide alike on every input, or finds one on which they differ.
 
@@ -83,6 +101,9 @@ def verify(
     which the first model's own decision is no artefact of its rounding), 0 (the exact sums, ties included, and not what
     a library's rounding makes of them) or
     a larger score. `missing=False` leaves inputs with missing values out. `time_limit` is in seconds, or "30s", "10m", "2h".
+    `X` may hold rows to start from; a counterexample is brought as near to one of them as it can be. `certificate` is
+    a path to write the proof to, or True to have it in the result; the independent checker has accepted it then.
+    `report` is a path to write an HTML page about the answer to.
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import AdaBoostClassifier
@@ -99,20 +120,36 @@ def verify(
     first, second = recognise(a), recognise(b)
     same_inputs(first, second)
     notes = _labels.compared_classes(first.model, second.model)
-    answer = compare(
+    certifies = certificate is not None and certificate is not False
+    if certifies:
+        # A certificate is about the models' files, whatever labels their objects have.
+        _labels.certified_classes(first.model, second.model)
+    place = os.fsdecode(certificate) if isinstance(certificate, (str, os.PathLike)) else None
+    answer = _run(
         first.model,
         second.model,
+        first.rows(X),
         band=_options.band(band),
-        missing=_options.missing(missing),
+        missing=_options.flag("missing", missing),
         time_limit=_options.time_limit(time_limit),
         threads=_options.threads(threads),
         seed=_options.count("seed", seed, 0),
+        certify=certifies,
+        certificate=place,
+        paths=(first.path, second.path),
+        report=report is not None,
     )
+    proof = answer["certificate"]
+    if place is not None and proof is not None:
+        _files.write(place, proof)
+    if report is not None:
+        _files.write(os.fsdecode(report), answer["html"].encode())
+    facts = json.loads(answer["json"])
     loud = []
-    if answer["by_code"]:
-        columns = ", ".join(answer["by_code"])
+    if facts["labels"]["by_code"]:
+        columns = ", ".join(facts["labels"]["by_code"])
         loud.append(f"only one of the models has category labels for {columns}: the answer is about codes, not labels")
-    if answer["unplaced"]:
+    if facts["labels"]["unplaced"]:
         loud.append(
             "one of the models has category labels without naming their columns and the other has none: the answer is "
             "about codes, not labels"
@@ -123,21 +160,24 @@ def verify(
     if classes is not None:
         classes = (first.model.classes[classes[0]], second.model.classes[classes[1]])
     scores = answer.get("scores")
-    different = answer["outcome"] == "different"
     return Verification(
-        outcome=answer["outcome"],
-        scope=answer["scope"],
-        band=answer["band"],
-        exact=_options.band(band) == 0.0,
-        counterexample=answer["row"] if different else None,
+        outcome=facts["outcome"],
+        scope=facts["scope"],
+        band=facts["band"]["score"],
+        exact=facts["band"]["exact"],
+        counterexample=answer.get("row"),
         classes=classes,
-        counterexample_labels=answer.get("labels"),
+        counterexample_labels=None if facts["counterexample"] is None else facts["counterexample"]["labels"],
         scores=None if scores is None else tuple(scores),
         reason=answer.get("reason"),
-        proved_above=answer["proved_above"],
-        matched_by_label=tuple(answer["by_label"]),
-        matched_by_code=tuple(answer["by_code"]),
-        nodes=answer["nodes"],
-        seconds=answer["seconds"],
+        proved_above=facts["proved_above"],
+        matched_by_label=tuple(facts["labels"]["by_label"]),
+        matched_by_code=tuple(facts["labels"]["by_code"]),
+        nodes=facts["nodes"],
+        seconds=facts["seconds"],
+        checked=facts["checked"],
+        certificate=facts["certificate"] if place is not None else proof if certificate is True else None,
+        _facts=facts,
+        _words=answer["words"],
         notes=(*notes, *loud),
     )

@@ -1,4 +1,4 @@
-//! `secateur demo`: the main job on a small model and table of our own (see `demo/make.py`), start to finish.
+//! `secateur demo`: the main job on a small model and table of our own (`secateur::demo`), start to finish.
 //!
 //! Every command that is shown is run as it stands there.
 
@@ -10,10 +10,10 @@ use clap::Parser;
 
 use crate::arguments::{Arguments, Demo, Talk};
 use crate::output::{Output, print};
-use crate::text::counted;
+use secateur::internal::text::counted;
 
-const MODEL: (&str, &[u8]) = ("loans.txt", include_bytes!("../demo/loans.txt"));
-const TABLE: (&str, &[u8]) = ("loans.csv", include_bytes!("../demo/loans.csv"));
+const MODEL: (&str, &[u8]) = ("loans.txt", secateur::demo::MODEL);
+const TABLE: (&str, &[u8]) = ("loans.csv", secateur::demo::TABLE);
 const PRUNED: &str = "loans-pruned.txt";
 const PROOF: &str = "loans.cert";
 const TARGET: &str = "repaid";

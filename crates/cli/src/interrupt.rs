@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result};
-use secateur_oracle::Cancel;
+use secateur::Cancel;
 
 use crate::output;
 

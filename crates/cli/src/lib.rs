@@ -12,6 +12,7 @@
 //!
 //! # `prune --json`
 //! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `interrupted`,
+//! `checked` (has the independent checker accepted the proof?),
 //! `trees`, `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
 //! the moves), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word),
 //! `scope` (`all`, or `no_missing` where missing values are left out), `band` (`score`, `probability`, `exact`: the claim is
@@ -29,7 +30,7 @@
 //! the columns `by_label` and `by_code`; `unplaced`: by code, as a file does not name the columns of its
 //! labels), `counterexample` (null, or `input` by feature with null for missing, `labels` of those of its
 //! values that stand for one, `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path,
-//! or null), `nodes`, `seconds`.
+//! or null), `checked` (has the independent checker accepted it?), `nodes`, `seconds`.
 //!
 //! # `inspect --json`
 //! One object; its keys stay:
@@ -54,25 +55,19 @@ mod demo;
 mod failure;
 mod inspect;
 mod interrupt;
-mod logistic;
 mod model;
 mod output;
 mod predict;
 mod progress;
 mod prune;
-mod report;
 mod table;
-mod text;
 mod verify;
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
 use failure::Ending;
-use secateur_formats::ModelFile;
-use secateur_model::Decision;
 
 /// Runs one command as its process would, messages and all; the exit code. The first argument is the name of
 /// the program. Ctrl-C ends the whole process.
@@ -101,16 +96,4 @@ fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
         Command::Demo(command) => demo::run(command, talk)?,
     }
     Ok(Ending::Done)
-}
-
-/// What `inspect --json` and `inspect -v` print of a model, which may be in memory only; `place` is the path of
-/// its file and its size.
-pub fn describe(file: &ModelFile, place: Option<(&Path, u64)>) -> serde_json::Result<[String; 2]> {
-    inspect::describe(file, place.map(|(path, bytes)| (path.display().to_string(), bytes)))
-}
-
-/// The probabilities that a logistic model gives within `band` of its threshold.
-pub fn probabilities(file: &ModelFile, band: f64) -> Option<[f64; 2]> {
-    let Decision::Threshold { threshold, .. } = *file.ensemble().decision() else { return None };
-    Some(logistic::interval(file.logistic_scale()?, threshold, band))
 }

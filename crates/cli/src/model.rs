@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use secateur_formats::{ModelFile, ReadError};
+use secateur::{ModelFile, ReadError};
 
-use crate::text::printable;
+use secateur::internal::text::printable;
 
 /// A model file and its size.
 pub(crate) struct Model {

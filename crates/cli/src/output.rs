@@ -94,18 +94,6 @@ impl Output {
         }
     }
 
-    /// What has been written to a file so far, to be read before it gets its name; `None` for what cannot
-    /// be read back.
-    pub(crate) fn read_back(&mut self) -> Result<Option<File>> {
-        match self {
-            Self::Stdout(_) | Self::Stream(..) => Ok(None),
-            Self::File(out, path) => {
-                let opened = out.flush().and_then(|()| File::open(out.get_ref().path()));
-                opened.map(Some).map_err(|error| cannot_write(path, &error))
-            }
-        }
-    }
-
     /// Writes, with the file's name in the error. Errors of stdout are handed on as they are, so that
     /// a closed pipe can be told from a full disk.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -117,21 +105,22 @@ impl Output {
     }
 }
 
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::Stream(out, _) => out.write(bytes),
-            Self::File(out, _) => out.write(bytes),
-        }
+/// The page of `--report`, on its way into its file.
+pub(crate) struct PageFile(Output);
+
+impl PageFile {
+    /// A place for the page, told before the work begins where it cannot be written to.
+    pub(crate) fn open(path: Option<&Path>, taken: &[(&Path, &str)]) -> Result<Option<Self>> {
+        let Some(path) = path else { return Ok(None) };
+        refuse_to_overwrite(path, taken)?;
+        Ok(Some(Self(Output::open(Some(path))?)))
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(out) => out.flush(),
-            Self::Stream(out, _) => out.flush(),
-            Self::File(out, _) => out.flush(),
-        }
+    /// Writes the page, which does not get its name yet.
+    pub(crate) fn fill(mut self, html: &str) -> Result<Output> {
+        self.0.write(html.as_bytes())?;
+        self.0.complete()?;
+        Ok(self.0)
     }
 }
 
@@ -210,6 +199,11 @@ fn cannot_write(path: &Path, error: &io::Error) -> anyhow::Error {
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(STDOUT)
+}
+
+/// A JSON object as it is printed.
+pub(crate) fn json_text(object: &serde_json::Value) -> Result<String> {
+    Ok(serde_json::to_string_pretty(object).context("cannot be written as JSON")? + "\n")
 }
 
 /// Prints a line to stderr; where stderr is gone there is nobody to tell.

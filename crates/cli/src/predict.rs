@@ -9,7 +9,7 @@ use crate::model;
 use crate::output::{Output, refuse_to_overwrite};
 use crate::progress::Progress;
 use crate::table::{Matching, Table};
-use crate::text::{counted, listed, write_number};
+use secateur::internal::text::{counted, listed, write_number};
 
 pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
     let model = model::read(&command.model)?;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use crate::arguments::Talk;
-use crate::text::grouped;
+use secateur::internal::text::grouped;
 
 const SILENT: Duration = Duration::from_secs(1);
 const LIVE: Duration = Duration::from_millis(200);

@@ -1,200 +1,107 @@
 //! `secateur verify`: do two models decide alike on every input?
-
-mod certificate;
-mod labels;
-mod page;
+//!
+//! The road is `secateur::verify`; here are the flags, the files and what is shown on the way.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
-use secateur_formats::ModelFile;
-use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, LabelMatch, NumberType, Scope};
-use secateur_oracle::{
-    Band, Budget, CompareError, Compared, Counterexample, Options, Outline, StopReason, Undecided, Verdict,
-};
-use secateur_prune::{RowsSeen, rows_seen};
-use serde_json::{Map, Value, json};
+use anyhow::{Result, anyhow, bail};
+use secateur::{Answer, Band, Budget, MOST_ROWS, Places, Progress, VerifyOptions, VerifyReport, verify};
+use secateur_model::Ensemble;
 
 use crate::arguments::{Talk, Verify};
 use crate::failure::Ending;
-use crate::progress::Progress;
-use crate::prune::certificate_time;
-use crate::report::{PageFile, Pair};
+use crate::output::{Output, PageFile, json_text};
 use crate::table::Table;
-use crate::text::{counted, entry, number, printable, rounded_up};
-use crate::{logistic, model, output};
+use crate::{model, output, progress};
 
 /// How often the progress is looked at.
 const WATCH: Duration = Duration::from_millis(100);
-/// What may be spent, after a time limit is reached, on saying what is known.
-const AFTER_LIMIT: Duration = Duration::from_millis(200);
-/// Rows of the table that are used as starts.
-const MOST_ROWS: usize = 100_000;
 
 pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
-    let started = Instant::now();
+    let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
     let [first, second] = [model::read(&command.first)?, model::read(&command.second)?];
     let mut taken: Vec<(&Path, &str)> =
         vec![(&command.first, "the first model"), (&command.second, "the second model")];
     taken.extend(command.data.as_deref().map(|path| (path, "the table")));
-    let out = certificate::open(command.certificate.as_deref(), &taken)?;
-    taken.extend(command.certificate.as_deref().map(|path| (path, "the certificate")));
+    let out = match &command.certificate {
+        Some(path) => {
+            output::refuse_to_overwrite(path, &taken)?;
+            taken.push((path, "the certificate"));
+            Some((path, Output::open(Some(path))?))
+        }
+        None => None,
+    };
     let page = PageFile::open(command.report.as_deref(), &taken)?;
-    let bytes = [first.bytes, second.bytes];
-    let [first, second] = [first.file, second.file];
-    let ours = first.ensemble().within(command.scope());
-    let ours = ours.as_ref();
-    let (theirs, matching) = align(ours, second.ensemble());
-    let theirs = theirs.as_ref().unwrap_or(second.ensemble());
-    let refused = |error| anyhow!("{} and {}: {error}", command.first.display(), command.second.display());
-    let outline = Outline::new(ours, theirs, command.band.0).map_err(refused)?;
-    let data = read_rows(command, ours)?;
-    let width = ours.features().len();
-    let threads =
-        command.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
-    let deadline = command.time_limit.and_then(|limit| started.checked_add(limit.0));
-    let searched = command.time_limit.and_then(|limit| {
-        let checks = if out.is_some() { certificate_time(limit.0) } else { Duration::ZERO };
-        started.checked_add(limit.0.saturating_sub(checks))
-    });
-    let mut options = Options {
-        budget: Budget { deadline: searched, ..Budget::unlimited() },
-        threads: threads.max(1),
+    let rows = read_rows(command, &first.file.ensemble().within(command.scope()))?;
+    let options = VerifyOptions {
+        band: command.band.0,
+        scope: command.scope(),
+        threads: command.threads,
         seed: command.seed,
-        ..Options::unlimited()
+        certificate: command.certificate.is_some(),
+        labels: [None, None],
     };
-    // A model and itself: there is nothing to lay out, unless the proof is to be written down.
-    let nothing_to_prove = out.is_none() && outline.is_same_model();
-    let laid_out = if nothing_to_prove {
-        Ok(None)
-    } else {
-        // With no time left, small models are still laid out for what is said at the end.
-        let least = Instant::now() + AFTER_LIMIT;
-        let deadline = options.budget.deadline.map(|deadline| deadline.max(least));
-        let budget = Budget { deadline, ..options.budget.clone() };
-        match watched(&options, talk, || outline.clone().lay_out(&budget)) {
-            Ok(comparison) => Ok(Some(comparison)),
-            Err(CompareError::Stopped(reason)) => Err(reason),
-            Err(error) => return Err(refused(error)),
-        }
-    };
-    let (compared, proof) = match &laid_out {
-        Ok(Some(comparison)) => {
-            let cells = |row| comparison.atlas().cells_of(row);
-            options.starts = data.chunks_exact(width.max(1)).filter_map(cells).collect();
-            watched(&options, talk, || certificate::compare(comparison, &options, out))
-                .context("the certificate cannot be written")?
-        }
-        Ok(None) => (Compared { verdict: Verdict::Identical, nodes: 0 }, None),
-        Err(reason) => {
-            let verdict = Verdict::Undecided(Undecided::Stopped(*reason));
-            (Compared { verdict, nodes: 0 }, None)
-        }
-    };
-    let comparison = laid_out.as_ref().ok().and_then(Option::as_ref);
+    let shared = Arc::default();
+    let answer =
+        watched(&shared, talk, || verify(&first.file, &second.file, &rows, &options, &budget, &shared));
+    let [one, two] = [&command.first, &command.second].map(|path| path.display().to_string());
+    let answer = answer.map_err(|error| anyhow!("{one} and {two}: {error}"))?;
+    // All files are complete before the first of them gets its name.
     let mut files = Vec::new();
-    let certificate = match (&command.certificate, proof) {
-        (Some(path), Some(proof)) => {
-            let checked = certificate::check(proof, [ours, theirs], deadline)
-                .with_context(|| format!("{}: not written", path.display()))?;
-            let name = path.display().to_string();
-            checked.map(|file| {
-                files.push((name.clone(), file));
-                name
-            })
+    let certificate = match (&answer.certificate, out) {
+        (Some(proof), Some((path, mut out))) => {
+            out.write(proof)?;
+            out.complete()?;
+            files.push((path.display().to_string(), out));
+            Some(path.display().to_string())
         }
         _ => None,
     };
-    let seen = seen_rows(&outline, [ours, theirs], &data, command.band.0)?;
-    let mut nearest = None;
-    let verdict = match compared.verdict {
-        Verdict::Different(example) => {
-            let near = comparison.and_then(|comparison| comparison.nearest(&example, &data));
-            nearest = near.as_ref().map(|(_, row, distance)| (*row, *distance));
-            Verdict::Different(near.map_or(example, |(example, ..)| Box::new(example)))
-        }
-        other => other,
-    };
-    let proved_above = match verdict {
-        // What is known all the same may take a little more than the limit, not much.
-        Verdict::Undecided(_) => {
-            let deadline = command.time_limit.map(|_| Instant::now() + AFTER_LIMIT);
-            comparison.and_then(|it| it.proved_above(&Budget { deadline, ..Budget::unlimited() }))
-        }
-        _ => None,
-    };
-    let report = Report {
-        first: &first,
-        models: [ours, theirs],
-        domain: outline.domain(),
-        scope: outline.scope(),
-        matching,
-        labels: outline.labels(),
-        band: outline.band(),
-        exact: command.band.0 == Band::Exact,
-        seen,
-        verdict: &verdict,
-        certificate,
-        proved_above,
-        nearest,
-        nodes: compared.nodes,
-        seconds: started.elapsed().as_secs_f64(),
+    let report = VerifyReport {
+        first: &first.file,
+        second: &second.file,
+        answer: &answer,
+        places: Places {
+            original: Some(&one),
+            original_bytes: Some(first.bytes),
+            pruned: Some(&two),
+            pruned_bytes: Some(second.bytes),
+            certificate: certificate.as_deref(),
+        },
     };
     if let (Some(page), Some(path)) = (page, &command.report) {
-        let pair =
-            Pair { paths: [&command.first, &command.second], files: [&first, &second], bytes, rows: &data };
-        files.push((path.display().to_string(), page.fill(&report.page(&pair))?));
+        files.push((path.display().to_string(), page.fill(&report.html(&rows))?));
     }
-    let text = if command.json {
-        serde_json::to_string_pretty(&report.json()).context("cannot be written as JSON")? + "\n"
-    } else {
-        report.words(talk)
-    };
+    let text = if command.json { json_text(&report.json())? } else { report.words(talk == Talk::Verbose) };
     let written = output::finish_all(files)?;
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
-    if verdict == Verdict::Identical && command.certificate.is_some() && report.certificate.is_none() {
+    if answer.verdict == Answer::Identical && options.certificate && !answer.checked() {
         talk.note("note: the time was too short for the certificate's check, so it is not written");
         return Ok(Ending::Undecided);
     }
-    Ok(match verdict {
-        Verdict::Identical => Ending::Done,
-        Verdict::Different(_) => Ending::Refuted,
-        Verdict::Undecided(_) => Ending::Undecided,
+    Ok(match answer.verdict {
+        Answer::Identical => Ending::Done,
+        Answer::Different(_) => Ending::Refuted,
+        Answer::Undecided(_) => Ending::Undecided,
     })
 }
 
-/// What the rows of the table say, of those that both models accept.
-fn seen_rows(
-    outline: &Outline<'_>,
-    models: [&Ensemble; 2],
-    data: &[f64],
-    band: Band,
-) -> Result<Option<RowsSeen>> {
-    let width = models[0].features().len().max(1);
-    let accepted = |row: &&[f64]| models.iter().all(|model| model.accepts(row));
-    let rows: Vec<f64> = data.chunks_exact(width).filter(accepted).flatten().copied().collect();
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let classes = |class| outline.class_in_second(class);
-    Ok(Some(rows_seen(models, &classes, &rows, band, outline.band())?))
-}
-
 /// Runs a search and shows how far it has come.
-fn watched<T: Send>(options: &Options, talk: Talk, search: impl FnOnce() -> T + Send) -> T {
+fn watched<T: Send>(shared: &Progress, talk: Talk, search: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         // Nobody is left to listen only where this thread panicked.
         let searcher = scope.spawn(move || sender.send(search()).is_ok());
-        let mut progress = Progress::start(talk);
+        let mut progress = progress::Progress::start(talk);
         let result = loop {
             match receiver.recv_timeout(WATCH) {
                 Ok(result) => break Some(result),
                 Err(RecvTimeoutError::Disconnected) => break None,
                 Err(RecvTimeoutError::Timeout) => {
-                    progress.count(options.progress.nodes(), "boxes", Some(options.progress.share()));
+                    progress.count(shared.nodes(), "boxes", Some(shared.share()));
                 }
             }
         };
@@ -205,19 +112,6 @@ fn watched<T: Send>(options: &Options, talk: Talk, search: impl FnOnce() -> T + 
             (None, Ok(_)) => unreachable!("a search that ends sends its result"),
         }
     })
-}
-
-/// The second model with its columns in the order of the first, where names tell; and how columns were
-/// matched.
-fn align(first: &Ensemble, second: &Ensemble) -> (Option<Ensemble>, &'static str) {
-    let (ours, theirs) = (first.features(), second.features());
-    if !ours.has_names() || !theirs.has_names() {
-        return (None, "by order (one of the models has no feature names)");
-    }
-    match second.with_column_order(ours) {
-        Some(reordered) => (Some(reordered), "by name"),
-        None => (None, "by order (the models name them differently)"),
-    }
 }
 
 /// The rows of the table, one after the other.
@@ -240,266 +134,6 @@ fn read_rows(command: &Verify, ensemble: &Ensemble) -> Result<Vec<f64>> {
         count += rows;
     }
     Ok(all)
-}
-
-struct Report<'a> {
-    first: &'a ModelFile,
-    models: [&'a Ensemble; 2],
-    domain: &'a InputDomain,
-    scope: Scope,
-    matching: &'static str,
-    labels: &'a LabelMatch<'a>,
-    band: f64,
-    /// The claim is about exact sums, and not about what a library's rounding makes of them.
-    exact: bool,
-    /// What the rows of the table say.
-    seen: Option<RowsSeen>,
-    verdict: &'a Verdict,
-    /// The path of the certificate that was written.
-    certificate: Option<String>,
-    /// For an undecided comparison: the claim is proved for this band.
-    proved_above: Option<f64>,
-    /// Row of the table that the counterexample is near to, and in how many columns it differs.
-    nearest: Option<(usize, usize)>,
-    nodes: u64,
-    seconds: f64,
-}
-
-impl Report<'_> {
-    /// The probabilities of the first model inside a band, for logistic models.
-    fn probability(&self, band: f64) -> Option<[f64; 2]> {
-        let secateur_model::Decision::Threshold { threshold, .. } = *self.models[0].decision() else {
-            return None;
-        };
-        Some(logistic::interval(self.first.logistic_scale()?, threshold, band))
-    }
-
-    fn json(&self) -> Value {
-        let (outcome, reason) = match self.verdict {
-            Verdict::Identical => ("identical", None),
-            Verdict::Different(_) => ("different", None),
-            Verdict::Undecided(why) => ("undecided", Some(undecided(why))),
-        };
-        let counterexample = match self.verdict {
-            Verdict::Different(example) => self.example_json(example),
-            _ => Value::Null,
-        };
-        json!({
-            "outcome": outcome,
-            "reason": reason,
-            "band": {"score": self.band, "probability": self.probability(self.band), "exact": self.exact},
-            "data": self.seen.as_ref().map(rows_json),
-            "proved_above": self.proved_above,
-            "scope": self.scope.name(),
-            "domain": self.inputs(),
-            "labels": labels::json(self.labels, self.models[0].features()),
-            "counterexample": counterexample,
-            "certificate": self.certificate,
-            "nodes": self.nodes,
-            "seconds": self.seconds,
-        })
-    }
-
-    fn example_json(&self, example: &Counterexample) -> Value {
-        let features = self.models[0].features();
-        let input: Map<String, Value> = example
-            .row
-            .iter()
-            .enumerate()
-            .map(|(index, &value)| (features.name(FeatureId::new(index)).into_owned(), json_number(value)))
-            .collect();
-        let label = |model: usize| json_label(self.models[model].classes(), example.classes[model]);
-        let scores =
-            |model: usize| -> Vec<Value> { example.scores[model].iter().map(|&s| json_number(s)).collect() };
-        json!({
-            "input": input,
-            "labels": self.labels_json(&example.row),
-            "classes": [label(0), label(1)],
-            "scores": [scores(0), scores(1)],
-            "in_libraries": example.in_libraries,
-            "nearest_row": self.nearest.map(|(row, columns)| json!({"row": row, "columns_changed": columns})),
-        })
-    }
-
-    fn words(&self, talk: Talk) -> String {
-        let mut text = match self.verdict {
-            Verdict::Identical if self.exact => "identical in their exact sums: proved\n".to_owned(),
-            Verdict::Identical => "identical: proved\n".to_owned(),
-            Verdict::Different(_) => "different\n".to_owned(),
-            Verdict::Undecided(why) => format!("undecided: {}\n", undecided(why)),
-        };
-        let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
-        let inputs = match self.scope {
-            Scope::All => "",
-            Scope::NoMissing => "for every input without missing values, ",
-        };
-        let claim = if self.exact {
-            format!("{inputs}the exact sums decide the same, ties by each library's rule; {ROUNDING_NOTE}")
-        } else if self.band == 0.0 {
-            format!(
-                "{inputs}as the libraries decide, wherever the first model's scores do not tie; its sums are exact"
-            )
-        } else {
-            format!("{inputs}as the libraries decide, wherever {}", self.leads(self.band))
-        };
-        line("claim", &claim);
-        if self.exact {
-            line("rounding", &rounding_words(self.models));
-        }
-        if let Some(seen) = &self.seen {
-            line("data", &seen.words(self.exact));
-        }
-        if let Some(above) = self.proved_above {
-            line("proved", &format!("they decide alike wherever {}", self.leads(above)));
-        }
-        line("inputs", &self.inputs());
-        line("columns", self.matching);
-        if let Some(words) = labels::words(self.labels, self.models[0].features()) {
-            line("labels", &words);
-        }
-        if let Verdict::Different(example) = self.verdict {
-            self.example_words(example, talk, &mut line);
-        }
-        if let Some(certificate) = &self.certificate {
-            line("certificate", certificate);
-        }
-        line("boxes", &counted(self.nodes, "box", "boxes"));
-        line("time", &format!("{:.3} s", self.seconds));
-        text
-    }
-
-    /// Which inputs the claim is about.
-    fn inputs(&self) -> String {
-        domain_words(self.domain, self.scope) + &labels::domain(self.labels, self.models[0].features())
-    }
-
-    fn leads(&self, band: f64) -> String {
-        let probability = self.probability(band);
-        let interval = probability.map(|interval| format!(" (probability {})", logistic::words(interval)));
-        let interval = interval.unwrap_or_default();
-        format!("the first model's winner leads by more than {band:.3e}{interval}")
-    }
-
-    fn example_words(&self, example: &Counterexample, talk: Talk, line: &mut dyn FnMut(&str, &str)) {
-        for (model, key) in ["first says", "second says"].into_iter().enumerate() {
-            let number_type = self.models[model].accumulation().number;
-            let label = self.models[model].classes().text(example.classes[model]);
-            let scores: Vec<String> = example.scores[model].iter().map(|&s| number(s, number_type)).collect();
-            line(key, &format!("{}, raw score {}", printable(&label), scores.join(", ")));
-        }
-        if !example.in_libraries {
-            line(
-                "note",
-                "the libraries round to the same class here: the difference is one of exact arithmetic",
-            );
-        }
-        if let Some((row, columns)) = self.nearest {
-            let what = match columns {
-                0 => format!("the input is row {} of the table as it is", row + 1),
-                _ => format!(
-                    "the input is row {} of the table with {} changed",
-                    row + 1,
-                    counted(columns as u64, "column", "columns")
-                ),
-            };
-            line("near", &what);
-        }
-        let features = self.models[0].features();
-        let used: Vec<bool> = used_columns(self.models);
-        let mut unused = 0;
-        for (index, &value) in example.row.iter().enumerate() {
-            if !used[index] && talk != Talk::Verbose {
-                unused += 1;
-                continue;
-            }
-            let name = features.name(FeatureId::new(index));
-            line(&printable(&name), &self.value_words(FeatureId::new(index), value));
-        }
-        if unused > 0 {
-            line("others", &format!("{} that no split looks at", counted(unused, "column", "columns")));
-        }
-    }
-}
-
-fn used_columns(models: [&Ensemble; 2]) -> Vec<bool> {
-    let mut used = vec![false; models[0].features().len()];
-    for split in models.iter().flat_map(|model| model.trees()).flat_map(|tree| tree.splits()) {
-        used[split.feature.index()] = true;
-    }
-    used
-}
-
-fn undecided(why: &Undecided) -> &'static str {
-    match why {
-        Undecided::Stopped(StopReason::Time) => "the time limit was reached",
-        Undecided::Stopped(_) => "the budget was used up",
-        Undecided::OrderOfAddition(_) => {
-            "the last bits of the second model's scores vary (order of addition, processor), and for some inputs they \
-             may decide"
-        }
-    }
-}
-
-/// What a claim about exact sums does not say.
-pub(crate) const ROUNDING_NOTE: &str = "where a library's rounding decides, its classes can differ";
-
-/// How near to a tie the libraries' rounding may decide otherwise than the exact sums of two models do.
-pub(crate) fn rounding_words(models: [&Ensemble; 2]) -> String {
-    let margins = models.map(Ensemble::certain_margin);
-    match margins {
-        [Some(first), Some(second)] => format!(
-            "may decide where the winner leads by at most {} in the first model and {} in the second; nowhere else",
-            rounded_up(first),
-            rounded_up(second)
-        ),
-        _ => {
-            models.iter().find_map(|model| model.no_margin()).map_or_else(String::new, |why| why.to_string())
-        }
-    }
-}
-
-/// Counts on rows, for scripts.
-pub(crate) fn rows_json(seen: &RowsSeen) -> Value {
-    json!({
-        "rows": seen.rows,
-        "measured": seen.measured,
-        "in_band": seen.in_band,
-        "rounded": seen.rounded,
-        "changed_in_band": seen.changed,
-    })
-}
-
-/// Which inputs the claim is about.
-pub(crate) fn domain_words(domain: &InputDomain, scope: Scope) -> String {
-    let number = match domain.number {
-        NumberType::F32 => "every f32 number",
-        NumberType::F64 => "every f64 number",
-    };
-    let infinities = if domain.infinities { ", infinities" } else { "" };
-    let missing = if domain.missing { ", missing values" } else { "" };
-    let left_out = if scope == Scope::NoMissing { "; no missing values" } else { "" };
-    format!("{number}{infinities}{missing}, in every column{left_out}")
-}
-
-/// Missing values are null; JSON has no infinities, so they are text.
-fn json_number(value: f64) -> Value {
-    if value.is_nan() {
-        Value::Null
-    } else if value.is_infinite() {
-        json!(if value > 0.0 { "Infinity" } else { "-Infinity" })
-    } else {
-        json!(value)
-    }
-}
-
-fn json_label(classes: &ClassLabels, class: secateur_model::ClassId) -> Value {
-    match classes {
-        ClassLabels::Unnamed(_) => json!(class.0),
-        ClassLabels::Integers(labels) => json!(labels[class.index()]),
-        ClassLabels::Floats(labels) => json!(labels[class.index()]),
-        ClassLabels::Booleans(labels) => json!(labels[class.index()]),
-        ClassLabels::Strings(labels) => json!(labels[class.index()]),
-    }
 }
 
 /// `auto`, `0`, or a score.

@@ -56,6 +56,10 @@ pub(crate) trait EditableDocument: Document {
     fn votes_only(&self) -> bool {
         false
     }
+    /// Are probabilities an average of leaves? See [`ModelFile::averages_probabilities`].
+    fn averages_probabilities(&self) -> bool {
+        false
+    }
     /// The document with other trees and intercepts, in the same dialect. `edit` has been checked.
     fn edit(&self, edit: &Edit) -> Result<Self, EditError>;
     /// The model of the edited document, where that takes less than the document.
@@ -187,6 +191,12 @@ impl ModelFile {
     /// of one weight, and an intercept is a vote, too.
     pub fn votes_only(&self) -> bool {
         each!(self, document => document.votes_only())
+    }
+
+    /// Are the model's probabilities the average of its trees' leaves, with nothing behind them that would make
+    /// them add up to one? So it is for scikit-learn's forests and single trees.
+    pub fn averages_probabilities(&self) -> bool {
+        each!(self, document => document.averages_probabilities())
     }
 
     /// The same file with other trees and intercepts.

@@ -90,11 +90,21 @@ pub fn certify(
     let bytes = writer.finish(true)?;
     let search_seconds = started.elapsed().as_secs_f64();
     let started = std::time::Instant::now();
-    match check_until(original, pruned, &bytes[..], &Limits::default(), &|| cancel.is_cancelled())? {
-        Checked::Valid(proved) => {
-            let check_seconds = started.elapsed().as_secs_f64();
-            Ok(Certificate { bytes, proved, nodes: compared.nodes, search_seconds, check_seconds })
-        }
+    let proved = have_checked(original, pruned, &bytes, cancel)?;
+    let check_seconds = started.elapsed().as_secs_f64();
+    Ok(Certificate { bytes, proved, nodes: compared.nodes, search_seconds, check_seconds })
+}
+
+/// Has the independent checker go over a certificate that was made here; an end that somebody asks for is
+/// [`CertifyError::Interrupted`].
+pub fn have_checked(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    certificate: &[u8],
+    cancel: &Cancel,
+) -> Result<Proved, CertifyError> {
+    match check_until(original, pruned, certificate, &Limits::default(), &|| cancel.is_cancelled())? {
+        Checked::Valid(proved) => Ok(proved),
         Checked::Incomplete { reason: Reason::Stopped, .. } => Err(CertifyError::Interrupted),
         Checked::Invalid { reason, step } | Checked::Incomplete { reason, step } => {
             Err(CertifyError::Refused { reason, step })

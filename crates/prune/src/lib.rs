@@ -23,7 +23,7 @@ pub use bounds::evidence::{Bound, Crossing, Evidence, Term, write_bounds};
 pub use bounds::indispensable::{Indispensable, indispensable};
 pub use candidate::column::{Column, Intercept};
 pub use candidate::plan::Editable;
-pub use certify::{Certificate, CertifyError, certify};
+pub use certify::{Certificate, CertifyError, certify, have_checked};
 pub use config::{Config, Effort, Moves, Objective, Unit};
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use passes::class_changes::class_changes;

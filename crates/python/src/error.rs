@@ -4,10 +4,9 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
-use secateur_formats::{EditError, FormatError, ReadError};
-use secateur_model::PredictError;
-use secateur_oracle::CompareError;
-use secateur_prune::{CertifyError, PruneError};
+use secateur::{
+    CertifyError, CompareError, EditError, Error, FormatError, PredictError, PruneError, ReadError,
+};
 
 create_exception!(secateur, SecateurError, PyException, "The base of all errors of this package.");
 create_exception!(
@@ -57,18 +56,15 @@ pub(crate) fn from_edit(error: EditError) -> PyErr {
     EditingError::new_err(error.to_string())
 }
 
-pub(crate) fn from_prune(error: PruneError) -> PyErr {
+/// Whatever a road of the facade ends with.
+pub(crate) fn from_road(error: Error) -> PyErr {
     match error {
-        PruneError::Compare(error) => from_compare(error),
-        PruneError::Edit(error) => from_edit(error),
-        other => SecateurError::new_err(other.to_string()),
-    }
-}
-
-pub(crate) fn from_certify(error: CertifyError) -> PyErr {
-    match error {
-        CertifyError::Compare(error) => from_compare(error),
-        CertifyError::Write(error) => error.into(),
+        Error::Compare(error)
+        | Error::Prune(PruneError::Compare(error))
+        | Error::Certify(CertifyError::Compare(error)) => from_compare(error),
+        Error::Prune(PruneError::Edit(error)) => from_edit(error),
+        Error::Predict(error) => from_predict(error),
+        Error::Write(error) | Error::Certify(CertifyError::Write(error)) => error.into(),
         other => SecateurError::new_err(other.to_string()),
     }
 }

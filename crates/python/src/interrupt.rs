@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use secateur_oracle::Cancel;
+use secateur::Cancel;
 
 /// How often running work is looked at.
 const LOOK: Duration = Duration::from_millis(50);

@@ -1,6 +1,5 @@
 //! `Model`: a model file of any supported format.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{ClassLabels, Ensemble, FeatureId, Label, NumberType, Predictor, Test, TreeId};
+use secateur_model::{ClassLabels, FeatureId, Label, NumberType, Predictor, Test, TreeId};
 
 use crate::error;
 
@@ -60,12 +59,10 @@ impl Model {
         Self { file: Arc::new(file), labels: self.labels.clone() }
     }
 
-    /// The model with the labels that its object returns, for comparisons. Certificates are about
+    /// The labels that the object returns, where it has its own, for comparisons. Certificates are about
     /// `self.file.ensemble()`.
-    pub(crate) fn labelled(&self) -> Cow<'_, Ensemble> {
-        let model = self.file.ensemble();
-        let labelled = self.labels.as_ref().and_then(|labels| model.with_classes(labels.classes.clone()));
-        labelled.map_or(Cow::Borrowed(model), Cow::Owned)
+    pub(crate) fn labels(&self) -> Option<ClassLabels> {
+        self.labels.as_ref().map(|labels| labels.classes.clone())
     }
 }
 
@@ -202,10 +199,12 @@ impl Model {
 
     /// What `secateur inspect` prints with `--json` and with `-v`; `path` and `size` are those of the file.
     #[pyo3(signature = (path=None, size=None))]
-    fn describe(&self, py: Python<'_>, path: Option<PathBuf>, size: Option<u64>) -> PyResult<[String; 2]> {
-        let place = path.as_deref().zip(size);
-        py.detach(|| secateur_cli::describe(&self.file, place))
-            .map_err(|e| error::SecateurError::new_err(e.to_string()))
+    fn describe(&self, py: Python<'_>, path: Option<PathBuf>, size: Option<u64>) -> [String; 2] {
+        let place = path.map(|path| path.display().to_string()).zip(size);
+        py.detach(|| {
+            let facts = secateur::describe(&self.file, place);
+            [facts.json().to_string(), facts.words(true)]
+        })
     }
 
     /// The class labels.

@@ -1,24 +1,22 @@
-//! `prune`: a smaller model that decides as this one does on every input.
-
-use std::time::Instant;
+//! `prune`: a smaller model that decides as this one does on every input, certified and checked.
 
 use numpy::PyReadonlyArray2;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
-use secateur_oracle::Cancel;
-use secateur_prune::{Config, Effort, Fate, Moves, Objective, Outcome, Status, Watch};
+use secateur::{Effort, Moves, Objective, Places, PruneOptions, PruneReport, Status, Unit, Watch};
 
-use crate::certificate::Evidence;
 use crate::model::{Model, row_major};
 use crate::{error, interrupt, options};
 
-/// Prunes a model. `rows` are start points, `progress` is called with a dictionary whenever there is news.
+/// Prunes a model, and certifies and checks the result unless `self_check` is off. `rows` are start points,
+/// `progress` is called with a dictionary whenever there is news. `path` is the model's own, and `certificate` the one
+/// that its certificate will be written to; both are only told of. With `report` the result has an HTML page.
 #[pyfunction]
 #[pyo3(signature = (
-    model, rows=None, *, effort="thorough", objective="trees", moves="leaves", band=None, time_limit=None,
-    threads=None, seed=0, progress=None, missing=true
+    model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None,
+    time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, self_check=true,
+    path=None, certificate=None, report=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn prune<'py>(
@@ -28,26 +26,32 @@ pub(crate) fn prune<'py>(
     effort: &str,
     objective: &str,
     moves: &str,
+    weight_per: Option<&str>,
     band: Option<f64>,
     time_limit: Option<f64>,
     threads: Option<usize>,
     seed: u64,
+    solver: &str,
     progress: Option<Py<PyAny>>,
     missing: bool,
+    self_check: bool,
+    path: Option<String>,
+    certificate: Option<String>,
+    report: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let started = Instant::now();
-    let cancel = Cancel::default();
-    let config = Config {
+    let budget = options::budget(time_limit)?;
+    let settings = PruneOptions {
         effort: options::choice("effort", effort, &EFFORTS)?,
         objective: options::choice("objective", objective, &OBJECTIVES)?,
         moves: options::choice("moves", moves, &MOVES)?,
+        weight_per: weight_per.map(|word| options::choice("weight_per", word, &UNITS)).transpose()?,
+        solver: options::solver(solver)?,
         band: options::band(band),
         scope: options::scope(missing),
-        deadline: options::deadline(started, time_limit)?,
-        cancel: cancel.clone(),
-        threads: options::threads(threads),
+        threads,
         seed,
-        ..Config::default()
+        self_check,
+        record: report,
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let watch = Watch::default();
@@ -61,89 +65,33 @@ pub(crate) fn prune<'py>(
         }
         Ok(())
     };
-    let pruned = interrupt::interruptible(py, &cancel, look, || {
-        secateur_prune::prune(&model.file, &data, &config, &watch)
+    let pruning = interrupt::interruptible(py, &budget.cancel(), look, || {
+        secateur::prune(&model.file, &data, &settings, &budget, &watch)
     })?
-    .map_err(error::from_prune)?;
+    .map_err(error::from_road)?;
+    let said = PruneReport {
+        original: &model.file,
+        options: &settings,
+        pruning: &pruning,
+        places: Places {
+            original: path.as_deref(),
+            original_bytes: path.as_deref().and_then(options::file_size),
+            certificate: certificate.as_deref().filter(|_| pruning.checked()),
+            ..Places::default()
+        },
+    };
 
     let answer = PyDict::new(py);
-    let outcome = match pruned.outcome {
-        Outcome::Proved => "proved",
-        Outcome::BudgetReached => "budget_reached",
-        Outcome::AlreadyMinimal => "already_minimal",
-    };
-    answer.set_item("outcome", outcome)?;
-    answer.set_item("trees", pruned.size.map(|size| size.trees))?;
-    answer.set_item("leaves", pruned.size.map(|size| size.leaves))?;
-    answer.set_item("lower_bound", pruned.lower_bound)?;
-    answer.set_item("irreducible", pruned.irreducible)?;
-    answer.set_item("fates", pruned.fates.iter().map(fate).collect::<Vec<_>>())?;
-    answer.set_item("scope", pruned.scope.name())?;
-    answer.set_item("band", pruned.band)?;
-    answer.set_item("probability", secateur_cli::probabilities(&model.file, pruned.band))?;
-    answer.set_item("oracle_calls", pruned.oracle_calls)?;
-    answer.set_item("points", pruned.points)?;
-    answer.set_item("evidence", Evidence(pruned.evidence))?;
-    answer.set_item("model", model.edited(pruned.file))?;
-    let seconds = PyDict::new(py);
-    seconds.set_item("fold", pruned.seconds.fold)?;
-    seconds.set_item("lp", pruned.seconds.lp)?;
-    seconds.set_item("oracle", pruned.seconds.oracle)?;
-    seconds.set_item("total", started.elapsed().as_secs_f64())?;
-    answer.set_item("seconds", seconds)?;
+    answer.set_item("json", said.json().to_string())?;
+    answer.set_item("words", said.words(false))?;
+    answer.set_item("claim", said.claim_words())?;
+    let exact = settings.band == secateur::Band::Exact;
+    answer.set_item("data", pruning.rows.as_ref().map(|seen| seen.words(exact)))?;
+    answer.set_item("html", report.then(|| said.html(&data)))?;
+    let proof = pruning.certificate.as_ref();
+    answer.set_item("certificate", proof.map(|proof| PyBytes::new(py, &proof.bytes)))?;
+    answer.set_item("model", model.edited(pruning.pruned.file))?;
     Ok(answer)
-}
-
-/// What two models do on rows that both accept, where the band is as in `prune` and `score` what it came to.
-#[pyfunction]
-#[pyo3(signature = (first, second, rows, band, score, *, missing=true))]
-pub(crate) fn rows_seen<'py>(
-    py: Python<'py>,
-    first: &Model,
-    second: &Model,
-    rows: PyReadonlyArray2<'py, f64>,
-    band: Option<f64>,
-    score: f64,
-    missing: bool,
-) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let models = [first.file.ensemble(), second.file.ensemble()];
-    let (width, data) = (models[0].features().len().max(1), row_major(&rows).1);
-    let scoped = models.map(|model| model.within(options::scope(missing)));
-    let accepted = |row: &&[f64]| scoped.iter().all(|model| model.accepts(row));
-    let accepted: Vec<f64> = data.chunks_exact(width).filter(accepted).flatten().copied().collect();
-    if accepted.is_empty() {
-        return Ok(None);
-    }
-    let band = options::band(band);
-    let seen = py
-        .detach(|| secateur_prune::rows_seen(models, &|class| class, &accepted, band, score))
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    if let Some(row) = seen.excluded {
-        let message = format!(
-            "secateur itself failed: row {row} is decided otherwise, against the proof; please report it"
-        );
-        return Err(PyRuntimeError::new_err(message));
-    }
-    let dict = PyDict::new(py);
-    dict.set_item("rows", seen.rows)?;
-    dict.set_item("measured", seen.measured)?;
-    dict.set_item("in_band", seen.in_band)?;
-    dict.set_item("rounded", seen.rounded)?;
-    dict.set_item("changed_in_band", seen.changed)?;
-    dict.set_item("words", seen.words(band == secateur_oracle::Band::Exact))?;
-    Ok(Some(dict))
-}
-
-/// What became of a tree in a word, and what it is multiplied by now.
-fn fate(fate: &Fate) -> (&'static str, f64) {
-    match *fate {
-        Fate::Kept => ("kept", 1.0),
-        Fate::Scaled(weight) => ("scaled", weight),
-        Fate::Rewritten(weight) => ("rewritten", weight),
-        Fate::Merged { weight, .. } => ("merged", weight),
-        Fate::Constant => ("constant", 0.0),
-        Fate::Dropped => ("dropped", 0.0),
-    }
 }
 
 const EFFORTS: [(&str, Effort); 3] =
@@ -151,6 +99,7 @@ const EFFORTS: [(&str, Effort); 3] =
 const OBJECTIVES: [(&str, Objective); 3] =
     [("trees", Objective::Trees), ("leaves", Objective::Leaves), ("bytes", Objective::Bytes)];
 const MOVES: [(&str, Moves); 2] = [("leaves", Moves::Leaves), ("weights", Moves::Weights)];
+const UNITS: [(&str, Unit); 2] = [("round", Unit::Round), ("tree", Unit::Tree)];
 
 fn status<'py>(py: Python<'py>, status: &Status, watch: &Watch) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);

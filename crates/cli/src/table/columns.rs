@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Result, anyhow, bail};
 use secateur_model::{FeatureId, Features};
 
-use crate::text::{counted, listed};
+use secateur::internal::text::{counted, listed};
 
 /// How columns were matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use secateur_model::{ClassId, Ensemble, FeatureId, PredictError};
 
-use crate::text::{counted, printable};
 use cell::{Cell, ClassNames, Meaning, Value};
 use columns::Columns;
 pub(crate) use columns::Matching;
+use secateur::internal::text::{counted, printable};
 
 /// How many values a chunk holds, give or take a row.
 const CHUNK_VALUES: usize = 1 << 16;

@@ -1,7 +1,7 @@
 //! Category labels in `verify`: matched by label, told in every output, refused where nothing can be matched.
 
+use secateur::ModelFile;
 use secateur_checker::{Limits, Verdict, check};
-use secateur_formats::ModelFile;
 use serde_json::{Value, json};
 
 use crate::support::{FLOWERS, Folder};

@@ -73,10 +73,10 @@ impl MapBits for Vec<f32> {
 #[test]
 fn the_scores_of_the_demo_are_those_of_lightgbm() {
     let folder = Folder::new();
-    folder.file("model.txt", include_str!("../../demo/loans.txt"));
-    folder.file("table.csv", include_str!("../../demo/loans.csv"));
+    folder.file("model.txt", include_str!("../../../secateur/demo/loans.txt"));
+    folder.file("table.csv", include_str!("../../../secateur/demo/loans.csv"));
     let run = folder.run("predict model.txt --data table.csv --target repaid --raw");
-    let library: Vec<u64> = include_str!("../../demo/loans-raw.csv")
+    let library: Vec<u64> = include_str!("../../../secateur/demo/loans-raw.csv")
         .lines()
         .skip(1)
         .map(|line| line.parse::<f64>().unwrap().to_bits())

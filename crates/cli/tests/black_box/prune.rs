@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use secateur::ModelFile;
 use secateur_checker::{Limits, Verdict, check};
-use secateur_formats::ModelFile;
 use serde_json::Value;
 
 use crate::support::{FLOWERS, Folder, LABELS, Run, THREE_CLASSES, UNNAMED};
@@ -399,7 +399,9 @@ fn a_time_limit_of_nothing_still_writes_a_proved_model() {
     let run = folder.run("prune model.txt -o out.txt --time-limit 0s --json");
     assert!(matches!(run.code, Some(0 | 3)), "{:?} {}", run.code, run.stderr);
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(run.code == Some(3), object["outcome"] == "budget_reached");
+    // Without time for the certificate the checker has not seen the model, and the exit code says so.
+    let open = object["outcome"] == "budget_reached" || object["checked"] == false;
+    assert_eq!(run.code == Some(3), open, "{object}");
     assert!(folder.run("verify model.txt out.txt").ok().starts_with("identical"));
 }
 

@@ -1,7 +1,7 @@
 //! `--no-missing`: what is claimed then, and that every output says so.
 
+use secateur::ModelFile;
 use secateur_checker::{Limits, Verdict, check};
-use secateur_formats::ModelFile;
 use secateur_model::Scope;
 use serde_json::Value;
 

@@ -34,7 +34,7 @@ fn a_proof_is_written_down_and_a_refutation_is_not() {
     let json: Value = serde_json::from_str(run.ok()).unwrap();
     assert_eq!(json["certificate"], "proof");
     let bytes = std::fs::read(folder.path().join("proof")).unwrap();
-    let model = secateur_formats::ModelFile::parse(FLOWERS.as_bytes()).unwrap();
+    let model = secateur::ModelFile::parse(FLOWERS.as_bytes()).unwrap();
     let limits = secateur_checker::Limits::default();
     let verdict = secateur_checker::check(model.ensemble(), model.ensemble(), &bytes[..], &limits).unwrap();
     assert!(matches!(verdict, secateur_checker::Verdict::Valid(_)), "{verdict:?}");

@@ -202,6 +202,11 @@ impl EditableDocument for File {
         matches!(self.estimator, Estimator::AdaBoost { .. })
     }
 
+    /// Forests and single trees: probabilities are an average of leaves.
+    fn averages_probabilities(&self) -> bool {
+        matches!(self.estimator, Estimator::DecisionTree | Estimator::RandomForest | Estimator::ExtraTrees)
+    }
+
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         if change::is_unchanged(&self.ensemble, edit) {
             return Ok(self.clone());

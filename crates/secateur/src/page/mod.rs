@@ -1,4 +1,4 @@
-//! `--report FILE.html`: results as the plain data that the page is made from.
+//! Results as the plain data that an HTML page is made from.
 //!
 //! What the page adds to the result (which splits stay, why trees must stay, prediction times) is worked out
 //! here from the two files, with everything that is called known evaluated exactly.
@@ -6,16 +6,13 @@
 mod crossing;
 mod splits;
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
 use secateur_formats::ModelFile;
 use secateur_model::{ClassId, Ensemble, NumberType, Predictor, Tree, TreeId};
 use secateur_prune::{Fate, Pruned, Status};
 use secateur_report as page;
 
-use crate::output::{Output, refuse_to_overwrite};
 use crossing::Crossings;
 use splits::SplitTable;
 
@@ -26,27 +23,8 @@ const TIMED: Duration = Duration::from_millis(60);
 /// Moments of a run that are kept.
 const MOMENTS: usize = 20_000;
 
-/// The page, on its way into its file.
-pub(crate) struct PageFile(Output);
-
-impl PageFile {
-    /// A place for the page, told before the work begins where it cannot be written to.
-    pub(crate) fn open(path: Option<&Path>, taken: &[(&Path, &str)]) -> Result<Option<Self>> {
-        let Some(path) = path else { return Ok(None) };
-        refuse_to_overwrite(path, taken)?;
-        Ok(Some(Self(Output::open(Some(path))?)))
-    }
-
-    /// Writes the page, which does not get its name yet.
-    pub(crate) fn fill(mut self, report: &page::Report) -> Result<Output> {
-        self.0.write(page::html(report).as_bytes())?;
-        self.0.complete()?;
-        Ok(self.0)
-    }
-}
-
 /// What was known when, kept while a run goes on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct History {
     started: Instant,
     moments: Vec<page::Moment>,
@@ -87,7 +65,7 @@ impl History {
 
 /// Two model files with what a page says of each.
 pub(crate) struct Pair<'a> {
-    pub(crate) paths: [&'a Path; 2],
+    pub(crate) names: [&'a str; 2],
     pub(crate) files: [&'a ModelFile; 2],
     pub(crate) bytes: [u64; 2],
     /// The user's rows, one after the other; may be empty.
@@ -103,7 +81,7 @@ impl Pair<'_> {
             let ensemble = file.ensemble();
             let table = SplitTable::of(ensemble);
             page::Model {
-                file: self.paths[index].display().to_string(),
+                file: self.names[index].to_owned(),
                 framework: file.dialect(),
                 trees: ensemble.trees().len(),
                 leaves: ensemble.trees().iter().map(Tree::leaf_count).sum(),
@@ -119,8 +97,7 @@ impl Pair<'_> {
 }
 
 /// A certificate that was written and that the checker has accepted.
-pub(crate) fn certificate(path: &str) -> page::Certificate {
-    let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+pub(crate) fn certificate(path: &str, bytes: u64) -> page::Certificate {
     page::Certificate { file: path.to_owned(), bytes, checked: true }
 }
 
@@ -131,7 +108,7 @@ pub(crate) fn classes(ensemble: &Ensemble) -> Vec<String> {
 }
 
 /// What `prune` adds to the page: fates, weights, splits, evidence, history.
-pub(crate) fn pruning(pair: &Pair<'_>, pruned: &Pruned, history: History, report: &mut page::Report) {
+pub(crate) fn pruning(pair: &Pair<'_>, pruned: &Pruned, history: Option<History>, report: &mut page::Report) {
     let [original, smaller] = pair.files.map(ModelFile::ensemble);
     // What is shown is what the claim is about.
     let original = &*original.within(pruned.scope);
@@ -146,7 +123,7 @@ pub(crate) fn pruning(pair: &Pair<'_>, pruned: &Pruned, history: History, report
         .collect();
     report.spreads = spreads(original, smaller, &pruned.fates);
     report.evidence = crossings.evidence(original, &pruned.fates);
-    report.run.history = history.finish(pruned);
+    report.run.history = history.map(|history| history.finish(pruned)).unwrap_or_default();
     let constants = smaller.trees().iter().filter(|tree| tree.leaf_count() == 1).count();
     if constants > original.trees().iter().filter(|tree| tree.leaf_count() == 1).count() {
         report.notes.push(format!(

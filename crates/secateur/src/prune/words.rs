@@ -1,121 +1,125 @@
-//! What a run of `prune` says: one JSON object, or words for people.
+//! What a run of `prune` says, in every interface: one JSON object, or words for people.
 
-use anyhow::{Context, Result};
+use secateur_formats::ModelFile;
 use secateur_model::{Decision, FeatureId, Scope};
 use secateur_oracle::Band;
-use secateur_prune::{Certificate, Fate, Outcome, Pair, Relevant, RowsSeen};
+use secateur_prune::{Certificate, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
 
-use super::Seconds;
-use crate::arguments::{Effort, Moves, Prune, Talk};
+use super::{PruneOptions, Pruning};
 use crate::logistic;
-use crate::model::Model;
+use crate::places::Places;
 use crate::text::{counted, entry, grouped, number, printable, rounded_up};
 use crate::verify::{ROUNDING_NOTE, domain_words, rounding_words, rows_json};
 
 /// Pairs of inputs that are shown as examples.
 const PAIRS: usize = 2;
 
-pub(super) struct Report<'a> {
-    pub(super) command: &'a Prune,
-    pub(super) original: &'a Model,
-    pub(super) pruned: &'a secateur_prune::Pruned,
-    /// The size of the written file.
-    pub(super) bytes: u64,
-    pub(super) interrupted: bool,
-    pub(super) checked: Option<RowsSeen>,
-    /// The path of the certificate that was written.
-    pub(super) certificate: Option<String>,
-    /// The proof that the checker accepted, written or not.
-    pub(super) proof: Option<Certificate>,
-    pub(super) seconds: Seconds,
+/// What a run of [`prune`](crate::prune) says: as words, as JSON, or as a page.
+#[derive(Clone, Copy, Debug)]
+pub struct PruneReport<'a> {
+    /// The model that was pruned.
+    pub original: &'a ModelFile,
+    /// What was asked for.
+    pub options: &'a PruneOptions,
+    /// What came of it.
+    pub pruning: &'a Pruning,
+    /// Where the files are.
+    pub places: Places<'a>,
 }
 
-impl Report<'_> {
-    pub(super) fn minimal(&self) -> bool {
-        self.pruned.size[1].trees <= self.pruned.lower_bound
+impl PruneReport<'_> {
+    /// The probabilities inside the band, for logistic models.
+    pub fn probability(&self) -> Option<[f64; 2]> {
+        logistic::probabilities(self.original, self.pruning.pruned.band)
     }
 
     /// Is the claim about exact sums, and not about what the library's rounding makes of them?
     pub(super) fn exact(&self) -> bool {
-        self.command.band.0 == Band::Exact
+        self.options.band == Band::Exact
     }
 
-    /// The probabilities inside the band, for logistic models.
-    pub(super) fn probability(&self) -> Option<[f64; 2]> {
-        probability(self.original, self.pruned.band)
+    /// The sizes of the two files; `None` for a model that is in no file.
+    pub(super) fn bytes(&self) -> [Option<u64>; 2] {
+        let before = self.places.original_bytes.or_else(|| Editable::bytes(self.original));
+        [before, self.pruning.bytes.as_ref().map(|bytes| bytes.len() as u64)]
     }
 
-    pub(super) fn json(&self) -> Result<String> {
-        let [before, after] = self.pruned.size;
-        let data = self.checked.as_ref().map(rows_json);
-        let object = json!({
-            "outcome": match self.pruned.outcome {
-                Outcome::Proved => "proved",
-                Outcome::BudgetReached => "budget_reached",
-                Outcome::AlreadyMinimal => "already_minimal",
-            },
-            "interrupted": self.interrupted,
+    /// One JSON object; its keys are part of the interface (`secateur prune --json`).
+    pub fn json(&self) -> Value {
+        let pruned = &self.pruning.pruned;
+        let [before, after] = pruned.size;
+        let bytes = self.bytes();
+        let data = self.pruning.rows.as_ref().map(rows_json);
+        json!({
+            "outcome": outcome_name(pruned.outcome),
+            "interrupted": self.pruning.interrupted,
+            "checked": self.pruning.checked(),
             "trees": {"before": before.trees, "after": after.trees},
             "leaves": {"before": before.leaves, "after": after.leaves},
-            "bytes": {"before": self.original.bytes, "after": self.bytes},
-            "lower_bound": self.pruned.lower_bound,
-            "minimal": self.minimal(),
-            "irreducible": self.pruned.irreducible,
-            "scope": self.pruned.scope.name(),
-            "band": {"score": self.pruned.band, "probability": self.probability(), "exact": self.exact()},
-            "oracle_calls": self.pruned.oracle_calls,
-            "points": self.pruned.points,
+            "bytes": {"before": bytes[0], "after": bytes[1]},
+            "lower_bound": self.pruning.pruned.lower_bound,
+            "minimal": self.pruning.minimal(),
+            "irreducible": self.pruning.pruned.irreducible,
+            "scope": self.pruning.pruned.scope.name(),
+            "band": {
+                "score": pruned.band,
+                "probability": self.probability(),
+                "exact": self.exact(),
+            },
+            "oracle_calls": self.pruning.pruned.oracle_calls,
+            "points": self.pruning.pruned.points,
             "seconds": self.seconds_json(),
-            "output": self.command.output.display().to_string(),
-            "certificate": self.certificate,
-            "proof": self.proof.as_ref().map(proof_json),
+            "output": self.places.pruned,
+            "certificate": self.places.certificate,
+            "proof": self.pruning.certificate.as_ref().map(proof_json),
             "data": data,
-            "relevant_thresholds": self.pruned.relevant.as_ref().map(|relevant| {
+            "relevant_thresholds": self.pruning.pruned.relevant.as_ref().map(|relevant| {
                 json!({"count": relevant.count(), "total": relevant.total()})
             }),
-            "fates": self.pruned.fates.iter().map(fate_json).collect::<Vec<_>>(),
-        });
-        json_text(&object)
-    }
-
-    fn seconds_json(&self) -> Value {
-        let pruning = self.pruned.seconds;
-        json!({
-            "read": self.seconds.read,
-            "fold": pruning.fold,
-            "lp": pruning.lp,
-            "oracle": pruning.oracle,
-            "certificate": self.seconds.certificate,
-            "write": self.seconds.write,
-            "total": self.seconds.total,
+            "fates": self.pruning.pruned.fates.iter().map(fate_json).collect::<Vec<_>>(),
         })
     }
 
-    pub(super) fn words(&self, talk: Talk) -> String {
-        let [before, after] = self.pruned.size;
+    fn seconds_json(&self) -> Value {
+        let seconds = self.pruning.seconds;
+        json!({
+            "read": seconds.read,
+            "fold": seconds.fold,
+            "lp": seconds.lp,
+            "oracle": seconds.oracle,
+            "certificate": seconds.certificate,
+            "write": seconds.write,
+            "total": seconds.total,
+        })
+    }
+
+    /// The result for people, a line for each fact; `verbose` with what became of each tree.
+    pub fn words(&self, verbose: bool) -> String {
+        let pruned = &self.pruning.pruned;
+        let [before, after] = pruned.size;
         let kept = format!(
             "{} -> {}, {}{}",
             before.trees,
             counted(after.trees as u64, "tree", "trees"),
-            match self.pruned.band {
+            match pruned.band {
                 _ if self.exact() => "the exact sums decide the same",
                 0.0 => "every decision but exact ties unchanged",
                 _ => "every decision outside the band unchanged",
             },
-            match self.pruned.scope {
+            match self.pruning.pruned.scope {
                 Scope::All => "",
                 Scope::NoMissing => " for every input without missing values",
             }
         );
-        let mut text = match self.pruned.outcome {
+        let mut text = match self.pruning.pruned.outcome {
             Outcome::AlreadyMinimal => {
                 format!(
                     "already minimal: none of the {} can go\n",
                     counted(before.trees as u64, "tree", "trees")
                 )
             }
-            _ if self.interrupted => format!("interrupted: {kept}\n"),
+            _ if self.pruning.interrupted => format!("interrupted: {kept}\n"),
             Outcome::Proved if after.trees == before.trees => {
                 format!("nothing removed: {}\n", counted(after.trees as u64, "tree", "trees"))
             }
@@ -130,14 +134,17 @@ impl Report<'_> {
         };
         line("trees", &change(before.trees as u64, after.trees as u64));
         line("leaves", &change(before.leaves as u64, after.leaves as u64));
-        line("bytes", &change(self.original.bytes, self.bytes));
+        if let [Some(before), Some(after)] = self.bytes() {
+            line("bytes", &change(before, after));
+        }
         if let Some(removed) = self.removed_words() {
             line("removed", &removed);
         }
         line("smallest", &self.bound_words());
-        if let Some(relevant) = self.pruned.relevant.as_ref().filter(|relevant| relevant.count() > 0) {
+        if let Some(relevant) = self.pruning.pruned.relevant.as_ref().filter(|relevant| relevant.count() > 0)
+        {
             line("thresholds", &relevant_words(relevant));
-            if talk == Talk::Verbose {
+            if verbose {
                 relevant
                     .pairs()
                     .take(PAIRS)
@@ -145,35 +152,44 @@ impl Report<'_> {
             }
         }
         line("claim", &self.claim_words());
-        let scope = self.pruned.scope;
-        line("inputs", &domain_words(self.original.file.ensemble().within(scope).domain(), scope));
+        let scope = self.pruning.pruned.scope;
+        line("inputs", &domain_words(self.original.ensemble().within(scope).domain(), scope));
         if self.exact() {
-            let models = [&self.original.file, &self.pruned.file].map(|file| file.ensemble());
-            line("rounding", &rounding_words(models));
+            line("rounding", &rounding_words([self.original, &pruned.file].map(|file| file.ensemble())));
         }
-        if let Some(checked) = &self.checked {
-            line("data", &checked.words(self.exact()));
+        if let Some(seen) = &self.pruning.rows {
+            line("data", &seen.words(self.exact()));
         }
-        if talk == Talk::Verbose {
-            let calls =
-                counted(self.pruned.oracle_calls, "question to the oracle", "questions to the oracle");
-            line("work", &format!("{calls}, {}", counted(self.pruned.points as u64, "point", "points")));
-            for (tree, fate) in self.pruned.fates.iter().enumerate() {
+        if verbose {
+            let calls = counted(
+                self.pruning.pruned.oracle_calls,
+                "question to the oracle",
+                "questions to the oracle",
+            );
+            line(
+                "work",
+                &format!("{calls}, {}", counted(self.pruning.pruned.points as u64, "point", "points")),
+            );
+            for (tree, fate) in self.pruning.pruned.fates.iter().enumerate() {
                 line(&format!("tree {tree}"), &fate_words(fate));
             }
         }
-        line("time", &format!("{:.3} s", self.seconds.total));
-        line("written", &self.command.output.display().to_string());
-        if let Some(certificate) = &self.certificate {
+        line("time", &format!("{:.3} s", self.pruning.seconds.total));
+        if let Some(output) = self.places.pruned {
+            line("written", output);
+        }
+        if let Some(certificate) = self.places.certificate {
             line("certificate", certificate);
         }
-        line("check", &self.check_words());
+        if let Some(command) = self.check_words() {
+            line("check", &command);
+        }
         text
     }
 
     /// What became of the trees that are no longer there, and of those that are.
     fn removed_words(&self) -> Option<String> {
-        let fates = &self.pruned.fates;
+        let fates = &self.pruning.pruned.fates;
         let count = |matching: fn(&Fate) -> bool| fates.iter().filter(|fate| matching(fate)).count();
         let part = |count: usize, words: &str| (count > 0).then(|| format!("{count} {words}"));
         let gone: Vec<String> = [
@@ -197,22 +213,22 @@ impl Report<'_> {
 
     /// How small a model could be at all.
     fn bound_words(&self) -> String {
-        let trees = self.pruned.size[1].trees;
-        let moves = match self.command.moves {
+        let trees = self.pruning.pruned.size[1].trees;
+        let moves = match self.options.moves {
             Moves::Leaves => "by merging, scaling and dropping trees",
             Moves::Weights => "by weights on the model's own trees",
         };
-        let least = self.pruned.lower_bound;
-        if self.minimal() {
+        let least = self.pruning.pruned.lower_bound;
+        if self.pruning.minimal() {
             return format!("proved: {moves}, no fewer than {trees} can decide the same");
         }
-        let more = match (self.interrupted, self.pruned.outcome, self.command.effort) {
+        let more = match (self.pruning.interrupted, self.pruning.pruned.outcome, self.options.effort) {
             (true, ..) | (_, Outcome::BudgetReached, _) => "more time may find less",
-            _ if self.pruned.cut_short => {
+            _ if self.pruning.pruned.cut_short => {
                 "the model is large, so not every tree was tried; with --time-limit more are"
             }
             (_, _, Effort::Fast) => "--effort thorough may find less",
-            (_, _, Effort::Thorough) if self.pruned.irreducible => {
+            (_, _, Effort::Thorough) if self.pruning.pruned.irreducible => {
                 "no tree can go on its own, says the solver; --effort minimum may find less"
             }
             (_, _, Effort::Thorough) => "--effort minimum may find less",
@@ -223,7 +239,7 @@ impl Report<'_> {
 
     /// Two inputs that a threshold tells apart.
     fn pair_words(&self, pair: &Pair) -> String {
-        let model = self.original.file.ensemble();
+        let model = self.original.ensemble();
         let (features, classes) = (model.features(), model.classes());
         let shown = |value: f64| match value.is_nan() {
             true => "missing".to_owned(),
@@ -244,25 +260,36 @@ impl Report<'_> {
         format!("{changed} turns class {below} into {above}{at}")
     }
 
-    fn claim_words(&self) -> String {
-        let words = claim_words(self.original, self.command.band.0, self.pruned.band, self.probability());
-        match self.pruned.scope {
+    /// What is proved, in one sentence.
+    pub fn claim_words(&self) -> String {
+        let words =
+            claim_words(self.original, self.options.band, self.pruning.pruned.band, self.probability());
+        match self.pruning.pruned.scope {
             Scope::All => words,
             Scope::NoMissing => format!("for every input without missing values, {words}"),
         }
     }
 
     fn scope_flag(&self) -> &'static str {
-        if self.pruned.scope == Scope::NoMissing { " --no-missing" } else { "" }
+        if self.pruning.pruned.scope == Scope::NoMissing { " --no-missing" } else { "" }
     }
 
-    fn check_words(&self) -> String {
-        let [model, output] =
-            [&self.command.model, &self.command.output].map(|path| path.display().to_string());
-        match &self.certificate {
+    /// The command that checks the result, where all of it is in files.
+    fn check_words(&self) -> Option<String> {
+        let (model, output) = (self.places.original?, self.places.pruned?);
+        Some(match self.places.certificate {
             Some(certificate) => format!("secateur-check {model} {output} {certificate}"),
             None => format!("secateur verify {model} {output}{}", self.scope_flag()),
-        }
+        })
+    }
+}
+
+/// The outcome in one word.
+fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Proved => "proved",
+        Outcome::BudgetReached => "budget_reached",
+        Outcome::AlreadyMinimal => "already_minimal",
     }
 }
 
@@ -279,19 +306,21 @@ fn proof_json(proof: &Certificate) -> Value {
     })
 }
 
-fn claim_words(original: &Model, asked: Band, band: f64, probability: Option<[f64; 2]>) -> String {
+fn claim_words(original: &ModelFile, asked: Band, band: f64, probability: Option<[f64; 2]>) -> String {
     if asked == Band::Exact {
         return format!(
             "the exact sums of both files decide the same, ties by the library's rule; {ROUNDING_NOTE}"
         );
     }
     if band == 0.0 {
-        return "the library decides the same with either file wherever the original's scores do not tie; its sums are exact".to_owned();
+        return "the library decides the same with either file wherever the original's scores do not tie; its sums \
+                are exact"
+            .to_owned();
     }
     let probability = probability.map(|interval| format!(" (probability {})", logistic::words(interval)));
     let probability = probability.unwrap_or_default();
     let band = rounded_up(band);
-    match original.file.ensemble().decision() {
+    match original.ensemble().decision() {
         Decision::Threshold { .. } => format!(
             "the library decides the same with either file wherever the original's score is more than {band} \
              from its threshold{probability}"
@@ -334,14 +363,4 @@ fn fate_json(fate: &Fate) -> Value {
         Fate::Constant => json!({"fate": "constant"}),
         Fate::Dropped => json!({"fate": "dropped"}),
     }
-}
-
-/// The probabilities inside a band, for logistic models.
-pub(super) fn probability(original: &Model, band: f64) -> Option<[f64; 2]> {
-    let Decision::Threshold { threshold, .. } = *original.file.ensemble().decision() else { return None };
-    Some(logistic::interval(original.file.logistic_scale()?, threshold, band))
-}
-
-pub(super) fn json_text(object: &Value) -> Result<String> {
-    Ok(serde_json::to_string_pretty(object).context("cannot be written as JSON")? + "\n")
 }

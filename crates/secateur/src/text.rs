@@ -6,7 +6,7 @@ use std::fmt::Write;
 use secateur_model::NumberType;
 
 /// The text without control characters, which a file could use to fool a terminal.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);
     }
@@ -22,7 +22,7 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 }
 
 /// A count with thin groups: 1,234,567.
-pub(crate) fn grouped(count: u64) -> String {
+pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -35,12 +35,12 @@ pub(crate) fn grouped(count: u64) -> String {
 }
 
 /// `1 tree`, `2 trees`.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
 /// The shortest text that parses back to the same bits of this type, `1` rather than `1.0`.
-pub(crate) fn number(value: f64, number: NumberType) -> String {
+pub fn number(value: f64, number: NumberType) -> String {
     let mut text = String::new();
     write_number(&mut text, value, number);
     if text.ends_with(".0") && !text.starts_with("-0") {
@@ -50,7 +50,7 @@ pub(crate) fn number(value: f64, number: NumberType) -> String {
 }
 
 /// Appends the shortest text that parses back to the same bits of this type.
-pub(crate) fn write_number(text: &mut String, value: f64, number: NumberType) {
+pub fn write_number(text: &mut String, value: f64, number: NumberType) {
     // `Debug` prints the sign of zero, and exponents where `Display` prints hundreds of digits.
     match number {
         NumberType::F32 => write!(text, "{:?}", value as f32),
@@ -60,7 +60,7 @@ pub(crate) fn write_number(text: &mut String, value: f64, number: NumberType) {
 }
 
 /// A positive number in three digits that are not below it: what a claim may say in place of it.
-pub(crate) fn rounded_up(value: f64) -> String {
+pub fn rounded_up(value: f64) -> String {
     let text = format!("{value:.2e}");
     match text.parse::<f64>() {
         // A hundredth is at least a unit of the third digit.
@@ -70,7 +70,7 @@ pub(crate) fn rounded_up(value: f64) -> String {
 }
 
 /// Names in quotes, at most so many, with a count of the rest.
-pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
+pub fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
     let rest = names.len().saturating_sub(most);
     let mut text = names.take(most).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
     if rest > 0 {
@@ -80,7 +80,7 @@ pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: us
 }
 
 /// `value` behind `key`, wrapped to the width with a hanging indent.
-pub(crate) fn entry(key: &str, value: &str) -> String {
+pub fn entry(key: &str, value: &str) -> String {
     const KEY: usize = 16;
     const WIDTH: usize = 100;
     let mut text = format!("  {key:<KEY$}");

@@ -1,5 +1,14 @@
 //! The probabilities that a logistic model gives to scores within a margin of its threshold.
 
+use secateur_formats::ModelFile;
+use secateur_model::Decision;
+
+/// The probabilities that a logistic model gives within `band` of its threshold; `None` for other models.
+pub fn probabilities(file: &ModelFile, band: f64) -> Option<[f64; 2]> {
+    let Decision::Threshold { threshold, .. } = *file.ensemble().decision() else { return None };
+    Some(interval(file.logistic_scale()?, threshold, band))
+}
+
 /// The probabilities that scores within `margin` of `threshold` can have, rounded outward.
 pub(crate) fn interval(scale: f64, threshold: f64, margin: f64) -> [f64; 2] {
     let probability = |score: f64| 1.0 / (1.0 + (-scale * score).exp());

@@ -3,7 +3,7 @@
 use secateur_model::{FeatureId, Features, Label, LabelMatch};
 use serde_json::{Map, Value, json};
 
-use super::Report;
+use super::VerifyReport;
 use crate::text::{number, printable};
 
 /// How labels were matched, where there are any.
@@ -50,31 +50,30 @@ pub(super) fn domain(labels: &LabelMatch<'_>, features: &Features) -> String {
     if names.is_empty() { String::new() } else { format!("; in {}: category labels alone", names.join(", ")) }
 }
 
-impl Report<'_> {
+impl VerifyReport<'_> {
     /// What stands in a column of a row, as people read it.
-    pub(super) fn value_words(&self, feature: FeatureId, value: f64) -> String {
-        match self.labels.label(feature, value) {
+    pub(super) fn value_words(&self, labels: &LabelMatch<'_>, feature: FeatureId, value: f64) -> String {
+        match labels.label(feature, value) {
             Some(label) => printable(&label.to_string()).into_owned(),
             None if value.is_nan() => "missing".to_owned(),
-            None if self.labels.is_unknown(feature, value) => "a label that neither model knows".to_owned(),
-            None => number(value, self.domain.number),
+            None if labels.is_unknown(feature, value) => "a label that neither model knows".to_owned(),
+            None => number(value, self.answer.domain.number),
         }
     }
+}
 
-    /// The labels of a row by column, where its values stand for labels.
-    pub(super) fn labels_json(&self, row: &[f64]) -> Map<String, Value> {
-        let features = self.models[0].features();
-        let label = |(index, &value): (usize, &f64)| {
-            let feature = FeatureId::new(index);
-            let label = self.labels.label(feature, value)?;
-            let value = match &*label {
-                Label::Text(text) | Label::Unreadable(text) => json!(text),
-                Label::Integer(number) => json!(number),
-                Label::Float(number) => json!(number),
-                Label::Boolean(value) => json!(value),
-            };
-            Some((features.name(feature).into_owned(), value))
+/// The labels of a row by column, where its values stand for labels.
+pub(super) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) -> Map<String, Value> {
+    let label = |(index, &value): (usize, &f64)| {
+        let feature = FeatureId::new(index);
+        let label = labels.label(feature, value)?;
+        let value = match &*label {
+            Label::Text(text) | Label::Unreadable(text) => json!(text),
+            Label::Integer(number) => json!(number),
+            Label::Float(number) => json!(number),
+            Label::Boolean(value) => json!(value),
         };
-        row.iter().enumerate().filter_map(label).collect()
-    }
+        Some((features.name(feature).into_owned(), value))
+    };
+    row.iter().enumerate().filter_map(label).collect()
 }

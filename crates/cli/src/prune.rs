@@ -1,0 +1,321 @@
+//! `secateur prune`: a smaller model that decides the same on every input, or on request one of a given
+//! size that does not (`--method`).
+//!
+//! The road from the model to the checked result is `secateur::prune`; here are the flags, the files and what is
+//! shown on the way.
+
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use secateur::unproved::{Order, prune_to_size};
+use secateur::{
+    Budget, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Status, Watch,
+    accepted_rows, prune,
+};
+use secateur_model::{ClassId, Ensemble, Scope};
+
+use crate::arguments::{self, Method, Prune, Talk};
+use crate::failure::Ending;
+use crate::model::Model;
+use crate::output::{Output, PageFile, json_text};
+use crate::progress::{Progress, percent};
+use crate::table::Table;
+use crate::{interrupt, model, output};
+use secateur::internal::text::counted;
+
+/// How often the progress is looked at.
+const WATCH: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
+    let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
+    let solver = solver(command.solver)?;
+    let original = model::read(&command.model)?;
+    let taken = refuse_to_overwrite(command)?;
+    let rows = read_rows(command, &original.file.ensemble().within(command.scope()), talk)?;
+    // A place that cannot be written to is told before the work, not after it.
+    let mut output = Output::open(Some(&command.output))?;
+    let certificate = match &command.certificate {
+        Some(path) => Some((path.display().to_string(), Output::open(Some(path))?)),
+        None => None,
+    };
+    let page = PageFile::open(command.report.as_deref(), &taken)?;
+    hint_at_extension(&command.output, &original.file, talk);
+    if let Some(method) = command.method {
+        return to_size(command, method, &original, &rows, output, budget.elapsed());
+    }
+    let read = budget.elapsed().as_secs_f64();
+    let options = options(command, solver);
+    let trees = original.file.ensemble().trees().len();
+    let watch = Watch::default();
+    // Until the model is written, a first signal ends what is going on and nothing more.
+    let listening = interrupt::listen(&budget.cancel());
+    let pruning = watched(&watch, &budget, options.self_check, trees, talk, || {
+        prune(&original.file, &rows.values, &options, &budget, &watch)
+    });
+    let mut pruning = pruning.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
+    pruning.seconds.read = read;
+    let writing = Instant::now();
+    let bytes = pruning.bytes.as_deref().context("a model that was read from a file has bytes")?;
+    // All files are complete before the first of them gets its name.
+    output.write(bytes)?;
+    output.complete()?;
+    let certificate = match (&pruning.certificate, certificate) {
+        (Some(proof), Some((path, mut output))) => {
+            output.write(&proof.bytes)?;
+            output.complete()?;
+            Some((path, output))
+        }
+        _ => None,
+    };
+    pruning.seconds.write += writing.elapsed().as_secs_f64();
+    pruning.seconds.total = budget.elapsed().as_secs_f64();
+    let [from, to] = [&command.model, &command.output].map(|path| path.display().to_string());
+    let report = PruneReport {
+        original: &original.file,
+        options: &options,
+        pruning: &pruning,
+        places: Places {
+            original: Some(&from),
+            original_bytes: Some(original.bytes),
+            pruned: Some(&to),
+            certificate: certificate.as_ref().map(|(path, _)| path.as_str()),
+            ..Places::default()
+        },
+    };
+    let text = if command.json { json_text(&report.json())? } else { report.words(talk == Talk::Verbose) };
+    let page = match (page, &command.report) {
+        (Some(page), Some(path)) => {
+            Some((path.display().to_string(), page.fill(&report.html(&rows.values))?))
+        }
+        _ => None,
+    };
+    // The proof is nothing without the file that it is about, so it comes after it.
+    let files = [(to.clone(), output)].into_iter().chain(certificate).chain(page);
+    let written = output::finish_all(files)?;
+    drop(listening);
+    output::print(&text).map_err(|error| output::after_writing(error, &written))?;
+    if options.self_check && !pruning.checked() {
+        talk.note(
+            "note: the time was too short for a certificate; the model is proved, but the checker has not seen it",
+        );
+        return Ok(if pruning.interrupted { Ending::Interrupted } else { Ending::Undecided });
+    }
+    Ok(match pruning.pruned.outcome {
+        _ if pruning.interrupted => Ending::Interrupted,
+        Outcome::Proved | Outcome::AlreadyMinimal => Ending::Done,
+        Outcome::BudgetReached => Ending::Undecided,
+    })
+}
+
+/// `--method`: one of the paper's baselines.
+fn to_size(
+    command: &Prune,
+    method: Method,
+    original: &Model,
+    rows: &Rows,
+    mut output: Output,
+    read: Duration,
+) -> Result<Ending> {
+    let (Some(size), Some(data)) = (command.size, &command.data) else {
+        unreachable!("the flags require each other")
+    };
+    if rows.classes.is_empty() {
+        bail!("{}: --method chooses trees by labelled rows, and the table has none", data.display());
+    }
+    let order = match method {
+        Method::Ic => Order::Contribution,
+        Method::Imd => Order::MarginDiversity,
+        Method::Drep => Order::Diversity,
+    };
+    let pruned = prune_to_size(&original.file, &rows.values, &rows.classes, order, size)
+        .map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
+    output.write(pruned.bytes.as_deref().context("a model that was read from a file has bytes")?)?;
+    let to = command.output.display().to_string();
+    let written = output::finish_all([(to.clone(), output)])?;
+    let places = Places { original_bytes: Some(original.bytes), pruned: Some(&to), ..Places::default() };
+    let text = if command.json {
+        json_text(&pruned.json(places, read.as_secs_f64()))?
+    } else {
+        pruned.words(places)
+    };
+    output::print(&text).map_err(|error| output::after_writing(error, &written))?;
+    Ok(Ending::Done)
+}
+
+/// The solver of that name, if it was built in.
+fn solver(wanted: arguments::Solver) -> Result<LinearSolver> {
+    let name = match wanted {
+        arguments::Solver::Simplex => "simplex",
+        arguments::Solver::Microlp => "microlp",
+        arguments::Solver::Highs => "highs",
+    };
+    LinearSolver::all().find(|solver| solver.name() == name).ok_or_else(|| {
+        anyhow!(
+            "--solver {name}: this build does not have it; leave the option out, or build with \
+             `cargo build --release -p secateur-cli --features {name}`"
+        )
+    })
+}
+
+/// The user's choices. A certificate that is to be written is checked in any case.
+fn options(command: &Prune, solver: LinearSolver) -> PruneOptions {
+    PruneOptions {
+        effort: match command.effort {
+            arguments::Effort::Fast => secateur::Effort::Fast,
+            arguments::Effort::Thorough => secateur::Effort::Thorough,
+            arguments::Effort::Minimum => secateur::Effort::Minimum,
+        },
+        objective: match command.objective {
+            arguments::Objective::Trees => secateur::Objective::Trees,
+            arguments::Objective::Leaves => secateur::Objective::Leaves,
+            arguments::Objective::Bytes => secateur::Objective::Bytes,
+        },
+        moves: match command.moves {
+            arguments::Moves::Leaves => secateur::Moves::Leaves,
+            arguments::Moves::Weights => secateur::Moves::Weights,
+        },
+        weight_per: command.weight_per.map(|unit| match unit {
+            arguments::Unit::Round => secateur::Unit::Round,
+            arguments::Unit::Tree => secateur::Unit::Tree,
+        }),
+        solver,
+        band: command.band.0,
+        scope: command.scope(),
+        threads: command.threads,
+        seed: command.seed,
+        self_check: command.certificate.is_some() || !command.no_self_check,
+        record: command.report.is_some(),
+    }
+}
+
+/// No file that is read may be written to, and none twice; what is taken, for the report.
+fn refuse_to_overwrite(command: &Prune) -> Result<Vec<(&Path, &'static str)>> {
+    let model = "the model itself, which the proof is about (replace it when you are done with it)";
+    let mut taken: Vec<(&Path, &str)> = vec![(&command.model, model)];
+    taken.extend(command.data.as_deref().map(|path| (path, "the table")));
+    output::refuse_to_overwrite(&command.output, &taken)?;
+    taken.push((&command.output, "the pruned model, and each needs a file of its own"));
+    if let Some(path) = &command.certificate {
+        output::refuse_to_overwrite(path, &taken)?;
+        taken.push((path, "the certificate, and each needs a file of its own"));
+    }
+    Ok(taken)
+}
+
+/// A file is loaded by its name in some libraries: say so where the name promises another format.
+fn hint_at_extension(output: &Path, file: &ModelFile, talk: Talk) {
+    let (dialect, own) = (file.dialect(), file.extension());
+    let given = output.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    if let Some(given) = given
+        && given != own
+        && ["ubj", "json", "txt", "skops", "onnx"].contains(&given.as_str())
+    {
+        let shown = output.display();
+        talk.note(format!(
+            "note: {shown} will hold what the model is, {dialect}, whatever its name says; .{own} would fit"
+        ));
+    }
+}
+
+/// The user's rows.
+#[derive(Debug, Default)]
+struct Rows {
+    /// One after the other, those that the library accepts.
+    values: Vec<f64>,
+    /// Their classes, where they are asked for.
+    classes: Vec<ClassId>,
+}
+
+fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
+    let Some(path) = &command.data else {
+        if command.target.is_some() {
+            bail!("--target goes with --data");
+        }
+        return Ok(Rows::default());
+    };
+    let mut table = Table::open(path, ensemble, command.target.as_deref())?;
+    let (values, classes) = table.first_rows(MOST_ROWS, command.method.is_some())?;
+    table.unseen_notes().for_each(|note| talk.note(note));
+    let width = ensemble.features().len().max(1);
+    let count = values.len() / width;
+    let kept = accepted_rows(ensemble, &values);
+    if kept.len() < count {
+        let left_out = counted((count - kept.len()) as u64, "row has", "rows have");
+        let why = match ensemble.scope() {
+            Scope::All => "values that the library does not accept as an input of this model",
+            Scope::NoMissing => "missing values, or values that the library does not accept,",
+        };
+        talk.note(format!("note: {}: {left_out} {why} and are left out", path.display()));
+    }
+    if count == MOST_ROWS {
+        talk.note(format!("note: {}: the first {MOST_ROWS} rows are used", path.display()));
+    }
+    if kept.len() == count {
+        return Ok(Rows { values, classes });
+    }
+    Ok(Rows {
+        values: kept.iter().flat_map(|&row| &values[row * width..][..width]).copied().collect(),
+        classes: kept.iter().filter_map(|&row| classes.get(row).copied()).collect(),
+    })
+}
+
+/// Runs the whole road and shows how far it has come.
+fn watched<T: Send>(
+    watch: &Watch,
+    budget: &Budget,
+    certifies: bool,
+    trees: usize,
+    talk: Talk,
+    prune: impl FnOnce() -> T + Send,
+) -> T {
+    let (working, done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        // The end of the work closes the channel, and so wakes the watcher at once.
+        let worker = scope.spawn(move || {
+            let _working = working;
+            prune()
+        });
+        let mut progress = Progress::start(talk);
+        let mut told = false;
+        let deadline = budget.search_deadline(certifies);
+        while done.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
+            told = told || tell_of_interrupt(budget, talk, &mut progress);
+            progress.line(|| status_words(&watch.status(), trees, watch.search.share(), deadline));
+        }
+        if !told {
+            tell_of_interrupt(budget, talk, &mut progress);
+        }
+        progress.finish();
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Says what Ctrl-C or another signal does, if one came.
+fn tell_of_interrupt(budget: &Budget, talk: Talk, progress: &mut Progress) -> bool {
+    if !budget.is_cancelled() {
+        return false;
+    }
+    progress.clear();
+    talk.note("interrupted: the best model so far is being written (Ctrl-C again: nothing is)");
+    true
+}
+
+/// `eliminate: 41/60 trees (try 40, min 12), round 12, 340 points, 63%, 26 s left`.
+fn status_words(status: &Status, trees: usize, share: f64, deadline: Option<Instant>) -> String {
+    let mut text = format!("{}: {}/{trees} trees", status.pass.name(), status.best.unwrap_or(trees));
+    let candidate = status.candidate.map(|candidate| format!("try {candidate}"));
+    let least = (status.lower_bound > 0).then(|| format!("min {}", status.lower_bound));
+    let both: Vec<String> = candidate.into_iter().chain(least).collect();
+    if !both.is_empty() {
+        text += &format!(" ({})", both.join(", "));
+    }
+    text += &format!(", round {}, {}", status.round, counted(status.points as u64, "point", "points"));
+    text += &format!(", {}", percent(share));
+    if let Some(deadline) = deadline {
+        let left = deadline.saturating_duration_since(Instant::now());
+        text += &format!(", {:.0} s left", left.as_secs_f64());
+    }
+    text
+}

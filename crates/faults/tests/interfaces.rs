@@ -1,0 +1,74 @@
+//! A search that goes wrong on purpose, behind each interface: what it calls proved is refused by the checker, which
+//! runs without being asked for, and nothing is handed out. (`python/tests/broken_search.py` does the same in Python.)
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Mutex;
+
+use secateur::{
+    Answer, Budget, CertifyError, Error, ModelFile, PruneOptions, VerifyOptions, Watch, prune, verify,
+};
+use secateur_oracle::{Fault, with_fault};
+
+/// A model on which this fault makes the search keep too few trees.
+const MODEL: &[u8] = include_bytes!("../../../testdata/models/lightgbm/rf_multiclass.txt");
+
+/// The fault is one switch for the whole process.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn model() -> ModelFile {
+    ModelFile::parse(MODEL).unwrap()
+}
+
+fn broken<T>(work: impl FnOnce() -> T) -> T {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    with_fault(Fault::IgnoreMissing, work)
+}
+
+fn pruned(self_check: bool) -> Result<secateur::Pruning, Error> {
+    let options = PruneOptions { self_check, ..PruneOptions::default() };
+    prune(&model(), &[], &options, &Budget::default(), &Watch::default())
+}
+
+#[test]
+fn the_facade_hands_out_nothing() {
+    match broken(|| pruned(true)) {
+        Err(Error::Certify(CertifyError::Refused { .. })) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Without the check the wrong model would get out: the test above tests something.
+#[test]
+fn the_fault_makes_the_search_go_wrong() {
+    let wrong = broken(|| pruned(false)).unwrap();
+    assert!(!wrong.checked());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let options = VerifyOptions::default();
+    let answer =
+        verify(&model(), wrong.file(), &[], &options, &Budget::default(), &Default::default()).unwrap();
+    assert!(matches!(answer.verdict, Answer::Different(_)), "{:?}", answer.verdict);
+}
+
+#[test]
+fn the_command_line_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(place("model.txt"), MODEL).unwrap();
+    let run = |flags: &[&str]| {
+        let words = ["prune", &place("model.txt"), "-q", "-o", &place("out.txt")];
+        let program =
+            Command::new(env!("CARGO_BIN_EXE_secateur-broken")).args(words).args(flags).output().unwrap();
+        (program.status.code(), String::from_utf8(program.stderr).unwrap())
+    };
+    for flags in [vec![], vec!["--certificate", &place("proof.cert")]] {
+        let (code, errors) = run(&flags);
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(errors.contains("the checker refuses the certificate"), "{errors}");
+    }
+    let found: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(found, ["model.txt"], "nothing beside the model");
+    assert_eq!(run(&["--no-self-check"]).0, Some(0));
+    assert!(Path::new(&place("out.txt")).exists());
+}

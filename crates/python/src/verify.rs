@@ -1,0 +1,87 @@
+//! `verify`: do two models decide alike on every input?
+
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use secateur::{Answer, Places, StopReason, Undecided, VerifyOptions, VerifyReport};
+
+use crate::model::{Model, row_major};
+use crate::{error, interrupt, options};
+
+/// Proves that two models decide alike, or finds an input on which they do not. `rows` are start points. `band` is
+/// `None` for the smallest certain one, zero for exact arithmetic; without `missing`, inputs with missing values are
+/// left out; with `certify` the proof is written down and checked, and `certificate` is where it will be. Columns are
+/// matched by name where both models have names, and a row is in the order of the first.
+#[pyfunction]
+#[pyo3(signature = (
+    first, second, rows=None, *, band=None, time_limit=None, threads=None, seed=0, missing=true, certify=false,
+    certificate=None, paths=(None, None), report=false
+))]
+#[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
+pub(crate) fn verify<'py>(
+    py: Python<'py>,
+    first: &Model,
+    second: &Model,
+    rows: Option<PyReadonlyArray2<'py, f64>>,
+    band: Option<f64>,
+    time_limit: Option<f64>,
+    threads: Option<usize>,
+    seed: u64,
+    missing: bool,
+    certify: bool,
+    certificate: Option<String>,
+    paths: (Option<String>, Option<String>),
+    report: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let budget = options::budget(time_limit)?;
+    let settings = VerifyOptions {
+        band: options::band(band),
+        scope: options::scope(missing),
+        threads,
+        seed,
+        certificate: certify,
+        // A certificate is about the files, which do not know the labels of live objects.
+        labels: if certify { [None, None] } else { [first.labels(), second.labels()] },
+    };
+    let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
+    let progress = Arc::default();
+    let cancel = budget.cancel();
+    let found = interrupt::interruptible(
+        py,
+        &cancel,
+        |_| Ok(()),
+        || secateur::verify(&first.file, &second.file, &data, &settings, &budget, &progress),
+    )?
+    .map_err(error::from_road)?;
+    let places = Places {
+        original: paths.0.as_deref(),
+        original_bytes: paths.0.as_deref().and_then(options::file_size),
+        pruned: paths.1.as_deref(),
+        pruned_bytes: paths.1.as_deref().and_then(options::file_size),
+        certificate: certificate.as_deref().filter(|_| found.checked()),
+    };
+    let said = VerifyReport { first: &first.file, second: &second.file, answer: &found, places };
+
+    let answer = PyDict::new(py);
+    answer.set_item("json", said.json().to_string())?;
+    answer.set_item("words", said.words(false))?;
+    answer.set_item("html", report.then(|| said.html(&data)))?;
+    answer.set_item("certificate", found.certificate.as_ref().map(|bytes| PyBytes::new(py, bytes)))?;
+    match &found.verdict {
+        Answer::Identical => {}
+        Answer::Different(example) => {
+            answer.set_item("row", PyArray1::from_slice(py, &example.row))?;
+            answer.set_item("classes", example.classes.map(|class| class.0).to_vec())?;
+            answer.set_item("scores", example.scores.to_vec())?;
+        }
+        Answer::Undecided(why) => {
+            let interrupted = matches!(why, Undecided::Stopped(StopReason::Cancelled));
+            answer
+                .set_item("reason", if interrupted { Some("it was interrupted") } else { found.reason() })?;
+        }
+    }
+    Ok(answer)
+}

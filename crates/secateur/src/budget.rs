@@ -1,0 +1,170 @@
+//! One budget for a whole call: the search, the certificate and its check share one time limit and one switch.
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use secateur_oracle::Cancel;
+
+/// What is kept back of a time limit for the certificate and its check: this many seconds, or this share of the
+/// limit where that is more, but never more than the other share.
+const CERTIFICATE_TIME: Duration = Duration::from_secs(5);
+const CERTIFICATE_SHARE: f64 = 0.15;
+const MOST_CERTIFICATE_SHARE: f64 = 0.4;
+/// How long the certificate may take after somebody has asked for an early end. What sends SIGTERM waits some seconds
+/// before it ends the process itself (`docker stop` ten), and the model is to be written by then.
+const GRACE: Duration = Duration::from_secs(5);
+/// How often the switch is looked at while the certificate is made.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What one call may spend. The clock starts when the budget is made, so a budget that is made before the model
+/// is read counts the reading too.
+///
+/// ```
+/// use std::time::Duration;
+/// let budget = secateur::Budget::limit(Duration::from_secs(60));
+/// let cancel = budget.cancel(); // another thread may call `cancel.cancel()`
+/// assert!(!cancel.is_cancelled());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Budget {
+    started: Instant,
+    limit: Option<Duration>,
+    cancel: Cancel,
+    grace: Duration,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self::unlimited()
+    }
+}
+
+impl Budget {
+    /// No limit: the call ends when its work is done, or when it is cancelled.
+    pub fn unlimited() -> Self {
+        Self { started: Instant::now(), limit: None, cancel: Cancel::default(), grace: GRACE }
+    }
+
+    /// This much time from now on.
+    pub fn limit(limit: Duration) -> Self {
+        Self { limit: Some(limit), ..Self::unlimited() }
+    }
+
+    /// The same where there may be no limit.
+    pub fn maybe(limit: Option<Duration>) -> Self {
+        Self { limit, ..Self::unlimited() }
+    }
+
+    /// With another time for the certificate after an early end; five seconds unless changed. Zero for callers
+    /// who throw the result of a cancelled call away.
+    pub fn with_grace(self, grace: Duration) -> Self {
+        Self { grace, ..self }
+    }
+
+    /// The switch that ends the call early, with the best result so far.
+    pub fn cancel(&self) -> Cancel {
+        self.cancel.clone()
+    }
+
+    /// Has an early end been asked for?
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// How long the clock has been running.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// When the whole call has to end. A limit beyond the clock is none.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.started.checked_add(self.limit?)
+    }
+
+    /// When the search has to end, so that time is left for the certificate where one is made.
+    pub fn search_deadline(&self, certifies: bool) -> Option<Instant> {
+        let limit = self.limit?;
+        let kept_back = if certifies { certificate_time(limit) } else { Duration::ZERO };
+        self.started.checked_add(limit - kept_back)
+    }
+
+    /// Is the whole time over, with nobody having asked for an early end?
+    pub(crate) fn is_over(&self) -> bool {
+        !self.is_cancelled() && self.deadline().is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Runs the last part of a call, the certificate and its check, with a switch of its own: it ends at the
+    /// deadline, or when the grace after an early end is over.
+    pub(crate) fn finishing<T>(&self, work: impl FnOnce(&Cancel) -> T) -> T {
+        let stop = Cancel::default();
+        let (working, done) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let timer = stop.clone();
+            scope.spawn(move || {
+                let mut deadline = self.deadline();
+                let mut asked = false;
+                loop {
+                    if !asked && self.is_cancelled() {
+                        asked = true;
+                        deadline = Some(Instant::now() + self.grace);
+                    }
+                    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                        return timer.cancel();
+                    }
+                    // The end of the work closes the channel.
+                    if done.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+                        return;
+                    }
+                }
+            });
+            let _working = working;
+            work(&stop)
+        })
+    }
+}
+
+/// The part of a time limit that is kept for the certificate.
+fn certificate_time(limit: Duration) -> Duration {
+    let share = limit.mul_f64(CERTIFICATE_SHARE).max(CERTIFICATE_TIME);
+    share.min(limit.mul_f64(MOST_CERTIFICATE_SHARE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_kept_for_the_certificate() {
+        let kept = |seconds: u64| certificate_time(Duration::from_secs(seconds)).as_secs_f64();
+        assert_eq!(kept(5), 2.0);
+        assert_eq!(kept(20), 5.0);
+        assert_eq!(kept(100), 15.0);
+    }
+
+    #[test]
+    fn an_early_end_reaches_the_last_part() {
+        let budget = Budget::unlimited().with_grace(Duration::ZERO);
+        budget.cancel().cancel();
+        let stopped = budget.finishing(|stop| {
+            let started = Instant::now();
+            while !stop.is_cancelled() && started.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            stop.is_cancelled()
+        });
+        assert!(stopped);
+    }
+
+    #[test]
+    fn the_deadline_reaches_the_last_part() {
+        let budget = Budget::limit(Duration::from_millis(30));
+        let stopped = budget.finishing(|stop| {
+            let started = Instant::now();
+            while !stop.is_cancelled() && started.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            stop.is_cancelled()
+        });
+        assert!(stopped);
+    }
+}

@@ -1,0 +1,39 @@
+//! What a model is. [`facts`] gathers, [`layout`] lays out for people; the JSON object is the facts as they are.
+
+mod decision;
+mod facts;
+mod layout;
+
+use secateur_formats::ModelFile;
+use serde_json::Value;
+
+use facts::Facts;
+
+/// What a model is, as [`describe`] found it.
+pub struct Description(Facts);
+
+/// What a model is: trees, leaves, splits, features, classes, accepted inputs, decision rule, rounding band. `place`
+/// is the path of its file, as it is to be shown, and its size; `None` for a model in memory.
+///
+/// ```
+/// let model = secateur::ModelFile::parse(secateur::demo::MODEL)?;
+/// let facts = secateur::describe(&model, None);
+/// assert_eq!(facts.json()["framework"], "lightgbm");
+/// print!("{}", facts.words(false));
+/// # Ok::<(), secateur::FormatError>(())
+/// ```
+pub fn describe(file: &ModelFile, place: Option<(String, u64)>) -> Description {
+    Description(Facts::gather(file, place))
+}
+
+impl Description {
+    /// One JSON object; its keys are part of the interface (`secateur inspect --json`).
+    pub fn json(&self) -> Value {
+        serde_json::to_value(&self.0).expect("facts are plain numbers, texts and lists")
+    }
+
+    /// The facts for people; `verbose` with every feature, class and label.
+    pub fn words(&self, verbose: bool) -> String {
+        layout::lay_out(&self.0, verbose)
+    }
+}

@@ -1,0 +1,43 @@
+//! Why a call gives no result.
+
+use secateur_model::PredictError;
+use secateur_oracle::CompareError;
+use secateur_prune::{CertifyError, PruneError};
+use thiserror::Error;
+
+/// Why a call gives no result. Where it says that secateur itself failed, it is a bug of secateur, found before
+/// anything was handed out.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The model cannot be pruned.
+    #[error(transparent)]
+    Prune(#[from] PruneError),
+    /// The two models cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+    /// The library would refuse these rows.
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+    /// The result has no certificate that the checker accepts.
+    #[error("nothing was written: {0}")]
+    Certify(#[from] CertifyError),
+    /// The pruned model could not be written to memory.
+    #[error("the pruned model cannot be written: {0}")]
+    Write(#[from] std::io::Error),
+    /// The bytes of the pruned model are another model.
+    #[error(
+        "secateur itself failed: the pruned model does not read back as what was proved. Nothing was written. \
+         This is a bug: please report it with the model"
+    )]
+    ReadBack,
+    /// A row of the caller's that the claim is about is decided otherwise.
+    #[error(
+        "secateur itself failed: the pruned model decides row {row} of the table otherwise, against its proof. \
+         Nothing was written. This is a bug: please report it with the model and that row"
+    )]
+    RowChanged {
+        /// Which, from one.
+        row: usize,
+    },
+}

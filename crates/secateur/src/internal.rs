@@ -1,0 +1,6 @@
+//! What the interfaces and tests of this workspace need beside the front door. Nothing here is promised to stay.
+
+/// Text for people: escaped, grouped, wrapped.
+pub mod text {
+    pub use crate::text::*;
+}

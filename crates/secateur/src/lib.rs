@@ -1,0 +1,88 @@
+//! Exact, proved pruning of tree ensembles: a trained XGBoost, LightGBM, scikit-learn or ONNX classifier becomes
+//! smaller, and decides as before on every input.
+//!
+//! [`prune`] does it all in one call within one [`Budget`]: it searches for a smaller model, writes it in the format
+//! of the original, reads it back, proves that what it read decides as the original does, writes that proof down as
+//! a certificate, and has an independent checker go over it. [`Pruning::checked`] says whether the checker accepted.
+//!
+//! ```
+//! use secateur::{Budget, ModelFile, PruneOptions, Verdict, Watch, check, prune};
+//!
+//! # let folder = std::env::temp_dir().join(format!("secateur-doctest-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let path = |name: &str| folder.join(name);
+//! # std::fs::write(path("loans.txt"), secateur::demo::MODEL)?;
+//! # use std::time::Duration;
+//! // One minute for everything: reading, pruning, the certificate and its check.
+//! let budget = Budget::limit(Duration::from_secs(60));
+//! let original = ModelFile::read(&path("loans.txt"))?;
+//!
+//! // Rows of data may help the search; the claim is about every input with or without them.
+//! let pruning = prune(&original, &[], &PruneOptions::default(), &budget, &Watch::default())?;
+//! let [before, after] = pruning.pruned.size;
+//! println!("{} -> {} trees", before.trees, after.trees);
+//! assert!(pruning.checked() && after.trees < before.trees);
+//!
+//! // LightGBM loads the new file as any other.
+//! std::fs::write(path("smaller.txt"), pruning.bytes.as_ref().expect("it came from a file"))?;
+//! let certificate = pruning.certificate.expect("the checker accepted it");
+//! std::fs::write(path("smaller.cert"), &certificate.bytes)?;
+//!
+//! // Whoever gets the three files need not trust the search.
+//! let smaller = ModelFile::read(&path("smaller.txt"))?;
+//! let verdict = check(&original, &smaller, std::fs::File::open(path("smaller.cert"))?)?;
+//! assert!(matches!(verdict, Verdict::Valid(_)));
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The other roads
+//! - [`verify`]: do two models, of any supported formats, decide alike on every input?
+//! - [`check`]: does a certificate prove that two models decide alike?
+//! - [`predict`] and [`raw_scores`]: the very bits of the model's own library.
+//! - [`describe`]: what a model is.
+//! - [`unproved::prune_to_size`]: the paper's baselines, which change decisions.
+//!
+//! # What is said of a result
+//! The command line and the Python package call these functions and print what [`PruneReport`] and [`VerifyReport`]
+//! say, as words, JSON or an HTML page, so that every interface says the same.
+//!
+//! # Other crates
+//! This crate assembles; the parts are `secateur-model` (what an ensemble computes), `secateur-formats` (files),
+//! `secateur-certificate` and `secateur-checker` (what a proof is), `secateur-oracle` and `secateur-prune` (the
+//! search). What callers need of them is re-exported here.
+
+mod budget;
+mod check;
+pub mod demo;
+mod describe;
+mod error;
+pub mod internal;
+mod logistic;
+mod page;
+mod places;
+mod predict;
+mod prune;
+mod text;
+mod verify;
+
+pub use budget::Budget;
+pub use check::{check, check_until};
+pub use describe::{Description, describe};
+pub use error::Error;
+pub use logistic::probabilities;
+pub use places::Places;
+pub use predict::{predict, raw_scores};
+pub use prune::{MOST_ROWS, PruneOptions, PruneReport, Pruning, Seconds, accepted_rows, prune, unproved};
+pub use verify::{Verification, VerifyOptions, VerifyReport, verify};
+
+pub use secateur_certificate::ReadError as CertificateError;
+pub use secateur_checker::{Proved, Reason, Verdict};
+pub use secateur_formats::{EditError, FormatError, ModelFile, ReadError};
+pub use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, InputDomain, PredictError, Scope};
+pub use secateur_oracle::Verdict as Answer;
+pub use secateur_oracle::{Band, Cancel, CompareError, Counterexample, Progress, StopReason, Undecided};
+pub use secateur_prune::{
+    Certificate, CertifyError, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass, PruneError,
+    Pruned, RowsSeen, Size, Status, Unit, Watch,
+};

@@ -1,0 +1,284 @@
+//! The road of `prune`: prune, write, read back, certify, check, within one budget.
+//!
+//! What a caller gets is what was proved: the model is read back from the bytes that are handed out, the
+//! certificate is about that model, and the independent checker has accepted it. Rows of the caller are decided
+//! once more with both models at the end. Nothing is handed out that fails one of these.
+
+mod forest;
+mod options;
+mod page;
+pub mod unproved;
+mod words;
+
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use secateur_formats::ModelFile;
+use secateur_model::Ensemble;
+use secateur_oracle::{Band, Budget as SearchBudget, Cancel, CompareError, Options, Outline, Verdict};
+use secateur_prune::{Certificate, CertifyError, Config, Pass, Pruned, RowsSeen, Watch, certify, rows_seen};
+
+use crate::budget::Budget;
+use crate::error::Error;
+use crate::page::History;
+pub use options::PruneOptions;
+pub(crate) use options::threads;
+pub use words::PruneReport;
+
+/// Rows of the caller that are used: the first so many.
+pub const MOST_ROWS: usize = 100_000;
+/// How often the status is looked at where the run is recorded.
+const RECORD: Duration = Duration::from_millis(2);
+
+/// A pruned model, and what is proved of it.
+#[derive(Debug)]
+pub struct Pruning {
+    /// The model and what the search knows of it. Its `file` is what a library finds in [`bytes`](Self::bytes).
+    pub pruned: Pruned,
+    /// The file, in the format and dialect of the original. `None` for a scikit-learn object in memory, which has
+    /// no file.
+    pub bytes: Option<Vec<u8>>,
+    /// The proof that the independent checker accepted. `None` where it was not wanted, or where the budget was
+    /// too short for it: then the search has proved the model, and nobody has checked the search.
+    pub certificate: Option<Certificate>,
+    /// What the caller's rows say of both models; `None` without rows.
+    pub rows: Option<RowsSeen>,
+    /// Was an early end asked for?
+    pub interrupted: bool,
+    /// Where the time went.
+    pub seconds: Seconds,
+    history: Option<History>,
+}
+
+impl Pruning {
+    /// The pruned model.
+    pub fn file(&self) -> &ModelFile {
+        &self.pruned.file
+    }
+
+    /// Has the independent checker accepted the proof?
+    pub fn checked(&self) -> bool {
+        self.certificate.is_some()
+    }
+
+    /// Is it proved that no model that the moves allow has fewer trees?
+    pub fn minimal(&self) -> bool {
+        self.pruned.size[1].trees <= self.pruned.lower_bound
+    }
+}
+
+/// Where the time went, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seconds {
+    /// Reading the model and the rows: counted by who reads them.
+    pub read: f64,
+    /// Folding.
+    pub fold: f64,
+    /// The linear programs.
+    pub lp: f64,
+    /// The oracle's questions.
+    pub oracle: f64,
+    /// The certificate and its check.
+    pub certificate: f64,
+    /// Writing the model, to bytes and by the caller to its file.
+    pub write: f64,
+    /// Everything, from the start of the budget's clock.
+    pub total: f64,
+}
+
+/// A smaller model that decides as `original` does on every input in scope: pruned, written, read back, certified
+/// and checked within `budget`.
+///
+/// `rows` are start points for the search, one row of the model's features after the other, and may be empty: the
+/// claim is about every input either way. Rows that the library does not accept or that are out of scope do not
+/// count, and no more than [`MOST_ROWS`] are used. `watch` tells another thread how far the call has come.
+///
+/// Same input, options and seed give the same bytes, as long as no time limit cuts the search short.
+pub fn prune(
+    original: &ModelFile,
+    rows: &[f64],
+    options: &PruneOptions,
+    budget: &Budget,
+    watch: &Watch,
+) -> Result<Pruning, Error> {
+    let rows = usable_rows(original.ensemble(), rows, options);
+    let config = options.config(budget);
+    let trees = original.ensemble().trees().len();
+    let mut history = options.record.then(|| History::start(trees));
+    let found = recorded(watch, history.as_mut(), || secateur_prune::prune(original, &rows, &config, watch))?;
+    watch.update(|status| {
+        status.pass = Pass::Certify;
+        status.candidate = None;
+    });
+    let mut seconds = Seconds {
+        fold: found.seconds.fold,
+        lp: found.seconds.lp,
+        oracle: found.seconds.oracle,
+        ..Seconds::default()
+    };
+    let road = Finish { original, options, config: &config, budget, watch };
+    let Finished { pruned, bytes, certificate } = road.finish(found, &mut seconds)?;
+    let rows = compare_rows(original, &pruned, &rows, options.band)?;
+    seconds.total = budget.elapsed().as_secs_f64();
+    let interrupted = budget.is_cancelled();
+    Ok(Pruning { pruned, bytes, certificate, rows, interrupted, seconds, history })
+}
+
+/// The positions of the rows that count: those that the library accepts and that are in scope.
+pub fn accepted_rows(model: &Ensemble, rows: &[f64]) -> Vec<usize> {
+    let rows = rows.chunks_exact(model.features().len().max(1)).enumerate();
+    rows.filter(|(_, row)| model.accepts(row)).map(|(at, _)| at).collect()
+}
+
+fn usable_rows(model: &Ensemble, rows: &[f64], options: &PruneOptions) -> Vec<f64> {
+    let width = model.features().len().max(1);
+    let first = &rows[..rows.len().min(MOST_ROWS * width)];
+    let model = model.within(options.scope);
+    accepted_rows(&model, first).into_iter().flat_map(|row| &first[row * width..][..width]).copied().collect()
+}
+
+/// Runs the search, and keeps what was known when, where that is wanted.
+fn recorded<T>(watch: &Watch, history: Option<&mut History>, search: impl FnOnce() -> T) -> T {
+    let Some(history) = history else { return search() };
+    let (working, done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // The end of the search closes the channel.
+            while done.recv_timeout(RECORD) == Err(RecvTimeoutError::Timeout) {
+                history.note(&watch.status());
+            }
+        });
+        let _working = working;
+        search()
+    })
+}
+
+/// The last part of the road, from the search's answer to what is handed out.
+struct Finish<'a> {
+    original: &'a ModelFile,
+    options: &'a PruneOptions,
+    config: &'a Config,
+    budget: &'a Budget,
+    watch: &'a Watch,
+}
+
+struct Finished {
+    pruned: Pruned,
+    bytes: Option<Vec<u8>>,
+    certificate: Option<Certificate>,
+}
+
+/// What became of a proof.
+enum Proof {
+    /// There is one; the certificate that the checker accepted, where one was wanted.
+    Found(Option<Certificate>),
+    /// The model is not proved to decide as the original does.
+    NotProved,
+    /// The budget ended first.
+    Stopped,
+}
+
+impl Finish<'_> {
+    fn finish(&self, found: Pruned, seconds: &mut Seconds) -> Result<Finished, Error> {
+        // A forest whose probabilities add up to one again is another file, so it needs a proof of its own. Where
+        // there is none, the file that the search proved is handed out.
+        if let Some(averaged) = forest::averaged(self.original, &found) {
+            let (pruned, bytes) = self.written(averaged, seconds)?;
+            match self.proof(&pruned, self.options.self_check, seconds)? {
+                Proof::Found(certificate) => return Ok(Finished { pruned, bytes, certificate }),
+                Proof::Stopped => {
+                    let (pruned, bytes) = self.written(found, seconds)?;
+                    return Ok(Finished { pruned, bytes, certificate: None });
+                }
+                Proof::NotProved => {}
+            }
+        }
+        let (pruned, bytes) = self.written(found, seconds)?;
+        if !self.options.self_check {
+            // The search has proved this very model.
+            return Ok(Finished { pruned, bytes, certificate: None });
+        }
+        match self.proof(&pruned, true, seconds)? {
+            Proof::Found(certificate) => Ok(Finished { pruned, bytes, certificate }),
+            Proof::Stopped => Ok(Finished { pruned, bytes, certificate: None }),
+            Proof::NotProved => Err(CertifyError::NotProved.into()),
+        }
+    }
+
+    /// What will be written, and the model that a library will find there.
+    fn written(&self, mut pruned: Pruned, seconds: &mut Seconds) -> Result<(Pruned, Option<Vec<u8>>), Error> {
+        let started = Instant::now();
+        let mut bytes = Vec::new();
+        match pruned.file.write(&mut bytes) {
+            // A live scikit-learn estimator has no file; editing has built its model anew from its parts.
+            Err(error) if error.kind() == std::io::ErrorKind::Unsupported => return Ok((pruned, None)),
+            written => written?,
+        }
+        let read = ModelFile::parse(&bytes).ok().filter(|file| file.ensemble() == pruned.file.ensemble());
+        pruned.file = read.ok_or(Error::ReadBack)?;
+        seconds.write += started.elapsed().as_secs_f64();
+        Ok((pruned, Some(bytes)))
+    }
+
+    /// A proof that the model decides as the original does; with a certificate, one that the checker accepts.
+    fn proof(&self, pruned: &Pruned, certifies: bool, seconds: &mut Seconds) -> Result<Proof, Error> {
+        if self.budget.is_over() {
+            return Ok(Proof::Stopped);
+        }
+        let started = Instant::now();
+        let original = self.original.ensemble().within(self.config.scope);
+        let theirs = pruned.file.ensemble();
+        let (band, threads, progress) = (self.config.band, self.config.threads, &self.watch.search);
+        let proof = self.budget.finishing(|stop| {
+            if !certifies {
+                return self.compared(&original, theirs, stop);
+            }
+            let evidence = Some(&pruned.evidence);
+            match certify(&original, theirs, evidence, band, threads, stop, progress) {
+                Ok(certificate) => Ok(Proof::Found(Some(certificate))),
+                Err(CertifyError::Interrupted) => Ok(Proof::Stopped),
+                Err(CertifyError::NotProved) => Ok(Proof::NotProved),
+                Err(error) => Err(error.into()),
+            }
+        });
+        seconds.certificate += started.elapsed().as_secs_f64();
+        proof
+    }
+
+    fn compared(&self, original: &Ensemble, pruned: &Ensemble, stop: &Cancel) -> Result<Proof, Error> {
+        let options = Options {
+            budget: SearchBudget { cancel: stop.clone(), ..SearchBudget::unlimited() },
+            threads: self.config.threads,
+            seed: self.config.seed,
+            progress: self.watch.search.clone(),
+            ..Options::unlimited()
+        };
+        let comparison = match Outline::new(original, pruned, self.config.band)?.lay_out(&options.budget) {
+            Err(CompareError::Stopped(_)) => return Ok(Proof::Stopped),
+            comparison => comparison?,
+        };
+        Ok(match comparison.run(&options).verdict {
+            Verdict::Identical => Proof::Found(None),
+            _ if stop.is_cancelled() => Proof::Stopped,
+            _ => Proof::NotProved,
+        })
+    }
+}
+
+/// Decides the caller's rows with both models. A difference that the claim excludes would be a fault of ours.
+fn compare_rows(
+    original: &ModelFile,
+    pruned: &Pruned,
+    rows: &[f64],
+    band: Band,
+) -> Result<Option<RowsSeen>, Error> {
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let models = [original.ensemble(), pruned.file.ensemble()];
+    let seen = rows_seen(models, &|class| class, rows, band, pruned.band)?;
+    match seen.excluded {
+        Some(row) => Err(Error::RowChanged { row: row + 1 }),
+        None => Ok(Some(seen)),
+    }
+}

@@ -1,0 +1,126 @@
+//! The result of a run of `prune`, as what the HTML page is made from.
+
+use secateur_prune::{Effort, Moves, Objective, Outcome, Scope};
+use secateur_report as page;
+
+use super::PruneReport;
+use crate::page::{Pair, certificate, classes, pruning};
+use crate::verify::domain_words;
+
+impl PruneReport<'_> {
+    /// One HTML page about the run. `rows` are the caller's, and may be empty. The curve of the run is there where
+    /// [`PruneOptions::record`](crate::PruneOptions::record) asked for it.
+    pub fn html(&self, rows: &[f64]) -> String {
+        let bytes = self.bytes().map(|bytes| bytes.unwrap_or(0));
+        let names =
+            [self.places.original, self.places.pruned].map(|name| name.unwrap_or("a model in memory"));
+        let files = [self.original, self.pruning.file()];
+        page::html(&self.page(&Pair { names, files, bytes, rows }))
+    }
+
+    fn page(&self, pair: &Pair<'_>) -> page::Report {
+        let ensemble = self.original.ensemble();
+        let pruned = &self.pruning.pruned;
+        let mut models = pair.models();
+        // Trees of one zero leaf, which some formats need, are not counted.
+        for (model, size) in models.iter_mut().zip(self.pruning.pruned.size) {
+            (model.trees, model.leaves) = (size.trees, size.leaves);
+        }
+        let mut report = page::Report {
+            outcome: match self.pruning.pruned.outcome {
+                Outcome::Proved => page::Outcome::Reduced,
+                Outcome::AlreadyMinimal => page::Outcome::AlreadyMinimal,
+                Outcome::BudgetReached => page::Outcome::BudgetReached,
+            },
+            version: concat!("secateur ", env!("CARGO_PKG_VERSION")).to_owned(),
+            models,
+            claim: page::Claim {
+                band: self.pruning.pruned.band,
+                exact: self.exact(),
+                rows: self.pruning.rows.as_ref().map(|seen| seen.words(self.exact())),
+                probability: self.probability(),
+                inputs: domain_words(
+                    ensemble.within(self.pruning.pruned.scope).domain(),
+                    self.pruning.pruned.scope,
+                ),
+                missing_left_out: self.pruning.pruned.scope == Scope::NoMissing,
+                matching: None,
+                classes: classes(ensemble),
+            },
+            lower_bound: Some(self.pruning.pruned.lower_bound),
+            minimal: self.pruning.minimal(),
+            run: page::Run {
+                seconds: self.pruning.seconds.total,
+                phases: self.phases(),
+                oracle_calls: Some(self.pruning.pruned.oracle_calls),
+                points: Some(self.pruning.pruned.points as u64),
+                ..page::Run::default()
+            },
+            certificate: self.certificate_page(),
+            undecided: self.open_questions(),
+            notes: self.original.notes(),
+            settings: self.settings(),
+            ..page::Report::default()
+        };
+        pruning(pair, pruned, self.pruning.history.clone(), &mut report);
+        report
+    }
+
+    fn certificate_page(&self) -> Option<page::Certificate> {
+        let proof = self.pruning.certificate.as_ref()?;
+        Some(certificate(self.places.certificate?, proof.bytes.len() as u64))
+    }
+
+    fn phases(&self) -> Vec<page::Phase> {
+        let seconds = self.pruning.seconds;
+        let parts = [
+            ("read", seconds.read),
+            ("fold", seconds.fold),
+            ("lp", seconds.lp),
+            ("oracle", seconds.oracle),
+            ("certificate", seconds.certificate),
+            ("write", seconds.write),
+        ];
+        parts.map(|(name, seconds)| page::Phase { name: name.to_owned(), seconds }).to_vec()
+    }
+
+    /// What the run leaves open.
+    fn open_questions(&self) -> Vec<String> {
+        let (least, most) = (self.pruning.pruned.lower_bound, self.pruning.pruned.size[1].trees);
+        let range = format!("the smallest size is somewhere from {least} to {most} trees");
+        match self.pruning.pruned.outcome {
+            _ if self.pruning.minimal() => Vec::new(),
+            _ if self.pruning.interrupted => vec![format!("The run was interrupted: {range}.")],
+            Outcome::BudgetReached => vec![format!("The time limit came first: {range}.")],
+            _ if self.pruning.pruned.irreducible => vec![format!(
+                "No single tree can go, by the solver\u{2019}s word; by exchanging several, {range}."
+            )],
+            _ => vec![format!("Within these settings {range}.")],
+        }
+    }
+
+    fn settings(&self) -> Vec<(String, String)> {
+        let options = self.options;
+        let effort = match options.effort {
+            Effort::Fast => "fast",
+            Effort::Thorough => "thorough",
+            Effort::Minimum => "minimum",
+        };
+        let moves = match options.moves {
+            Moves::Leaves => "leaves",
+            Moves::Weights => "weights",
+        };
+        let objective = match options.objective {
+            Objective::Trees => "trees",
+            Objective::Leaves => "leaves",
+            Objective::Bytes => "bytes",
+        };
+        let settings = [
+            ("effort", effort),
+            ("moves", moves),
+            ("objective", objective),
+            ("seed", &options.seed.to_string()),
+        ];
+        settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+    }
+}

@@ -1,0 +1,269 @@
+//! The road of `verify`: do two models decide alike on every input? With a certificate where it is wanted, checked
+//! before it is handed out, all within one budget.
+
+mod labels;
+mod page;
+mod words;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use secateur_formats::ModelFile;
+use secateur_model::{ClassLabels, Ensemble, InputDomain, Scope};
+use secateur_oracle::{
+    Band, Budget as SearchBudget, CompareError, Options, Outline, Progress, Undecided, Verdict,
+};
+use secateur_prune::{CertifyError, RowsSeen, have_checked, rows_seen};
+
+use crate::budget::Budget;
+use crate::error::Error;
+use crate::prune::threads;
+pub use words::VerifyReport;
+pub(crate) use words::{ROUNDING_NOTE, domain_words, rounding_words, rows_json};
+
+/// What may be spent, after a time limit is reached, on saying what is known.
+const AFTER_LIMIT: Duration = Duration::from_millis(200);
+
+/// The choices of a caller of [`verify`].
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// How near to the first model's decision boundary the claim reaches.
+    pub band: Band,
+    /// Which inputs the claim is about.
+    pub scope: Scope,
+    /// Threads of the search; `None` for all cores.
+    pub threads: Option<usize>,
+    /// Where random choices start.
+    pub seed: u64,
+    /// Write the proof down, and have the independent checker go over it.
+    pub certificate: bool,
+    /// Class labels of the two models that their files do not know: those that a live object returns. Classes are
+    /// matched by them. A certificate is about the files, so it goes without.
+    pub labels: [Option<ClassLabels>; 2],
+}
+
+impl Default for VerifyOptions {
+    fn default() -> Self {
+        Self {
+            band: Band::Auto,
+            scope: Scope::All,
+            threads: None,
+            seed: 0,
+            certificate: false,
+            labels: [None, None],
+        }
+    }
+}
+
+/// What is known of two models.
+#[derive(Debug)]
+pub struct Verification {
+    /// The answer.
+    pub verdict: Verdict,
+    /// The band of the claim, as a score.
+    pub band: f64,
+    /// The claim is about exact sums, and not about what a library's rounding makes of them.
+    pub exact: bool,
+    /// What the caller's rows say, of those that both models accept; `None` without such rows.
+    pub seen: Option<RowsSeen>,
+    /// The inputs of the claim.
+    pub scope: Scope,
+    /// Which values both libraries take.
+    pub domain: InputDomain,
+    /// How columns were matched, in words.
+    pub matching: &'static str,
+    /// For an undecided comparison: the claim is proved for this larger band.
+    pub proved_above: Option<f64>,
+    /// The row that the counterexample is near to, and in how many columns it differs.
+    pub nearest: Option<(usize, usize)>,
+    /// Boxes that the search visited.
+    pub nodes: u64,
+    /// How long it took, from the start of the budget's clock.
+    pub seconds: f64,
+    /// The proof that the independent checker accepted, where one was wanted and the models decide alike. `None` also
+    /// where the time was too short for its check: the answer is then the search's word.
+    pub certificate: Option<Vec<u8>>,
+    /// The models as they were compared, where that is not as their files have them: with labels of their own, the
+    /// second with its columns in the order of the first.
+    compared: [Option<Ensemble>; 2],
+}
+
+impl Verification {
+    /// Has the independent checker accepted the proof?
+    pub fn checked(&self) -> bool {
+        self.certificate.is_some()
+    }
+
+    /// Why there is no answer, in words; `None` where there is one.
+    pub fn reason(&self) -> Option<&'static str> {
+        match &self.verdict {
+            Verdict::Undecided(why) => Some(words::undecided(why)),
+            _ => None,
+        }
+    }
+}
+
+/// Proves that two models of any supported formats decide alike on every input in scope, or finds an input on which
+/// they do not.
+///
+/// Columns are matched by name where both models have names, else by order. `rows` are start points of the search,
+/// one row of the first model's features after the other, and may be empty; a counterexample is brought as near to
+/// one of them as it can be. `progress` tells another thread how far the search has come.
+///
+/// ```
+/// use secateur::{Answer, Budget, ModelFile, VerifyOptions, demo, verify};
+/// let model = ModelFile::parse(demo::MODEL)?;
+/// let options = VerifyOptions { certificate: true, ..VerifyOptions::default() };
+/// let found = verify(&model, &model, &[], &options, &Budget::default(), &Default::default())?;
+/// assert_eq!(found.verdict, Answer::Identical);
+/// assert!(found.checked());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn verify(
+    first: &ModelFile,
+    second: &ModelFile,
+    rows: &[f64],
+    options: &VerifyOptions,
+    budget: &Budget,
+    progress: &Arc<Progress>,
+) -> Result<Verification, Error> {
+    let with_labels = |file: &ModelFile, labels: &Option<ClassLabels>| {
+        labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()))
+    };
+    let labelled = with_labels(first, &options.labels[0]);
+    let mut other = with_labels(second, &options.labels[1]);
+    let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(options.scope);
+    let ours = ours.as_ref();
+    let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
+    other = aligned.or(other);
+    let theirs = other.as_ref().unwrap_or(second.ensemble());
+    let outline = Outline::new(ours, theirs, options.band)?;
+    let (band, scope, domain) = (outline.band(), outline.scope(), *outline.domain());
+    let seen = seen_rows(&outline, [ours, theirs], rows, options.band)?;
+    let found = search(outline, [ours, theirs], rows, options, budget, progress)?;
+    let Found { verdict, nodes, nearest, proved_above, certificate } = found;
+    let seconds = budget.elapsed().as_secs_f64();
+    Ok(Verification {
+        verdict,
+        band,
+        exact: options.band == Band::Exact,
+        seen,
+        scope,
+        domain,
+        matching,
+        proved_above,
+        nearest,
+        nodes,
+        seconds,
+        certificate,
+        compared: [labelled, other],
+    })
+}
+
+/// What the rows say, of those that both models accept.
+fn seen_rows(
+    outline: &Outline<'_>,
+    models: [&Ensemble; 2],
+    rows: &[f64],
+    band: Band,
+) -> Result<Option<RowsSeen>, Error> {
+    let width = models[0].features().len().max(1);
+    let accepted = |row: &&[f64]| models.iter().all(|model| model.accepts(row));
+    let rows: Vec<f64> = rows.chunks_exact(width).filter(accepted).flatten().copied().collect();
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(rows_seen(models, &|class| outline.class_in_second(class), &rows, band, outline.band())?))
+}
+
+/// What a search found.
+struct Found {
+    verdict: Verdict,
+    nodes: u64,
+    nearest: Option<(usize, usize)>,
+    proved_above: Option<f64>,
+    certificate: Option<Vec<u8>>,
+}
+
+impl Found {
+    /// An answer that took no search.
+    fn at_once(verdict: Verdict) -> Self {
+        Self { verdict, nodes: 0, nearest: None, proved_above: None, certificate: None }
+    }
+}
+
+fn search(
+    outline: Outline<'_>,
+    [ours, theirs]: [&Ensemble; 2],
+    rows: &[f64],
+    options: &VerifyOptions,
+    budget: &Budget,
+    progress: &Arc<Progress>,
+) -> Result<Found, Error> {
+    // A model and itself: there is nothing to lay out, unless the proof is to be written down.
+    if !options.certificate && outline.is_same_model() {
+        return Ok(Found::at_once(Verdict::Identical));
+    }
+    let deadline = budget.search_deadline(options.certificate);
+    let limited = |deadline| SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
+    // With no time left, small models are still laid out for what is said at the end.
+    let least = Instant::now() + AFTER_LIMIT;
+    let comparison = match outline.lay_out(&limited(deadline.map(|deadline| deadline.max(least)))) {
+        Ok(comparison) => comparison,
+        Err(CompareError::Stopped(reason)) => {
+            return Ok(Found::at_once(Verdict::Undecided(Undecided::Stopped(reason))));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let width = ours.features().len().max(1);
+    let settings = Options {
+        budget: limited(deadline),
+        threads: threads(options.threads),
+        seed: options.seed,
+        starts: rows.chunks_exact(width).filter_map(|row| comparison.atlas().cells_of(row)).collect(),
+        progress: progress.clone(),
+        ..Options::unlimited()
+    };
+    let (compared, proof) = if options.certificate {
+        let (compared, writer) = comparison.certify(&settings, Vec::new())?;
+        (compared, writer.map(|writer| writer.finish(true)).transpose()?)
+    } else {
+        (comparison.run(&settings), None)
+    };
+    let certificate = match proof {
+        None => None,
+        Some(bytes) => match budget.finishing(|stop| have_checked(ours, theirs, &bytes, stop)) {
+            Ok(_) => Some(bytes),
+            Err(CertifyError::Interrupted) => None,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let (mut verdict, mut nearest) = (compared.verdict, None);
+    if let Verdict::Different(example) = &mut verdict
+        && let Some((near, row, distance)) = comparison.nearest(example, rows)
+    {
+        nearest = Some((row, distance));
+        **example = near;
+    }
+    let proved_above = match verdict {
+        // What is known all the same may take a little more than the limit, not much.
+        Verdict::Undecided(_) if !budget.is_cancelled() => {
+            comparison.proved_above(&limited(deadline.map(|_| Instant::now() + AFTER_LIMIT)))
+        }
+        _ => None,
+    };
+    Ok(Found { verdict, nodes: compared.nodes, nearest, proved_above, certificate })
+}
+
+/// The second model with its columns in the order of the first, where names tell; and how columns were
+/// matched.
+fn align(first: &Ensemble, second: &Ensemble) -> (Option<Ensemble>, &'static str) {
+    let (ours, theirs) = (first.features(), second.features());
+    if !ours.has_names() || !theirs.has_names() {
+        return (None, "by order (one of the models has no feature names)");
+    }
+    match second.with_column_order(ours) {
+        Some(reordered) => (Some(reordered), "by name"),
+        None => (None, "by order (the models name them differently)"),
+    }
+}

@@ -1,0 +1,37 @@
+//! The extension module `secateur._secateur` as pip installs it: the binding of `secateur-python`, and the commands
+//! `secateur` and `secateur-check` that come with the package. They are the same code as the binaries.
+//!
+//! The commands are added here so that the binding itself does not depend on the command line.
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _secateur(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    secateur_python::register(module)?;
+    module.add_function(wrap_pyfunction!(run_secateur, module)?)?;
+    module.add_function(wrap_pyfunction!(run_secateur_check, module)?)?;
+    #[cfg(feature = "_broken")]
+    module.add_function(wrap_pyfunction!(break_search, module)?)?;
+    Ok(())
+}
+
+/// Runs `secateur` with these arguments, the first of which is its name; the exit code. Ctrl-C ends the process.
+#[pyfunction]
+fn run_secateur(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| secateur_cli::run(arguments))
+}
+
+/// Runs `secateur-check` with these arguments, the first of which is its name; the exit code.
+#[pyfunction]
+fn run_secateur_check(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| secateur_checker::command::run(arguments))
+}
+
+/// Makes the search go wrong for as long as `work` runs: it mistakes missing values for others.
+#[cfg(feature = "_broken")]
+#[pyfunction]
+fn break_search<'py>(work: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    secateur_oracle::with_fault(secateur_oracle::Fault::IgnoreMissing, || work.call0())
+}
