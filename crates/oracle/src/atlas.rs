@@ -28,6 +28,7 @@ use thiserror::Error;
 
 use crate::fault;
 use crate::joint::{Joint, Overlaid, Part, Sign};
+use crate::masks::fill_masks;
 use crate::stop::{Budget, StopReason};
 
 /// Trees of a model pair may be laid over each other when the result has at most this many times the
@@ -572,42 +573,6 @@ impl PieceMaker<'_> {
         }
         trees.iter_mut().for_each(|list| list.sort_unstable());
         Piece { trees, axes, leaf_count, values, tree }
-    }
-}
-
-/// Takes leaves out of the masks of runs that they do not hold: what leads to one side of a split does not lead
-/// to the leaves of the other. Bits behind the last leaf are cleared.
-fn fill_masks(axes: &mut [PieceAxis], tree: &Joint) {
-    let below = tree.leaves_below();
-    for node in 0..tree.len() {
-        let Part::Split { axis, children } = tree.part(node) else { continue };
-        // Where all splits of an axis send every cell one way, the tree does not split it.
-        let Ok(place) = axes.binary_search_by_key(&axis, |own| own.axis) else { continue };
-        let own = &mut axes[place];
-        for (child, other) in [(children[0], children[1]), (children[1], children[0])] {
-            let (from, to) = (below[other].0 as usize, below[other].1 as usize);
-            for &(low, high) in tree.set(child).1 {
-                let runs = own.run_of(low)..own.run_of(high - 1) + 1;
-                for run in runs {
-                    clear(&mut own.masks[run * own.words..][..own.words], from, to);
-                }
-            }
-        }
-    }
-    let rest = tree.leaf_count() % 64;
-    for own in axes.iter_mut().filter(|_| rest > 0) {
-        let last = own.words - 1;
-        own.masks.iter_mut().skip(last).step_by(own.words).for_each(|word| *word &= (1 << rest) - 1);
-    }
-}
-
-/// Clears the bits `from..to`.
-fn clear(words: &mut [u64], from: usize, to: usize) {
-    for word in from / 64..to.div_ceil(64) {
-        let low = from.saturating_sub(word * 64).min(64);
-        let high = (to - word * 64).min(64);
-        let mask = if high - low == 64 { u64::MAX } else { ((1 << (high - low)) - 1) << low };
-        words[word] &= !mask;
     }
 }
 

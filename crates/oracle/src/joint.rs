@@ -188,7 +188,7 @@ impl<'a, L: Overlaid> Walk<'a, L> {
         // The first tree that may not have come to a leaf, and the axis that leads to the next node.
         let (mut layer, mut axis) = (0, 0);
         loop {
-            if self.joint.nodes.len() % BATCH == 0
+            if self.joint.nodes.len().is_multiple_of(BATCH)
                 && let Some(reason) = budget.over()
             {
                 return Err(reason);

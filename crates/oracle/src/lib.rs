@@ -14,6 +14,7 @@ mod fault;
 mod joint;
 mod lens;
 mod lens_tree;
+mod masks;
 mod meet;
 mod multipliers;
 mod outline;
