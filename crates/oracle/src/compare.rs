@@ -600,7 +600,7 @@ mod tests {
         let mut stopped = 0;
         for seed in 0..200 {
             let mut rng = Rng::with_seed(seed);
-            let shape = Shape { classes: 4, ..Shape::random(&mut rng) };
+            let shape = Shape { classes: 4, decision: Decision::Argmax, ..Shape::random(&mut rng) };
             let first = ensemble(&mut rng, &shape);
             let second = mutate(&mut rng, &first);
             let Ok(comparison) = Comparison::new(&first, &second, Band::Auto) else { continue };
