@@ -191,7 +191,7 @@ fn follow(
         bounds: Bounds::new(pair, limits),
     };
     while let Some(step) = next {
-        if at % POLL == 0 && stop() {
+        if at.is_multiple_of(POLL) && stop() {
             return Ok(Err((Reason::Stopped, Some(at))));
         }
         match run.step(step) {

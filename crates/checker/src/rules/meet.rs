@@ -125,7 +125,7 @@ fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize, proof: &Proof<'_>) -
             if made > limit {
                 return Err(Reason::LimitMeet { entries: Some(limit) });
             }
-            if made % POLL == 0 {
+            if made.is_multiple_of(POLL) {
                 proof.go_on()?;
             }
             if let Some(&following) = list.get(at + 1) {
