@@ -15,6 +15,7 @@ pub(crate) const NARROW: u8 = 2;
 pub(crate) const SPLIT_LOW_FIRST: u8 = 3;
 pub(crate) const SPLIT_HIGH_FIRST: u8 = 4;
 pub(crate) const CELLS: u8 = 5;
+pub(crate) const JOIN: u8 = 6;
 
 /// The high bits that say: the number follows.
 pub(crate) const FOLLOWS: u8 = 31;
@@ -44,6 +45,10 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
         Step::Split { axis, cell, low_first } => {
             short(out, if *low_first { SPLIT_LOW_FIRST } else { SPLIT_HIGH_FIRST }, *axis);
             number(out, (*cell).into());
+        }
+        Step::Join { row, fixed } => {
+            short(out, JOIN, *row);
+            ascending(out, fixed);
         }
         Step::Stack { original, pruned } => {
             extended(out, STACK);

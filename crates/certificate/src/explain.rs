@@ -56,6 +56,7 @@ pub fn explain_step(step: &Step) -> String {
             format!("split: axis {axis} behind cell {cell}, {first} side first")
         }
         Step::Cells => "cells: each looked at".to_owned(),
+        Step::Join { row, fixed } => format!("join: row {row} with the last one, axes {} fixed", list(fixed)),
         Step::Meet { first } => format!("meet: axes {} against all others", list(first)),
         Step::Point { values } => format!("point: {}", list(values)),
         Step::Columns { intercept, columns } => {

@@ -164,6 +164,7 @@ impl<R: Read> Reader<R> {
                 low_first: kind == code::SPLIT_LOW_FIRST,
             },
             code::CELLS if high == 0 => Step::Cells,
+            code::JOIN => Step::Join { row: self.short(high)?, fixed: self.ascending()? },
             code::EXTENDED => self.extended(first)?,
             _ => return Err(ReadError::UnknownStep { step: self.steps, kind: first }),
         })

@@ -54,6 +54,14 @@ pub enum Step {
     },
     /// Every cell of the box fails a row, or is decided alike by both libraries.
     Cells,
+    /// No cell of the box is a solution: for every choice on the fixed axes, what remains of two rows is joined from
+    /// two halves.
+    Join {
+        /// The row that is joined with the last one.
+        row: u32,
+        /// The fixed axes, ascending.
+        fixed: Vec<u32>,
+    },
     /// The system is empty by meeting in the middle; the axes of the first half.
     Meet {
         /// Axes, ascending.
@@ -126,6 +134,7 @@ impl Step {
             Self::Close { .. } => "Close",
             Self::Split { .. } => "Split",
             Self::Cells => "Cells",
+            Self::Join { .. } => "Join",
             Self::Meet { .. } => "Meet",
             Self::Point { .. } => "Point",
             Self::Columns { .. } => "Columns",

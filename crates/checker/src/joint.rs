@@ -225,7 +225,7 @@ impl Joint {
         best
     }
 
-    /// The leaf of a box of one cell.
+    /// The leaf of a box of one cell; of a larger box, one that it meets.
     pub(crate) fn leaf_of(&self, space: &[Range]) -> usize {
         let mut at = self.root;
         loop {
@@ -235,6 +235,20 @@ impl Joint {
                     let [yes, no] = self.met(index, space);
                     at = yes.or(no).expect("the sides of a split hold all cells that lead to it");
                 }
+            }
+        }
+    }
+
+    /// The leaf that a box lies in; `None` where it meets several.
+    pub(crate) fn only_leaf(&self, space: &[Range]) -> Option<usize> {
+        let mut at = self.root;
+        loop {
+            match at {
+                Child::Leaf(leaf) => return Some(leaf as usize),
+                Child::Split(index) => match self.met(index, space) {
+                    [Some(_), Some(_)] => return None,
+                    [yes, no] => at = yes.or(no)?,
+                },
             }
         }
     }

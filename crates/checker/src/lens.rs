@@ -68,6 +68,18 @@ impl Lens {
         lens
     }
 
+    /// The value of a joint leaf of a piece.
+    pub(crate) fn value(&self, piece: usize, leaf: usize) -> i128 {
+        self.values[self.first[piece] + leaf]
+    }
+
+    /// Do all joint leaves of a piece have the same value?
+    pub(crate) fn is_constant(&self, piece: usize) -> bool {
+        let order = &self.order[self.first[piece]..self.first[piece + 1]];
+        let value = |leaf: &u32| self.value(piece, *leaf as usize);
+        order.first().map(value) == order.last().map(value)
+    }
+
     /// The largest value of a piece's leaves in this mask, which holds at least one.
     pub(crate) fn top_of_mask(&self, piece: usize, mask: &[u64]) -> i128 {
         let (first, end) = (self.first[piece], self.first[piece + 1]);

@@ -30,7 +30,8 @@
 //!    replaces a box by its two sides, narrowing cuts off parts that are closed, and the checker itself
 //!    remembers what is still open (`proof.rs`).
 //! 5. A box is closed by exact integer arithmetic on upper bounds (rules `close` and `narrow`), cell by cell
-//!    (`cells`), or the whole space at once (`meet`); each rule's file has its argument.
+//!    (`cells`), from two halves where it is small (`join`), or the whole space at once (`meet`); each rule's file
+//!    has its argument.
 //!
 //! # One thread
 //! Steps come as one compressed stream, and where a system's section ends is known only when its steps have been

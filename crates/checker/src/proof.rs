@@ -112,6 +112,10 @@ impl<'a> Proof<'a> {
                 rules::cells::cells(self)?;
                 Ok(self.next_box())
             }
+            Step::Join { row, ref fixed } => {
+                rules::join::join(self, row, fixed)?;
+                Ok(self.next_box())
+            }
             _ => {
                 let place = "inside the proof of a system, at this point";
                 Err(Reason::OrderUnexpected { found: step.kind(), place })
@@ -158,6 +162,11 @@ impl<'a> Proof<'a> {
     /// The power of two that the numbers of a lens are multiples of, for messages.
     pub(crate) fn unit(&self, lens: u32) -> i64 {
         self.layout.exponent + self.lenses.get(lens as usize).map_or(0, |(lens, _)| lens.shift as i64)
+    }
+
+    pub(crate) fn lens(&self, lens: u32) -> Result<&Lens, Reason> {
+        let lenses = self.lenses.len() as u32;
+        self.lenses.get(lens as usize).map(|(lens, _)| lens).ok_or(Reason::LensUnknown { lens, lenses })
     }
 
     /// A lens for each row.

@@ -210,6 +210,18 @@ reasons! {
     CellsOrder { input: Vec<f64>, winner: u32 } = "cells.order_of_addition",
         "At the input {} the original decides class {winner}, and what the pruned model decides depends on what its file \
          does not fix, such as the order of addition.", row(input);
+    /// A join of a row that does not exist, or of the last one with itself.
+    JoinRow { row: u32, rows: usize } = "join.row",
+        "A join of row {row} with the last one needs a row before it, and the system has {rows} rows, counted from 0.";
+    /// A fixed axis that does not exist.
+    JoinAxis { axis: u32, axes: usize } = "join.axis",
+        "The join fixes axis {axis}, and the grid has {axes} axes, counted from 0.";
+    /// Two halves of a box meet in a part where not all cells are alike, or where a cell satisfies every row and in
+    /// exact arithmetic or in the library the decision differs.
+    JoinSolution { input: Vec<f64>, winner: u32, alike: bool } = "join.solution",
+        "The two halves of the box meet at the input {}: {}.", row(input),
+        if *alike { format!("the original decides class {winner} there, and the pruned model does not") }
+        else { format!("it reaches the bounds of two rows for class {winner}, and does not stand for all of its part") };
     /// Meeting in the middle needs two rows and trees of one feature each.
     MeetShape { rows: usize, piece: Option<usize> } = "meet.shape",
         "Meeting in the middle needs two rows and pieces that look at one axis at most; {}.",
@@ -321,6 +333,9 @@ reasons! {
     /// A limit: too many cells.
     LimitCells { cells: u64, limit: u64 } = "limit.cells",
         "The box has {cells} cells or more, and this checker looks at {limit} in one step at most.";
+    /// A limit: too many sums or parts to look at in a join, or a piece that is too large for one.
+    LimitJoin { what: &'static str, limit: u64 } = "limit.join",
+        "The join takes more than {limit} {what}, the limit of this checker.";
     /// A limit: too many entries, or numbers too wide, for meeting in the middle.
     LimitMeet { entries: Option<usize> } = "limit.meet",
         "Meeting in the middle takes {}, the limit of this checker.",

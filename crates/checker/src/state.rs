@@ -9,7 +9,7 @@
 //! a split's second side starts from where the first one started. Every restriction takes cells away, so the
 //! trail is never longer than there are leaves and cells.
 
-use crate::layout::{Form, Layout, Piece};
+use crate::layout::{Form, Layout, Piece, Touch};
 use crate::lens::{Lens, View};
 
 pub(crate) struct State {
@@ -185,15 +185,99 @@ impl State {
 
     /// The joint leaf of each piece, in a box of one cell.
     pub(crate) fn leaves(&self, layout: &Layout<'_>) -> Vec<usize> {
-        let leaf = |piece: &Piece| match &piece.form {
-            Form::Table => unpacked(self.words[piece.place]).0,
-            Form::Masks(words) => {
-                let words = &self.words[piece.place..][..*words];
-                let word = words.iter().position(|&word| word != 0).expect("every cell is in a leaf");
-                word * 64 + words[word].trailing_zeros() as usize
+        (0..layout.pieces.len()).map(|piece| self.leaves_left(layout, piece).lowest()).collect()
+    }
+
+    /// The joint leaves of a piece that meet the box.
+    pub(crate) fn leaves_left(&self, layout: &Layout<'_>, piece: usize) -> LeavesLeft<'_> {
+        let piece = &layout.pieces[piece];
+        match &piece.form {
+            Form::Table => {
+                let (from, to) = unpacked(self.words[piece.place]);
+                LeavesLeft::Runs(from, to)
             }
-            Form::Tree(joint) => joint.leaf_of(&self.ranges),
+            Form::Masks(words) => LeavesLeft::Mask(&self.words[piece.place..][..*words]),
+            // Of these it is only known whether one is left.
+            Form::Tree(joint) => match joint.only_leaf(&self.ranges) {
+                Some(leaf) => LeavesLeft::Runs(leaf, leaf + 1),
+                None => LeavesLeft::Many(joint.leaf_of(&self.ranges)),
+            },
+        }
+    }
+}
+
+/// Joint leaves of a piece, at least one.
+#[derive(Clone, Copy)]
+pub(crate) enum LeavesLeft<'a> {
+    /// Of a table: these runs, of which each is a leaf.
+    Runs(usize, usize),
+    /// Of a piece with masks: these bits.
+    Mask(&'a [u64]),
+    /// Of a piece without either: this one and others.
+    Many(usize),
+}
+
+/// The same, with a mask of its own.
+pub(crate) enum Narrowed {
+    Runs(usize, usize),
+    Word(u64),
+    Words(Vec<u64>),
+}
+
+impl Narrowed {
+    pub(crate) fn as_left(&self) -> LeavesLeft<'_> {
+        match self {
+            Self::Runs(from, to) => LeavesLeft::Runs(*from, *to),
+            Self::Word(word) => LeavesLeft::Mask(std::slice::from_ref(word)),
+            Self::Words(words) => LeavesLeft::Mask(words),
+        }
+    }
+}
+
+impl LeavesLeft<'_> {
+    /// The leaf, where there is only one.
+    pub(crate) fn only(&self) -> Option<usize> {
+        let one = match self {
+            Self::Runs(from, to) => to - from == 1,
+            Self::Many(_) => false,
+            Self::Mask(mask) => mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1,
         };
-        layout.pieces.iter().map(leaf).collect()
+        one.then(|| self.lowest())
+    }
+
+    /// Some leaf: the one of lowest number, where all are known.
+    pub(crate) fn lowest(&self) -> usize {
+        match self {
+            Self::Runs(from, _) => *from,
+            Self::Many(leaf) => *leaf,
+            Self::Mask(mask) => {
+                let word = mask.iter().position(|&word| word != 0).expect("every cell is in a leaf");
+                word * 64 + mask[word].trailing_zeros() as usize
+            }
+        }
+    }
+
+    /// Do two neighbouring runs of an axis hold different ones of these leaves?
+    pub(crate) fn differ(&self, touch: &Touch, run: usize, next: usize) -> bool {
+        match self {
+            Self::Runs(..) | Self::Many(_) => true,
+            Self::Mask(mask) => {
+                let of = |run: usize| &touch.masks[run * mask.len()..][..mask.len()];
+                mask.iter().zip(of(run)).zip(of(next)).any(|((own, a), b)| own & (a ^ b) != 0)
+            }
+        }
+    }
+
+    /// Those of them that hold a cell of an axis.
+    pub(crate) fn on(&self, touch: &Touch, cell: u32) -> Narrowed {
+        let (run, behind) = touch.runs(cell, cell + 1);
+        match self {
+            Self::Runs(..) | Self::Many(_) => Narrowed::Runs(run, behind),
+            Self::Mask([word]) => Narrowed::Word(word & touch.masks[run]),
+            Self::Mask(mask) => {
+                let allowed = &touch.masks[run * mask.len()..][..mask.len()];
+                Narrowed::Words(mask.iter().zip(allowed).map(|(own, allowed)| own & allowed).collect())
+            }
+        }
     }
 }

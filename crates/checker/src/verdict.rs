@@ -91,6 +91,10 @@ pub struct Limits {
     pub lens_bytes: usize,
     /// Cells of one `Cells` step.
     pub cells: u64,
+    /// The work of one `Join` step: choices on the fixed axes times sums in both lists.
+    pub join_sums: u64,
+    /// Cells that one `Join` step looks at one by one.
+    pub join_pairs: usize,
     /// Entries of a half in a meeting in the middle.
     pub meet_entries: usize,
     /// Values in the table of points.
@@ -107,6 +111,8 @@ impl Default for Limits {
             overlay_bytes: 1 << 30,
             lens_bytes: 1 << 29,
             cells: 1 << 24,
+            join_sums: 1 << 20,
+            join_pairs: 1 << 12,
             meet_entries: 1 << 23,
             point_values: 1 << 24,
             cut_bytes: 1 << 28,

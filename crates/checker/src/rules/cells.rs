@@ -61,8 +61,8 @@ fn fails(proof: &mut Proof<'_>, row_lenses: &[u32], axis: usize, cell: u32) -> R
     Ok(false)
 }
 
-/// One cell: the lenses may have rounded, so the rows are added up exactly.
-fn cell(proof: &mut Proof<'_>, row_lenses: &[u32]) -> Result<(), Reason> {
+/// A box of one cell: the lenses may have rounded, so the rows are added up exactly.
+pub(super) fn cell(proof: &mut Proof<'_>, row_lenses: &[u32]) -> Result<(), Reason> {
     for &lens in row_lenses {
         let (upper, bound) = proof.upper(lens)?;
         if upper < bound {

@@ -5,6 +5,7 @@ pub(crate) mod close;
 pub(crate) mod cover;
 pub(crate) mod crossing;
 pub(crate) mod cut;
+pub(crate) mod join;
 pub(crate) mod meet;
 pub(crate) mod narrow;
 pub(crate) mod split;
