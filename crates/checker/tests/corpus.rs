@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Opened, assert_told, certified, stumps, stumps_with};
+use common::{Opened, assert_told, certified, certified_with, stumps, stumps_with};
 use num_bigint::BigUint;
 use secateur_certificate::{
     BandClaim, CoverTerm, CutTerm, Digest, Intercept, MAGIC, Scope, Slack, Step, Writer, encode,
@@ -17,7 +17,7 @@ use secateur_certificate::{
 use secateur_checker::{Limits, Reason, Verdict, check};
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Ensemble, TreeId};
-use secateur_oracle::Band;
+use secateur_oracle::{Band, Options};
 
 fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata")
@@ -145,10 +145,25 @@ fn counted_steps(width: usize) -> Vec<Step> {
     steps
 }
 
+fn is_join(step: &Step) -> bool {
+    matches!(step, Step::Join { .. })
+}
+
 fn cases(models: &Models) -> Vec<Case> {
     let certificate = |names: [&str; 2], band: Band| {
         let [first, second] = models.pair(names);
-        Opened::read(&certified(first, second, band).expect("the claim holds")).unwrap()
+        // From before there were joins: these files stay as they are.
+        let options = Options { small_boxes: false, ..Options::unlimited() };
+        Opened::read(&certified_with(first, second, band, &options).expect("the claim holds")).unwrap()
+    };
+    // By the search over boxes alone, which joins what is small.
+    let joined = |names: [&str; 2], band: Band| {
+        let [first, second] = models.pair(names);
+        let options = Options { shortcuts: false, ..Options::unlimited() };
+        let opened = Opened::read(&certified_with(first, second, band, &options).expect("the claim holds"));
+        let opened = opened.unwrap();
+        assert!(opened.steps.iter().any(is_join), "{names:?}: no small box was joined");
+        opened
     };
     let binary = certificate(BINARY, Band::Score(0.001));
     let three = certificate(THREE, Band::Score(0.001));
@@ -176,6 +191,22 @@ fn cases(models: &Models) -> Vec<Case> {
         certificate(["binary", "binary"], Band::Exact).write(),
         None,
     );
+
+    let join = joined(BINARY, Band::Score(0.001));
+    add("accept", "join", BINARY, join.write(), None);
+    // Each of six systems at once: the original's lead over the class that the other one's row is about.
+    let itself = ["three", "three"];
+    let mut whole = certificate(itself, Band::Exact);
+    whole.steps.retain(|step| matches!(step, Step::Stack { .. } | Step::System { .. }));
+    let join_of = |step: Step| match step {
+        Step::System { winner, other, .. } => {
+            let row = if other < winner { other } else { other - 1 };
+            vec![step, Step::Join { row, fixed: vec![] }]
+        }
+        _ => vec![step],
+    };
+    whole.steps = whole.steps.into_iter().flat_map(join_of).collect();
+    add("accept", "join_of_three_classes", itself, whole.write(), None);
 
     // Alike but for missing values.
     let [first, other] = models.pair(MISSING);
@@ -289,6 +320,16 @@ fn cases(models: &Models) -> Vec<Case> {
     };
     refuse("meet_on_no_axis", STUMPS, &met, &axis, "meet.axis");
 
+    let join_step = |row: u32, fixed: Vec<u32>| {
+        move |copy: &mut Opened| {
+            let at = find(copy, is_join);
+            copy.steps[at] = Step::Join { row, fixed: fixed.clone() };
+        }
+    };
+    refuse("join_of_the_last_row", BINARY, &join, &join_step(1, vec![]), "join.row");
+    refuse("join_of_no_row", BINARY, &join, &join_step(999, vec![]), "join.row");
+    refuse("join_on_no_axis", BINARY, &join, &join_step(0, vec![0, 999]), "join.axis");
+
     // A claim that does not hold: the second stump alone.
     let false_claim = |step: Step| {
         let [first, second] = models.pair(["stumps", "second_stump"]);
@@ -306,6 +347,11 @@ fn cases(models: &Models) -> Vec<Case> {
         &|_| {},
         "meet.solution",
     );
+
+    let join = Step::Join { row: 0, fixed: vec![] };
+    refuse("false_claim_by_join", wrong, &false_claim(join), &|_| {}, "join.solution");
+    let join = Step::Join { row: 0, fixed: vec![0] };
+    refuse("false_claim_by_join_with_fixed_axis", wrong, &false_claim(join), &|_| {}, "join.solution");
 
     // Bounds: one step of the accepted one is replaced.
     let start = met.steps.len();
@@ -430,6 +476,7 @@ const ELSEWHERE: &[&str] = &[
     "limit.overlay",
     "limit.lenses",
     "limit.cells",
+    "limit.join",
     "limit.meet",
     "limit.points",
     "limit.cuts",

@@ -5,10 +5,10 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Opened, certified, searched_pair};
+use common::{Opened, certified, certified_with, joined_pair, searched_pair};
 use secateur_certificate::{BandClaim, Claim, Digest, Scope, Slack, Step};
 use secateur_model::{Ensemble, Grid};
-use secateur_oracle::{Band, exact_class};
+use secateur_oracle::{Band, Options, exact_class};
 use secateur_testkit::every_row;
 
 /// Kinds of change that may leave a proof a proof. In each case the checker applies its rules to the changed
@@ -21,6 +21,7 @@ use secateur_testkit::every_row;
 /// - `stack dropped`, `tree out of stack`: stacks only make bounds tighter; trees stand alone then;
 /// - `lens`, `multiplier`, `lens dropped`, `lens doubled`: another combination of rows that closes the box too;
 /// - `narrow`, `narrow dropped`: less or something else is cut off, and the boxes still close;
+/// - `join row`, `fixed`: the box holds no solution of other rows either; any axes may be fixed;
 /// - `cell`, `axis`, `first side`: another split whose two sides the following steps close as well;
 /// - `swapped`: neighbours that say the same, or sides that the same lens closes;
 /// - `announced`: rounding by input is announced and not used.
@@ -31,6 +32,8 @@ const HARMLESS: &[&str] = &[
     "band up",
     "cell",
     "first side",
+    "fixed",
+    "join row",
     "lens",
     "lens doubled",
     "lens dropped",
@@ -144,6 +147,24 @@ fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
                 ("split dropped", "split doubled")
             }
             Step::Cells => ("box dropped", "box doubled"),
+            Step::Join { row, fixed } => {
+                for row in up_down(*row) {
+                    other("join row", Step::Join { row, fixed: fixed.clone() });
+                }
+                other("join of no row", Step::Join { row: 1 << 20, fixed: fixed.clone() });
+                let mut more = fixed.clone();
+                more.push(1000);
+                other("join axis", Step::Join { row: *row, fixed: more });
+                for drop in 0..fixed.len() {
+                    let mut rest = fixed.clone();
+                    rest.remove(drop);
+                    other("fixed", Step::Join { row: *row, fixed: rest });
+                }
+                let next = fixed.last().map_or(0, |last| last + 1);
+                other("fixed", Step::Join { row: *row, fixed: [&fixed[..], &[next]].concat() });
+                other("box without bound", Step::Close { lens: 0 });
+                ("box dropped", "box doubled")
+            }
             Step::Meet { first } => {
                 let mut more = first.clone();
                 more.push(1000);
@@ -203,22 +224,34 @@ fn claim_is_true(first: &Ensemble, second: &Ensemble, claim: &Claim) -> bool {
 fn every_change_is_refused_or_known_to_be_harmless() {
     // For each kind how many were accepted, and how many refused.
     let mut tally: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
-    let (mut certificates, mut splits, mut cells, mut meets) = (0, 0, 0, 0);
+    let (mut certificates, mut splits, mut cells, mut meets, mut joins) = (0, 0, 0, 0, 0);
     for seed in 0..1200u64 {
-        let (first, second) = if seed % 16 == 0 { common::stump_pair(seed) } else { searched_pair(seed) };
+        let (first, second) = match seed % 16 {
+            0 => common::stump_pair(seed),
+            1..5 => joined_pair(seed),
+            _ => searched_pair(seed),
+        };
         if Grid::new(&[&first, &second]).unwrap().log10_cells() > 2.7 {
             continue;
         }
         let band = if seed % 2 == 0 { Band::Auto } else { Band::Exact };
         let scope = if seed % 3 == 0 { Scope::NoMissing } else { Scope::All };
-        let Some(bytes) = certified(&first.within(scope), &second, band) else { continue };
+        // Half of them without joins, which leave little to split.
+        let small_boxes = seed % 16 < 8;
+        let options =
+            Options { small_boxes, shortcuts: !small_boxes || seed % 16 == 0, ..Options::unlimited() };
+        let Some(bytes) = certified_with(&first.within(scope), &second, band, &options) else { continue };
         let opened = Opened::read(&bytes).unwrap();
         assert_eq!(opened.write(), bytes, "reading and writing a certificate changes it");
         let has = |wanted: fn(&Step) -> bool| opened.steps.iter().any(wanted);
         let (split, cell) = (has(|s| matches!(s, Step::Split { .. })), has(|s| *s == Step::Cells));
         let meet = has(|s| matches!(s, Step::Meet { .. }));
-        let enough =
-            certificates > 6 && !(split && splits < 6) && !(cell && cells < 6) && !(meet && meets < 4);
+        let join = has(|s| matches!(s, Step::Join { .. }));
+        let enough = certificates > 6
+            && !(split && splits < 6)
+            && !(cell && cells < 6)
+            && !(meet && meets < 4)
+            && !(join && joins < 8);
         if enough || opened.steps.len() > 120 {
             continue;
         }
@@ -226,6 +259,7 @@ fn every_change_is_refused_or_known_to_be_harmless() {
         splits += u32::from(split);
         cells += u32::from(cell);
         meets += u32::from(meet);
+        joins += u32::from(join);
         for (kind, mutant) in mutants(&opened) {
             let slot = tally.entry(kind).or_default();
             match mutant.refusal(&first, &second) {
@@ -238,9 +272,11 @@ fn every_change_is_refused_or_known_to_be_harmless() {
             }
         }
     }
-    println!("{certificates} certificates, {splits} with splits, {cells} with cells, {meets} with meets");
+    println!(
+        "{certificates} certificates, {splits} with splits, {cells} with cells, {meets} with meets, {joins} with joins"
+    );
     tally.iter().for_each(|(kind, (accepted, refused))| println!("{kind:20} {accepted:5} {refused:5}"));
-    assert!(splits >= 6 && cells >= 6 && meets >= 4, "{splits} {cells} {meets}");
+    assert!(splits >= 6 && cells >= 6 && meets >= 4 && joins >= 8, "{splits} {cells} {meets} {joins}");
     for kind in HARMLESS {
         assert!(tally.contains_key(kind), "{kind} never happened");
     }

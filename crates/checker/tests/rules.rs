@@ -9,9 +9,9 @@ use secateur_certificate::{BandClaim, Claim, CoverTerm, CutTerm, Digest, Interce
 use secateur_checker::{Limits, Reason, Verdict, check, check_until};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
-    InputDomain, InterceptPosition, NumberType, Order, Output, TreeBuilder, TreeId,
+    InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder, TreeId,
 };
-use secateur_oracle::Band;
+use secateur_oracle::{Band, Comparison, exact_class};
 use secateur_testkit::{Shape, ensemble, every_row};
 
 fn claim(original: &Ensemble, pruned: &Ensemble, band: BandClaim) -> Claim {
@@ -150,6 +150,78 @@ fn an_order_of_addition_that_may_decide_is_refused() {
 }
 
 #[test]
+fn a_join_judges_what_reaches_both_bounds_as_cells_are_judged() {
+    let sure = constants(&[1.0], Order::File);
+    let join = || Step::Join { row: 0, fixed: vec![] };
+    for (values, order, expected) in [
+        (&[1e16, 1.0, -1e16], Order::Any, Some("cells.order_of_addition")),
+        (&[1e16, 1.0, -1e16], Order::File, Some("join.solution")),
+        (&[1e16, -1e16, 1.0], Order::File, None),
+    ] {
+        let other = constants(values, order);
+        let steps = vec![FIRST, join(), SECOND, join()];
+        let opened = Opened { claim: claim(&sure, &other, BandClaim::Score(0.5)), steps };
+        let reason = reason_with(&opened, [&sure, &other], &Limits::default());
+        assert_eq!(reason.map(|reason| reason.code()), expected, "{values:?}");
+    }
+}
+
+#[test]
+fn a_join_of_the_whole_space_decides_as_brute_force_does() {
+    // Whatever axes are fixed: a join that is accepted proves a claim that is true. With two classes and exact
+    // arithmetic no true claim is refused.
+    let (mut accepted, mut refused, mut more_classes) = (0, 0, 0);
+    for seed in 0..1200 {
+        let mut rng = Rng::with_seed(seed);
+        let (first, second) =
+            if rng.bool() { common::joined_pair(seed) } else { common::searched_pair(seed) };
+        let grid = Grid::new(&[&first, &second]).unwrap();
+        if grid.log10_cells() > 3.0 {
+            continue;
+        }
+        let band = if rng.u32(0..3) == 0 { Band::Auto } else { Band::Exact };
+        let Ok(comparison) = Comparison::new(&first, &second, band) else { continue };
+        let claim = Claim { local_rounding: false, ..comparison.claim() };
+        let axes = grid.axes().len() as u32;
+        let count = first.classes().len() as u32;
+        let mut steps = Vec::new();
+        for winner in 0..count {
+            for other in (0..count).filter(|&other| other != winner) {
+                steps.push(Step::System { winner, other, slack: Slack::Global });
+                let fixed = (0..axes).filter(|_| rng.u32(0..3) == 0).collect();
+                steps.push(Step::Join { row: rng.u32(0..count - 1), fixed });
+            }
+        }
+        let opened = Opened { claim, steps };
+        let holds = every_row(&grid).all(|row| {
+            let winner = exact_class(&first, &row);
+            match claim.band {
+                BandClaim::Exact => exact_class(&second, &row) == winner,
+                BandClaim::Score(band) => {
+                    let decides = || Predictor::new(&second).classes(&row).unwrap()[0] == winner;
+                    !common::leads_by_more_than(&first, &row, winner, band) || decides()
+                }
+            }
+        });
+        match reason_with(&opened, [&first, &second], &Limits::default()).map(|reason| reason.code()) {
+            None => {
+                assert!(holds, "seed {seed}: a false claim was accepted");
+                accepted += 1;
+                more_classes += u32::from(count > 2);
+            }
+            Some("join.solution" | "cells.order_of_addition" | "limit.join") => {
+                refused += 1;
+                let decided = count == 2 && claim.band == BandClaim::Exact;
+                assert!(!(decided && holds), "seed {seed}: a true claim was refused");
+            }
+            Some(other) => panic!("seed {seed}: {other:?}"),
+        }
+    }
+    println!("{accepted} accepted, {more_classes} of them with more classes, {refused} refused");
+    assert!(accepted > 60 && more_classes > 10 && refused > 100, "{accepted} {more_classes} {refused}");
+}
+
+#[test]
 fn every_limit_gives_incomplete() {
     let small = |change: &dyn Fn(&mut Limits)| {
         let mut limits = Limits::default();
@@ -198,6 +270,21 @@ fn every_limit_gives_incomplete() {
         "limit.overlay",
         &["more than 1 joint leaves"],
     );
+    let steps =
+        vec![FIRST, Step::Join { row: 0, fixed: vec![] }, SECOND, Step::Join { row: 0, fixed: vec![] }];
+    let model = stumps(0.0, &[(0, 0.0, -1.0, 1.0)]);
+    let pair = [&model, &model];
+    let joined = Opened { claim: claim(&model, &model, BandClaim::Exact), steps: steps.clone() };
+    assert_eq!(reason_with(&joined, pair, &Limits::default()), None);
+    let few = small(&|l| l.join_sums = 1);
+    assert_refused(reason_with(&joined, pair, &few), "limit.join", &["more than 1 sums"]);
+    // One pair to look at.
+    let (sure, shaky) = (constants(&[1.0], Order::File), constants(&[1e16, 1.0, -1e16], Order::File));
+    let joined = Opened { claim: claim(&sure, &shaky, BandClaim::Score(0.5)), steps };
+    let one = small(&|l| l.join_pairs = 1);
+    assert_refused(reason_with(&joined, [&sure, &shaky], &one), "join.solution", &["class 1"]);
+    let none = small(&|l| l.join_pairs = 0);
+    assert_refused(reason_with(&joined, [&sure, &shaky], &none), "limit.join", &["more than 0 pairs"]);
     let model = stumps(0.0, &[(0, 0.0, -1.0, 1.0)]);
     let mut bounds = Opened::read(&certified(&model, &model, Band::Auto).unwrap()).unwrap();
     bounds.steps.push(Step::Point { values: vec![1.0, 1.0] });

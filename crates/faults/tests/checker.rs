@@ -10,14 +10,14 @@ use secateur_model::{Ensemble, Grid, Order, Predictor};
 use secateur_oracle::{Band, Comparison, Fault, Options, exact_class, with_fault};
 use secateur_testkit::{Shape, ensemble, every_row, mutate};
 
-fn pair(seed: u64) -> (Ensemble, Ensemble) {
+fn pair(seed: u64, features: u32) -> (Ensemble, Ensemble) {
     let mut rng = Rng::with_seed(seed);
     let mut shape = Shape::random(&mut rng);
-    shape.features = 3;
+    shape.features = features;
     shape.categorical = shape.categorical.min(1);
     shape.trees = rng.u32(5..=9);
     shape.depth = 2;
-    shape.thresholds = 2;
+    shape.thresholds = if features > 3 { 1 } else { 2 };
     shape.domain.missing = true;
     shape.accumulation.order = Order::File;
     let first = ensemble(&mut rng, &shape);
@@ -42,18 +42,28 @@ fn claim_is_true(first: &Ensemble, second: &Ensemble, band: Option<f64>) -> bool
 
 #[test]
 fn what_a_broken_oracle_certifies_is_refused() {
-    for (fault, few) in
-        [(Fault::SkipBox, 10), (Fault::DropPair, 10), (Fault::LoosenBound, 50), (Fault::IgnoreMissing, 10)]
-    {
+    for (fault, small_boxes, few) in [
+        (Fault::SkipBox, false, 10),
+        (Fault::DropPair, false, 10),
+        (Fault::LoosenBound, false, 50),
+        (Fault::IgnoreMissing, false, 10),
+        (Fault::SkipChoices, true, 10),
+        (Fault::MergeTooMuch, true, 10),
+        (Fault::SpareTooLittle, true, 10),
+    ] {
+        // Small boxes with more than two open axes take more columns.
+        let features = if small_boxes { 5 } else { 3 };
         let (mut false_claims, mut lucky) = (0, 0);
-        for seed in 0..700 {
-            let (first, second) = pair(seed);
+        // Few small boxes need fixed axes.
+        let seeds = if fault == Fault::SkipChoices { 1_500 } else { 700 };
+        for seed in 0..seeds {
+            let (first, second) = pair(seed, features);
             if Grid::new(&[&first, &second]).unwrap().log10_cells() > 2.8 {
                 continue;
             }
             let band = if seed % 2 == 0 { Band::Auto } else { Band::Exact };
             // The search over boxes alone: the layers before it would find the counterexample.
-            let options = Options { shortcuts: false, ..Options::unlimited() };
+            let options = Options { shortcuts: false, small_boxes, ..Options::unlimited() };
             let certificate = with_fault(fault, || {
                 let comparison = Comparison::new(&first, &second, band).ok()?;
                 let score = (band == Band::Auto).then(|| comparison.band());

@@ -4,7 +4,10 @@
 //! classes, one thread), with all layers and by the search over boxes alone.
 //! `measure wall MODEL THREADS SECONDS` splits the space by the sign of a binary model's score with the
 //! search over boxes alone: rows `score >= 1e-9` and `-score >= 1e-9`, which no input satisfies.
-//! Both print one line of JSON. Times hold all work after the files are read.
+//! `measure compare ORIGINAL OTHER BAND SECONDS` asks whether two models decide alike above a band (0: in exact
+//! arithmetic), once, on one thread. With the word `splits` behind them, `wall` and `compare` split small boxes to
+//! the end instead of joining two halves.
+//! All print one line of JSON. Times hold all work after the files are read.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,8 +30,15 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words[..] {
         ["proof", original, other] => proof(original, other),
-        ["wall", model, threads, seconds] => wall(model, threads, seconds),
-        _ => Err("usage: measure proof ORIGINAL OTHER | measure wall MODEL THREADS SECONDS".into()),
+        ["wall", model, threads, seconds] => wall(model, threads, seconds, true),
+        ["wall", model, threads, seconds, "splits"] => wall(model, threads, seconds, false),
+        ["compare", original, other, band, seconds] => compare(original, other, band, seconds, true),
+        ["compare", original, other, band, seconds, "splits"] => {
+            compare(original, other, band, seconds, false)
+        }
+        _ => Err("usage: measure proof ORIGINAL OTHER | measure wall MODEL THREADS SECONDS [splits] | \
+                  measure compare ORIGINAL OTHER BAND SECONDS [splits]"
+            .into()),
     };
     match result {
         Ok(line) => {
@@ -74,7 +84,7 @@ fn proof(original: &str, other: &str) -> Result<String, Failure> {
     Ok(format!(r#"{{"log10_cells":{cells},"all":{all},"boxes":{boxes}}}"#))
 }
 
-fn wall(model: &str, threads: &str, seconds: &str) -> Result<String, Failure> {
+fn wall(model: &str, threads: &str, seconds: &str, small_boxes: bool) -> Result<String, Failure> {
     let file = ModelFile::read(Path::new(model))?;
     let (threads, seconds) = (threads.parse()?, seconds.parse()?);
     let started = Instant::now();
@@ -83,12 +93,41 @@ fn wall(model: &str, threads: &str, seconds: &str) -> Result<String, Failure> {
     let row = |sign| Row { terms: vec![(atlas.sum_of(0, 0), sign)], bound: bound.clone(), strict: false };
     let system = System::new(&atlas, &[row(1), row(-1)]);
     let budget = Budget::seconds(seconds);
-    let options = Options { budget, threads, shortcuts: false, ..Options::unlimited() };
+    let options = Options { budget, threads, shortcuts: false, small_boxes, ..Options::unlimited() };
     let solved = solve(&system, &options, &|_| true);
     let (time, nodes) = (started.elapsed().as_secs_f64(), solved.nodes);
     let answer = format!("{:?}", solved.answer).to_lowercase();
-    let cells = log10_cells(&atlas);
-    Ok(format!(r#"{{"log10_cells":{cells},"answer":"{answer}","nodes":{nodes},"seconds":{time}}}"#))
+    let (cells, share) = (log10_cells(&atlas), options.progress.share());
+    Ok(format!(
+        r#"{{"log10_cells":{cells},"answer":"{answer}","nodes":{nodes},"seconds":{time},"share":{share}}}"#
+    ))
+}
+
+fn compare(
+    original: &str,
+    other: &str,
+    band: &str,
+    seconds: &str,
+    small_boxes: bool,
+) -> Result<String, Failure> {
+    let (original, other) = (ModelFile::read(Path::new(original))?, ModelFile::read(Path::new(other))?);
+    let band = match band.parse()? {
+        0.0 => Band::Exact,
+        band => Band::Score(band),
+    };
+    let budget = Budget::seconds(seconds.parse()?);
+    let comparison = Comparison::new(original.ensemble(), other.ensemble(), band)?;
+    let options = Options { budget, small_boxes, ..Options::unlimited() };
+    let (started, cpu) = (Instant::now(), cpu_seconds());
+    let compared = comparison.run(&options);
+    let time = started.elapsed().as_secs_f64();
+    let cpu = cpu_seconds().zip(cpu).map_or(time, |(end, start)| end - start);
+    let verdict = format!("{:?}", compared.verdict);
+    let word = verdict.split('(').next().unwrap_or_default().to_lowercase();
+    let (cells, nodes) = (log10_cells(comparison.atlas()), compared.nodes);
+    Ok(format!(
+        r#"{{"log10_cells":{cells},"verdict":"{word}","nodes":{nodes},"seconds":{time},"cpu":{cpu}}}"#
+    ))
 }
 
 /// How many cells the search is over.

@@ -277,6 +277,32 @@ impl Atlas {
 }
 
 impl Piece {
+    /// Does one leaf hold all cells of a box? Of a piece with one axis each run counts as a leaf of its own, as it
+    /// does in certificates.
+    pub(crate) fn is_settled(&self, ranges: &[(u32, u32)]) -> bool {
+        let runs = |axis: &PieceAxis| {
+            let (low, high) = ranges[axis.axis];
+            axis.run_of(low)..=axis.run_of(high - 1)
+        };
+        if let [axis] = &self.axes[..] {
+            return runs(axis).count() == 1;
+        }
+        // Without masks it is not known: the caller splits on.
+        if self.tree.is_some() {
+            return self.axes.is_empty();
+        }
+        let words = self.leaf_count.div_ceil(64);
+        let mut leaves = 0;
+        for word in 0..words {
+            let meeting = self
+                .axes
+                .iter()
+                .map(|axis| runs(axis).fold(0, |any, run| any | axis.masks[run * words + word]));
+            leaves += meeting.fold(u64::MAX, |all, mask| all & mask).count_ones();
+        }
+        self.axes.is_empty() || leaves == 1
+    }
+
     /// The trees of the first and of the second model that are laid over each other here, ascending.
     pub fn trees(&self) -> [&[u32]; 2] {
         self.trees.each_ref().map(Vec::as_slice)

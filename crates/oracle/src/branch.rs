@@ -4,7 +4,8 @@
 //! bound; narrowed when one row shows that a solution can lie only in part of an axis; else split in two
 //! where the two sides are likely to need the fewest boxes (strong branching over all splits; one row often
 //! closes the left side and another the right one, so looking at a single row is not enough).
-//! When at most two axes are still open, the cells are looked at one by one.
+//! When at most two axes are still open, the cells are looked at one by one; before that, a box in which little
+//! remains is closed at once (`small_box.rs`). Whether that is tried depends on the box and the way to it alone.
 //!
 //! Boxes are visited in the order of their paths, also by several threads: of all solutions the one first
 //! in that order is the answer, so it does not depend on the number of threads.
@@ -18,8 +19,12 @@ use secateur_model::CellId;
 use crate::fault;
 use crate::lens::{Lens, View};
 use crate::record::{ProofStep, Record};
+use crate::small_box::SmallBox;
+use crate::solve::Options;
 use crate::stop::{Budget, Progress, StopReason};
 use crate::system::System;
+
+mod look;
 
 /// How the search over boxes ended.
 pub(crate) enum Searched {
@@ -37,12 +42,17 @@ const ALONE: u64 = 2_000;
 const SPARE: usize = 256;
 /// Boxes between two looks at the clock and at other threads; over many leaves it is one.
 const BATCH: u64 = 256;
+/// Work on small boxes (entries of tables and sums) between two looks at the clock.
+const WORK_BATCH: u64 = 1 << 21;
 /// Cells of the smaller of two open axes up to which they are looked at one by one.
 const NARROW: u32 = 16;
 /// Rows that branching looks at: those nearest to closing the box.
 const ROWS: usize = 3;
-/// The boxes that a side needs are taken to grow with this power of what is left to close it.
-const GROWTH: i32 = 3;
+/// Boxes with more cells than this (2^40) are never looked at as small ones.
+const SMALL: f64 = 1.099511627776e12;
+/// The boxes that a side needs are taken to grow with this power of what is left to close it; where small boxes are
+/// not split to the end, with the second.
+const GROWTH: [i32; 2] = [3, 5];
 
 /// A search over all boxes of a system.
 pub(crate) struct Search<'a> {
@@ -55,6 +65,8 @@ pub(crate) struct Search<'a> {
     sizes: Vec<u32>,
     /// Is a solution of the rows a solution indeed?
     accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
+    /// Small boxes are closed by joining two halves; that takes two rows.
+    joins: bool,
     wanted: usize,
     progress: &'a Progress,
     record: Option<&'a dyn Record>,
@@ -82,6 +94,8 @@ impl Rest {
 struct Region {
     ranges: Vec<(u32, u32)>,
     views: Vec<View>,
+    /// The box is not looked at as a small one while it has more cells than this.
+    small: f64,
     /// The way here: false for the child that was visited first.
     path: Vec<bool>,
 }
@@ -93,6 +107,7 @@ struct Scratch {
     left_over: Vec<(f64, f64)>,
     rows: Vec<(f64, usize)>,
     spare: Vec<Region>,
+    small_box: SmallBox,
     found: Vec<(Vec<bool>, Vec<CellId>)>,
 }
 
@@ -108,12 +123,12 @@ impl<'a> Search<'a> {
         lenses: Vec<Lens>,
         weighed: usize,
         accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
-        wanted: usize,
-        progress: &'a Progress,
+        options: &'a Options,
         record: Option<&'a dyn Record>,
     ) -> Self {
         let sizes = system.atlas().axis_sizes();
         let rows = system.row_count();
+        let joins = options.small_boxes && lenses.iter().any(Lens::has_companion);
         Self {
             system,
             lenses,
@@ -121,8 +136,9 @@ impl<'a> Search<'a> {
             weighed,
             sizes,
             accept,
-            wanted,
-            progress,
+            joins,
+            wanted: options.wanted,
+            progress: &options.progress,
             record,
             nodes: AtomicU64::new(0),
             batch: if system.atlas().is_large() { 1 } else { BATCH },
@@ -149,6 +165,7 @@ impl<'a> Search<'a> {
         let root = Region {
             ranges: self.sizes.iter().map(|&size| (0, size)).collect(),
             views: self.lenses.iter().map(Lens::root).collect(),
+            small: SMALL,
             path: Vec::new(),
         };
         Rest { stack: vec![root], found: Vec::new() }
@@ -268,6 +285,7 @@ impl<'a> Search<'a> {
             left_over: vec![(1.0, 1.0); longest],
             rows: Vec::new(),
             spare: Vec::new(),
+            small_box: SmallBox::new(&self.sizes),
             found: Vec::new(),
         }
     }
@@ -303,6 +321,14 @@ impl<'a> Search<'a> {
                 if skip(&region.path) {
                     scratch.put_back(region);
                     continue;
+                }
+            }
+            if scratch.small_box.done > WORK_BATCH {
+                scratch.small_box.done = 0;
+                self.report(&mut fresh, &mut closed);
+                if let Some(reason) = budget.spent(self.nodes()) {
+                    stack.push(region);
+                    return Err(reason);
                 }
             }
             fresh += 1;
@@ -349,6 +375,7 @@ impl<'a> Search<'a> {
 
     /// Closes or narrows a box; if neither settles it, says where to split.
     fn visit(&self, region: &mut Region, scratch: &mut Scratch, budget: &Budget) -> Step {
+        let growth = GROWTH[usize::from(self.joins)];
         loop {
             if let Some(lens) = self.closing(region) {
                 self.step(region, || ProofStep::Close { lens });
@@ -381,7 +408,7 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 for (cell, left_over) in (low..high - 1).zip(&scratch.left_over[low as usize..]) {
-                    let cost = left_over.0.powi(GROWTH) + left_over.1.powi(GROWTH);
+                    let cost = left_over.0.powi(growth) + left_over.1.powi(growth);
                     if best.is_none_or(|(least, ..)| cost < least) {
                         best = Some((cost, axis, cell));
                     }
@@ -395,6 +422,9 @@ impl<'a> Search<'a> {
                     return Step::Stopped(reason);
                 }
                 self.step(region, || ProofStep::Cells);
+                return Step::Closed;
+            }
+            if self.look_as_small(region, scratch) {
                 return Step::Closed;
             }
             return match best {
@@ -491,84 +521,14 @@ impl<'a> Search<'a> {
         let (low, high) = region.ranges[axis];
         Step::Split { axis, cell: low + (high - low) / 2 - 1 }
     }
-
-    /// Looks at each cell of a box with at most two open axes; an error where the time ended before the last one.
-    fn look_at_each(
-        &self,
-        region: &Region,
-        scratch: &mut Scratch,
-        budget: &Budget,
-    ) -> Result<(), StopReason> {
-        let mut open: Vec<usize> =
-            (0..self.sizes.len()).filter(|&axis| region.ranges[axis].1 - region.ranges[axis].0 > 1).collect();
-        open.sort_by_key(|&axis| region.ranges[axis].1 - region.ranges[axis].0);
-        match open[..] {
-            [] => self.look_along(region, None, scratch, budget)?,
-            [axis] => self.look_along(region, Some(axis), scratch, budget)?,
-            [outer, inner] => {
-                let (low, high) = region.ranges[outer];
-                for cell in low..high {
-                    let mut slice = scratch.copy_of(region);
-                    self.narrow(&mut slice, outer, cell, cell + 1);
-                    if self.closing(&slice).is_none() {
-                        self.look_along(&slice, Some(inner), scratch, budget)?;
-                    }
-                    scratch.put_back(slice);
-                    if scratch.found.len() >= self.wanted {
-                        return Ok(());
-                    }
-                }
-            }
-            _ => unreachable!("called with at most two open axes"),
-        }
-        Ok(())
-    }
-
-    /// Looks at each cell of a box with at most one open axis. There every piece's leaf is known from
-    /// the cell, so upper bounds are values.
-    fn look_along(
-        &self,
-        region: &Region,
-        axis: Option<usize>,
-        scratch: &mut Scratch,
-        budget: &Budget,
-    ) -> Result<(), StopReason> {
-        let mut cells: Vec<CellId> = region.ranges.iter().map(|range| CellId(range.0)).collect();
-        let Some(axis) = axis else {
-            self.look_at(cells, region, scratch);
-            return Ok(());
-        };
-        let (low, high) = region.ranges[axis];
-        let mut alive = vec![true; (high - low) as usize];
-        for (lens, view) in self.lenses.iter().zip(&region.views) {
-            lens.cell_losses(view, axis, low, high, &mut scratch.left);
-            for (cell, alive) in (low..high).zip(&mut alive) {
-                *alive &= view.upper - scratch.left[cell as usize] >= lens.bound;
-            }
-        }
-        for (cell, _) in (low..high).zip(alive).filter(|(_, alive)| *alive) {
-            if let Some(reason) = budget.over() {
-                return Err(reason);
-            }
-            cells[axis] = CellId(cell);
-            self.look_at(cells.clone(), region, scratch);
-            if scratch.found.len() >= self.wanted {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// The last word on one cell: exact, and by the caller's own check.
-    fn look_at(&self, cells: Vec<CellId>, region: &Region, scratch: &mut Scratch) {
-        let exact = self.lenses[..self.rows].iter().all(|lens| lens.exact);
-        if (exact || self.system.holds(&cells)) && (self.accept)(&cells) {
-            scratch.found.push((region.path.clone(), cells));
-        }
-    }
 }
 
 impl Region {
+    /// How many cells the box has, rounded.
+    fn cells(&self) -> f64 {
+        self.ranges.iter().map(|(low, high)| f64::from(high - low)).product()
+    }
+
     /// The memory that a box takes, about.
     fn bytes(&self) -> usize {
         self.ranges.len() * 8 + self.views.iter().map(View::bytes).sum::<usize>() + self.path.capacity()
@@ -591,6 +551,7 @@ impl Scratch {
                 for (copy, view) in copy.views.iter_mut().zip(&region.views) {
                     copy.copy_from(view);
                 }
+                copy.small = region.small;
                 copy.path.clear();
                 copy.path.extend_from_slice(&region.path);
                 copy

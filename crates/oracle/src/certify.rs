@@ -193,8 +193,9 @@ impl<W: Write + Send> Record for Scribe<W> {
             let done = std::mem::replace(stretch, Stretch::begin(path.to_vec()));
             lock(&self.page).add(done);
         }
+        let goes_on = matches!(step, ProofStep::Narrow { .. });
         stretch.push(path, step);
-        if stretch.bytes.len() >= STRETCH && !matches!(step, ProofStep::Narrow { .. }) {
+        if stretch.bytes.len() >= STRETCH && !goes_on {
             let done = match &stretch.next {
                 Some(next) => std::mem::replace(stretch, Stretch::begin(next.clone())),
                 None => return,
@@ -223,6 +224,9 @@ impl Stretch {
             ProofStep::Close { lens } => Step::Close { lens: index(lens) },
             ProofStep::Split { axis, cell, low_first } => Step::Split { axis: index(axis), cell, low_first },
             ProofStep::Cells => Step::Cells,
+            ProofStep::Join { row, fixed } => {
+                Step::Join { row: index(row), fixed: fixed.into_iter().map(index).collect() }
+            }
         };
         encode(&step, &mut self.bytes);
         self.steps += 1;

@@ -17,6 +17,12 @@ mod switch {
         LoosenBound,
         /// Missing values are taken to share the fate of the first cell.
         IgnoreMissing,
+        /// In a small box only the first choice on the fixed axes is looked at.
+        SkipChoices,
+        /// In a small box cells are taken for the same that are not.
+        MergeTooMuch,
+        /// In a small box less is taken to be to spare than there is.
+        SpareTooLittle,
     }
 
     static PRESENT: AtomicU8 = AtomicU8::new(0);
@@ -73,4 +79,29 @@ pub(crate) fn ignores_missing() -> bool {
     return switch::present(Fault::IgnoreMissing);
     #[cfg(not(feature = "_broken"))]
     false
+}
+
+/// Are all choices on the fixed axes of a small box but the first to be left out?
+pub(crate) fn skips_choices() -> bool {
+    #[cfg(feature = "_broken")]
+    return switch::present(Fault::SkipChoices);
+    #[cfg(not(feature = "_broken"))]
+    false
+}
+
+/// Is the last class of cells of each axis of a small box to be taken for the one before it?
+pub(crate) fn merges_too_much() -> bool {
+    #[cfg(feature = "_broken")]
+    return switch::present(Fault::MergeTooMuch);
+    #[cfg(not(feature = "_broken"))]
+    false
+}
+
+/// What two rows may fall short of the best of a small box.
+pub(crate) fn spare_in_join(spare: (i64, i64)) -> (i64, i64) {
+    #[cfg(feature = "_broken")]
+    if switch::present(Fault::SpareTooLittle) {
+        return (spare.0 / 2, spare.1 / 2);
+    }
+    spare
 }

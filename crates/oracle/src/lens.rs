@@ -14,9 +14,14 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use secateur_model::CellId;
 
+use crate::atlas::PieceAxis;
 use crate::fault;
 use crate::lens_tree::LensTree;
 use crate::system::System;
+
+mod remains;
+
+pub(crate) use remains::{MOST_AXES, Remains};
 
 /// Values are cut to this many bits, so that sums of all pieces stay far from overflow.
 const VALUE_BITS: u64 = 61;
@@ -39,8 +44,13 @@ pub(crate) struct Lens {
     pieces: Vec<LensPiece>,
     /// Leaf values of all pieces, each piece ascending.
     values: Vec<i64>,
-    /// For each axis the pieces that it matters to.
+    /// For each axis the pieces that look at it: first those that matter to the bound, then the silent ones.
     by_axis: Vec<Vec<LensAxis>>,
+    /// For each axis how many of its pieces matter to the bound. A silent piece adds the same whatever its leaf
+    /// is; it is kept only for the sake of the companion row.
+    loud: Vec<usize>,
+    /// A second row beside the only row of this lens.
+    companion: Option<Companion>,
     /// Masks of all runs, bits in the order of the values.
     masks: Vec<u64>,
     starts: Vec<u32>,
@@ -52,6 +62,16 @@ pub(crate) struct Lens {
     trees_by_axis: Vec<Vec<u32>>,
     /// The cells of each axis.
     sizes: Vec<u32>,
+}
+
+/// A second row over the pieces of a lens, brought to 64 bits as its own lens does it.
+#[derive(Clone, Debug)]
+struct Companion {
+    bound: i64,
+    /// What pieces add that the lens leaves out.
+    constant: i64,
+    /// For each leaf, in the order of the lens's `values`: its value in the lens, and in the second row.
+    pairs: Vec<(i64, i64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +96,40 @@ struct LensAxis {
     masks: u32,
     /// Where the run of each cell of the axis stands in `run_of`.
     cells: u32,
+}
+
+/// A combination of rows brought to 64 bits: divided by a power of two and rounded up.
+struct Rounded {
+    bound: i64,
+    /// Nothing was cut off.
+    exact: bool,
+    /// For each piece the value of each leaf.
+    values: Vec<Vec<i64>>,
+}
+
+impl Rounded {
+    fn new(system: &System<'_>, multipliers: &[u64]) -> Self {
+        let combine = |values: &[BigInt]| -> BigInt {
+            values.iter().zip(multipliers).filter(|(_, m)| **m != 0).map(|(value, &m)| value * m).sum()
+        };
+        let pieces = system.atlas().pieces().len();
+        let combined: Vec<Vec<BigInt>> = (0..pieces)
+            .map(|piece| system.piece_values(piece).chunks(system.row_count()).map(combine).collect())
+            .collect();
+        let bound = combine(system.bounds());
+        let total: BigInt = combined.iter().filter_map(|values| values.iter().map(|v| v.abs()).max()).sum();
+        let shift = total.bits().max(bound.bits()).saturating_sub(VALUE_BITS);
+        let up = |value: &BigInt| -> i64 {
+            let cut: BigInt = -(-value >> shift);
+            cut.to_i64().expect("at most 62 bits are left")
+        };
+        let whole = |value: &BigInt| value.is_zero() || value.trailing_zeros().is_some_and(|z| z >= shift);
+        Self {
+            bound: up(&bound),
+            exact: shift == 0 || combined.iter().flatten().chain([&bound]).all(whole),
+            values: combined.iter().map(|values| values.iter().map(up).collect()).collect(),
+        }
+    }
 }
 
 /// What a lens sees of a box.
@@ -103,38 +157,40 @@ impl View {
 }
 
 impl Lens {
+    /// A combination of rows.
     pub(crate) fn new(system: &System<'_>, multipliers: &[u64]) -> Self {
-        let atlas = system.atlas();
+        Self::build(system, multipliers, None)
+    }
+
+    /// One row. All but the last one have the last row as their companion, so that what remains of a small box
+    /// can be looked at in both rows. Where some piece is too large for masks, no box counts as small.
+    pub(crate) fn of_row(system: &System<'_>, row: usize) -> Self {
         let rows = system.row_count();
-        let combine = |values: &[BigInt]| -> BigInt {
-            values.iter().zip(multipliers).filter(|(_, m)| **m != 0).map(|(value, &m)| value * m).sum()
-        };
-        let combined: Vec<Vec<BigInt>> = (0..atlas.pieces().len())
-            .map(|piece| system.piece_values(piece).chunks(rows).map(combine).collect())
-            .collect();
-        let bound = combine(system.bounds());
-        let total: BigInt = combined.iter().filter_map(|values| values.iter().map(|v| v.abs()).max()).sum();
-        let bits = total.bits().max(bound.bits());
-        let shift = bits.saturating_sub(VALUE_BITS);
-        let up = |value: &BigInt| -> i64 {
-            let cut: BigInt = -(-value >> shift);
-            cut.to_i64().expect("at most 62 bits are left")
-        };
-        let exact =
-            shift == 0
-                || combined.iter().flatten().chain([&bound]).all(|value| {
-                    value.is_zero() || value.trailing_zeros().is_some_and(|zeros| zeros >= shift)
-                });
+        let unit = |wanted: usize| -> Vec<u64> { (0..rows).map(|row| u64::from(row == wanted)).collect() };
+        let masked = system.atlas().pieces().iter().all(|piece| piece.tree.is_none());
+        let companion = (row + 1 < rows && masked).then(|| Rounded::new(system, &unit(rows - 1)));
+        Self::build(system, &unit(row), companion)
+    }
+
+    fn build(system: &System<'_>, multipliers: &[u64], companion: Option<Rounded>) -> Self {
+        let atlas = system.atlas();
+        let rounded = Rounded::new(system, multipliers);
         let sizes = atlas.axis_sizes();
         let mut lens = Self {
             multipliers: multipliers.to_vec(),
-            bound: up(&bound),
-            exact,
+            bound: rounded.bound,
+            exact: rounded.exact,
             range: 0,
             constant: 0,
             pieces: Vec::new(),
             values: Vec::new(),
             by_axis: vec![Vec::new(); atlas.grid().axes().len()],
+            loud: Vec::new(),
+            companion: companion.as_ref().map(|other| Companion {
+                bound: other.bound,
+                constant: 0,
+                pairs: Vec::new(),
+            }),
             masks: Vec::new(),
             starts: Vec::new(),
             run_of: Vec::new(),
@@ -142,61 +198,92 @@ impl Lens {
             trees_by_axis: vec![Vec::new(); sizes.len()],
             sizes: sizes.clone(),
         };
+        let varies = |values: &[i64]| values.iter().any(|value| *value != values[0]);
+        let beside = |piece: usize| companion.as_ref().map(|other| other.values[piece].as_slice());
         let masked = || atlas.pieces().iter().filter(|piece| piece.tree.is_none());
         let cells: usize = masked().flat_map(|piece| &piece.axes).map(|axis| sizes[axis.axis] as usize).sum();
         let looked_up = cells <= MOST_LOOKED_UP;
-        let mut place = 0;
-        for (piece, values) in atlas.pieces().iter().zip(&combined) {
-            let values: Vec<i64> = values.iter().map(up).collect();
-            let (low, high) = (values.iter().min(), values.iter().max());
-            let (Some(&low), Some(&high)) = (low, high) else { continue };
-            if low == high {
-                lens.constant += low;
-                continue;
-            }
-            lens.range += high - low;
-            if let Some(tree) = &piece.tree {
-                let index = lens.trees.len() as u32;
-                piece.axes.iter().for_each(|axis| lens.trees_by_axis[axis.axis].push(index));
-                lens.trees.push(LensTree::new(tree, &values));
-                continue;
-            }
-            let mut order: Vec<u32> = (0..values.len() as u32).collect();
-            order.sort_by_key(|&leaf| (values[leaf as usize], leaf));
-            let words = values.len().div_ceil(64);
-            let index = lens.pieces.len() as u32;
-            lens.pieces.push(LensPiece {
-                values: lens.values.len() as u32,
-                leaves: values.len() as u32,
-                place,
-                words: words as u32,
-                axes: piece.axes.iter().map(|axis| (axis.axis, lens.by_axis[axis.axis].len())).collect(),
-            });
-            place += words as u32;
-            lens.values.extend(order.iter().map(|&leaf| values[leaf as usize]));
-            for axis in &piece.axes {
-                lens.by_axis[axis.axis].push(LensAxis {
-                    piece: index,
-                    first_run: lens.starts.len() as u32,
-                    runs: axis.starts.len() as u32,
-                    masks: lens.masks.len() as u32,
-                    cells: lens.run_of.len() as u32,
-                });
-                lens.starts.extend(&axis.starts);
-                if looked_up {
-                    lens.run_of.extend((0..sizes[axis.axis]).map(|cell| axis.run_of(cell) as u32));
+        let mut silent = Vec::new();
+        for (piece, values) in rounded.values.iter().enumerate() {
+            let axes = &atlas.pieces()[piece].axes;
+            if varies(values) {
+                if let Some(tree) = &atlas.pieces()[piece].tree {
+                    lens.add_tree(axes, LensTree::new(tree, values), values);
+                } else {
+                    lens.add_piece(axes, looked_up, values, beside(piece));
                 }
-                for run in axis.masks.chunks(axis.words) {
-                    let first = lens.masks.len();
-                    lens.masks.resize(first + words, 0);
-                    for (rank, &leaf) in order.iter().enumerate() {
-                        let bit = run[leaf as usize / 64] >> (leaf % 64) & 1;
-                        lens.masks[first + rank / 64] |= bit << (rank % 64);
-                    }
+            } else if beside(piece).is_some_and(varies) {
+                silent.push(piece);
+            } else {
+                lens.constant += values.first().unwrap_or(&0);
+                if let (Some(own), Some(beside)) = (&mut lens.companion, beside(piece)) {
+                    own.constant += beside.first().unwrap_or(&0);
                 }
             }
         }
+        lens.loud = lens.by_axis.iter().map(Vec::len).collect();
+        for piece in silent {
+            lens.add_piece(&atlas.pieces()[piece].axes, looked_up, &rounded.values[piece], beside(piece));
+        }
         lens
+    }
+
+    /// Adds a piece without masks.
+    fn add_tree(&mut self, axes: &[PieceAxis], tree: LensTree, values: &[i64]) {
+        let index = self.trees.len() as u32;
+        axes.iter().for_each(|axis| self.trees_by_axis[axis.axis].push(index));
+        self.trees.push(tree);
+        let bounds = values.iter().max().zip(values.iter().min());
+        self.range += bounds.map_or(0, |(high, low)| high - low);
+    }
+
+    /// Adds a piece with these axes and leaf values, and its values in the companion row.
+    fn add_piece(&mut self, axes: &[PieceAxis], looked_up: bool, values: &[i64], beside: Option<&[i64]>) {
+        let mut order: Vec<u32> = (0..values.len() as u32).collect();
+        order.sort_by_key(|&leaf| (values[leaf as usize], leaf));
+        let in_order = |values: &[i64]| order.iter().map(|&leaf| values[leaf as usize]).collect::<Vec<_>>();
+        let words = values.len().div_ceil(64);
+        let index = self.pieces.len() as u32;
+        let place = self.pieces.last().map_or(0, |last| last.place + last.words);
+        self.pieces.push(LensPiece {
+            values: self.values.len() as u32,
+            leaves: values.len() as u32,
+            place,
+            words: words as u32,
+            axes: axes.iter().map(|axis| (axis.axis, self.by_axis[axis.axis].len())).collect(),
+        });
+        let values = in_order(values);
+        if let (Some(companion), Some(beside)) = (&mut self.companion, beside) {
+            companion.pairs.extend(values.iter().copied().zip(in_order(beside)));
+        }
+        self.range += values[values.len() - 1] - values[0];
+        self.values.extend(values);
+        for axis in axes {
+            self.by_axis[axis.axis].push(LensAxis {
+                piece: index,
+                first_run: self.starts.len() as u32,
+                runs: axis.starts.len() as u32,
+                masks: self.masks.len() as u32,
+                cells: self.run_of.len() as u32,
+            });
+            self.starts.extend(&axis.starts);
+            if looked_up {
+                self.run_of.extend((0..self.sizes[axis.axis]).map(|cell| axis.run_of(cell) as u32));
+            }
+            for run in axis.masks.chunks(axis.words) {
+                let first = self.masks.len();
+                self.masks.resize(first + words, 0);
+                for (rank, &leaf) in order.iter().enumerate() {
+                    let bit = run[leaf as usize / 64] >> (leaf % 64) & 1;
+                    self.masks[first + rank / 64] |= bit << (rank % 64);
+                }
+            }
+        }
+    }
+
+    /// Can what remains of a small box be looked at in two rows?
+    pub(crate) fn has_companion(&self) -> bool {
+        self.companion.is_some()
     }
 
     /// The view of the whole space.
@@ -288,7 +375,7 @@ impl Lens {
         right[first..end].fill(0);
         self.profile_trees(view, axis, low, high, left, right);
         // Differences first, sums at the end.
-        for entry in &self.by_axis[axis] {
+        for entry in &self.by_axis[axis][..self.loud[axis]] {
             let (from, to) = self.run_range(entry, low, high);
             if to - from < 2 {
                 continue;
@@ -433,7 +520,7 @@ impl Lens {
                 last = maximum - top;
             }
         }
-        for entry in &self.by_axis[axis] {
+        for entry in &self.by_axis[axis][..self.loud[axis]] {
             let (from, to) = self.run_range(entry, low, high);
             if to - from < 2 {
                 continue;
@@ -483,7 +570,7 @@ impl Lens {
         for &tree in &self.trees_by_axis[axis] {
             self.trees[tree as usize].along(cells, axis, rises);
         }
-        for entry in &self.by_axis[axis] {
+        for entry in &self.by_axis[axis][..self.loud[axis]] {
             let piece = &self.pieces[entry.piece as usize];
             let words = piece.words as usize;
             let starts = self.runs(entry);
@@ -634,7 +721,9 @@ mod tests {
             let solved = atlases.each_ref().map(|atlas| {
                 let row =
                     |sign, bound| Row { terms: vec![(0, sign)], bound: Exact::from(bound), strict: true };
-                let options = crate::Options { shortcuts: false, ..crate::Options::unlimited() };
+                // Boxes with pieces that have no masks are split to the end.
+                let options =
+                    crate::Options { shortcuts: false, small_boxes: false, ..crate::Options::unlimited() };
                 let solved =
                     crate::solve(&System::new(atlas, &[row(1, 0), row(-1, -1)]), &options, &|_| true);
                 (solved.answer, solved.nodes)

@@ -19,6 +19,7 @@ mod meet;
 mod multipliers;
 mod outline;
 mod record;
+mod small_box;
 mod solve;
 mod stop;
 mod system;

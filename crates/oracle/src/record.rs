@@ -17,7 +17,7 @@ pub trait Record: Send + Sync + std::fmt::Debug {
 }
 
 /// One step of a proof that a system has no solution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProofStep {
     /// What lies outside `low..high` on this axis is closed by the lens.
     Narrow {
@@ -46,4 +46,12 @@ pub enum ProofStep {
     },
     /// At most two axes are open, and no cell of the box satisfies every row: each was looked at.
     Cells,
+    /// No cell of the box is a solution: with some axes fixed, what remains of this row and of the last one was
+    /// joined from two halves, for every choice on the fixed axes.
+    Join {
+        /// The row that is joined with the last one.
+        row: usize,
+        /// The fixed axes, ascending.
+        fixed: Vec<usize>,
+    },
 }

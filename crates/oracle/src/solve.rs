@@ -40,6 +40,8 @@ pub struct Options {
     /// Use the layers before the search over boxes, and combined rows in it. Off only to test and measure
     /// the search alone.
     pub shortcuts: bool,
+    /// Close small boxes by joining two halves instead of splitting them. Off only to test and measure.
+    pub small_boxes: bool,
 }
 
 impl Options {
@@ -54,6 +56,7 @@ impl Options {
             progress: Arc::default(),
             record: None,
             shortcuts: true,
+            small_boxes: true,
         }
     }
 }
@@ -111,7 +114,7 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
         if let Some(stopped) = over() {
             return stopped;
         }
-        let lens = Lens::new(system, &unit(rows, row));
+        let lens = Lens::of_row(system, row);
         if proves(&lens) {
             return question.proved_by(&lens);
         }
@@ -261,14 +264,12 @@ impl Question<'_> {
 
     /// The search over boxes, which branches by what the first `weighed` lenses see.
     fn search(&self, lenses: Vec<Lens>, weighed: usize) -> Search<'_> {
-        let Options { wanted, progress, record, .. } = self.options;
-        Search::new(self.system, lenses, weighed, self.accept, *wanted, progress, record.as_deref())
+        Search::new(self.system, lenses, weighed, self.accept, self.options, self.options.record.as_deref())
     }
 
     /// The same search for nobody's record.
     fn unrecorded(&self, lenses: Vec<Lens>, weighed: usize) -> Search<'_> {
-        let Options { wanted, progress, .. } = self.options;
-        Search::new(self.system, lenses, weighed, self.accept, *wanted, progress, None)
+        Search::new(self.system, lenses, weighed, self.accept, self.options, None)
     }
 
     /// Visits all boxes that are left.

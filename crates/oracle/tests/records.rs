@@ -36,6 +36,11 @@ struct Cell {
     short: Vec<Exact>,
 }
 
+/// Does the cell fail a row?
+fn fails(cell: &&Cell) -> bool {
+    cell.short.iter().any(|short| short.signum() > 0)
+}
+
 /// Follows the proof from one box down; every cell of it must be closed by a true statement.
 fn replay(kept: &Kept, path: &mut Vec<bool>, cells: Vec<&Cell>, seed: u64) {
     let steps = kept.steps.lock().unwrap().get(path).cloned();
@@ -50,7 +55,7 @@ fn replay(kept: &Kept, path: &mut Vec<bool>, cells: Vec<&Cell>, seed: u64) {
     let mut cells = cells;
     for (index, step) in steps.iter().enumerate() {
         let last = index + 1 == steps.len();
-        match *step {
+        match step.clone() {
             ProofStep::Narrow { axis, low, high, lens } => {
                 assert!(!last, "seed {seed}: a box ends with a narrowing");
                 let (inside, outside): (Vec<&Cell>, Vec<&Cell>) =
@@ -65,8 +70,13 @@ fn replay(kept: &Kept, path: &mut Vec<bool>, cells: Vec<&Cell>, seed: u64) {
                 );
                 return;
             }
+            ProofStep::Join { row, fixed } => {
+                assert!(row + 1 < cells.first().map_or(2, |cell| cell.short.len()), "seed {seed}: {step:?}");
+                assert!(fixed.is_sorted(), "seed {seed}: {step:?}");
+                assert!(last && cells.iter().all(fails), "seed {seed}: {step:?} at {path:?}");
+                return;
+            }
             ProofStep::Cells => {
-                let fails = |cell: &&Cell| cell.short.iter().any(|short| short.signum() > 0);
                 assert!(last && cells.iter().all(fails), "seed {seed}: {step:?} at {path:?}");
                 return;
             }
@@ -87,15 +97,15 @@ fn replay(kept: &Kept, path: &mut Vec<bool>, cells: Vec<&Cell>, seed: u64) {
 
 #[test]
 fn a_recorded_proof_holds_for_every_cell() {
-    let (mut proofs, mut deep) = (0, 0);
+    let (mut proofs, mut deep, mut joins, mut fixing) = (0, 0, 0, 0);
     for seed in 0..1500 {
         let mut rng = Rng::with_seed(seed);
         let mut shape = Shape::random(&mut rng);
-        shape.features = rng.u32(3..=4);
+        shape.features = rng.u32(3..=6);
         shape.categorical = shape.categorical.min(1);
         shape.trees = rng.u32(4..=12);
         shape.depth = 2;
-        shape.thresholds = 3;
+        shape.thresholds = if shape.features > 4 { 2 } else { 3 };
         let first = ensemble(&mut rng, &shape);
         let second = mutate(&mut rng, &first);
         let atlas = Atlas::new(&[&first, &second]).unwrap();
@@ -133,13 +143,24 @@ fn a_recorded_proof_holds_for_every_cell() {
         let total = |row: &Row, sums: &[Exact]| -> Exact {
             row.terms.iter().map(|&(sum, factor)| &sums[sum] * &Exact::from(factor)).sum()
         };
-        // One sum high in the first model and low in the second.
-        let rows: Vec<Row> = [(group, 1), (groups + group, -1)]
+        // One sum high in the first model and low in the second; sometimes a third row between them.
+        let mut terms = vec![(group, 1), (groups + group, -1)];
+        if rng.bool() {
+            terms.insert(1, (rng.usize(0..groups), 1));
+        }
+        // Rows through one cell say nearly opposite things, so that bounds close few boxes.
+        let common = rng.bool().then(|| rng.choice(&table).unwrap());
+        let rows: Vec<Row> = terms
             .into_iter()
             .map(|term| {
-                let at = &rng.choice(&table).unwrap().1;
+                let at = &common.unwrap_or_else(|| rng.choice(&table).unwrap()).1;
                 let mut row = Row { terms: vec![term], bound: Exact::zero(), strict: false };
                 row.bound = total(&row, at);
+                // One of them a little higher: the cell itself is no solution then.
+                if common.is_some() && term.1 < 0 {
+                    let higher = table.iter().map(|(_, sums)| total(&row, sums)).filter(|v| *v > row.bound);
+                    row.bound = higher.min().unwrap_or(row.bound);
+                }
                 row
             })
             .collect();
@@ -148,6 +169,7 @@ fn a_recorded_proof_holds_for_every_cell() {
             record: Some(kept.clone()),
             threads: 1 + (seed as usize & 1),
             shortcuts: rng.bool(),
+            small_boxes: rng.u32(0..4) > 0,
             ..Options::unlimited()
         };
         let solved = solve(&System::new(&atlas, &rows), &options, &|_| true);
@@ -156,6 +178,13 @@ fn a_recorded_proof_holds_for_every_cell() {
         }
         proofs += 1;
         deep += u32::from(kept.steps.lock().unwrap().len() > 3);
+        for step in kept.steps.lock().unwrap().values().flatten() {
+            if let ProofStep::Join { fixed, .. } = step {
+                assert!(options.small_boxes, "seed {seed}: a join where small boxes are to be split");
+                joins += 1;
+                fixing += u32::from(!fixed.is_empty());
+            }
+        }
         let cells: Vec<Cell> = table
             .into_iter()
             .map(|(cells, sums)| Cell {
@@ -164,11 +193,15 @@ fn a_recorded_proof_holds_for_every_cell() {
             })
             .collect();
         if *kept.met.lock().unwrap() {
-            let fails = |cell: &Cell| cell.short.iter().any(|short| short.signum() > 0);
-            assert!(cells.iter().all(fails), "seed {seed}: the halves met nowhere, and there is a solution");
+            assert!(
+                cells.iter().all(|cell| fails(&cell)),
+                "seed {seed}: the halves met nowhere, and there is a solution"
+            );
             continue;
         }
         replay(&kept, &mut Vec::new(), cells.iter().collect(), seed);
     }
+    println!("{proofs} proofs, {deep} of them with boxes; {joins} joins, {fixing} of them with fixed axes");
     assert!(proofs > 200 && deep > 30, "{proofs} proofs, {deep} of them with boxes: a weak test");
+    assert!(joins > 30 && fixing > 10, "{joins} joins, {fixing} of them with fixed axes: a weak test");
 }

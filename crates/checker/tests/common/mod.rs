@@ -60,9 +60,33 @@ impl Opened {
 
 /// The certificate of a comparison, where the claim holds.
 pub(crate) fn certified(original: &Ensemble, pruned: &Ensemble, band: Band) -> Option<Vec<u8>> {
+    certified_with(original, pruned, band, &Options::unlimited())
+}
+
+/// The same, by a search with these options.
+pub(crate) fn certified_with(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    band: Band,
+    options: &Options,
+) -> Option<Vec<u8>> {
     let comparison = Comparison::new(original, pruned, band).ok()?;
-    let (_, certificate) = comparison.certify(&Options::unlimited(), Vec::new()).unwrap();
+    let (_, certificate) = comparison.certify(options, Vec::new()).unwrap();
     Some(certificate?.finish(true).unwrap())
+}
+
+/// Pairs with more columns, so that boxes are small before at most two of them are open.
+pub(crate) fn joined_pair(seed: u64) -> (Ensemble, Ensemble) {
+    let mut rng = Rng::with_seed(seed);
+    let mut shape = Shape::random(&mut rng);
+    shape.features = rng.u32(4..=6);
+    shape.categorical = shape.categorical.min(1);
+    shape.trees = rng.u32(6..=14);
+    shape.depth = 2;
+    shape.thresholds = if shape.features > 4 { 1 } else { 2 };
+    let first = ensemble(&mut rng, &shape);
+    let second = mutate(&mut rng, &first);
+    (first, second)
 }
 
 /// Pairs that need a search over boxes, with few cells.
