@@ -27,8 +27,9 @@ use crate::search::allowance::Allowance;
 use crate::search::weight_program::{Master, Rows, Solved, Terms, Weights};
 use crate::watch::{Pass, Watch};
 
-/// Boxes that one question may cost; a harder one stays open.
-const MOST_NODES: u64 = 400_000;
+/// Boxes that one question may cost; a harder one stays open. They take about a second and a half: small boxes are
+/// not split to the end, so one of these does the work of about fifty of a search that only splits.
+const MOST_NODES: u64 = 100_000;
 /// Bytes that one question may take.
 const MOST_MEMORY: u64 = 1 << 30;
 /// Counterexamples that are taken from one refusal, for each pair of classes.
