@@ -695,8 +695,7 @@ mod tests {
             let mut ranges: Vec<(u32, u32)> = sizes.iter().map(|&size| (0, size)).collect();
             for _ in 0..12 {
                 assert_eq!(views[0].upper, views[1].upper);
-                for axis in 0..sizes.len() {
-                    let (low, high) = ranges[axis];
+                for (axis, &(low, high)) in ranges.iter().enumerate() {
                     let [masks, trees] = [0, 1].map(|way| {
                         let (mut left, mut right) = (vec![0; high as usize], vec![0; high as usize]);
                         lenses[way].profile(&views[way], axis, low, high, &mut left, &mut right);
@@ -731,9 +730,9 @@ mod tests {
             assert_eq!(solved[0], solved[1]);
             let cells: Vec<CellId> = sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect();
             assert_eq!(lenses[0].at(&cells), lenses[1].at(&cells));
-            for axis in 0..sizes.len() {
+            for (axis, &size) in sizes.iter().enumerate() {
                 let [masks, trees] = lenses.each_ref().map(|lens| {
-                    let mut rises = vec![0; sizes[axis] as usize];
+                    let mut rises = vec![0; size as usize];
                     lens.rises(&cells, axis, &mut rises);
                     rises
                 });
