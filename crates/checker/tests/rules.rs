@@ -11,7 +11,7 @@ use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
     InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder, TreeId,
 };
-use secateur_oracle::{Band, Comparison, exact_class};
+use secateur_oracle::{Band, Comparison, Options, exact_class};
 use secateur_testkit::{Shape, ensemble, every_row};
 
 fn claim(original: &Ensemble, pruned: &Ensemble, band: BandClaim) -> Claim {
@@ -48,12 +48,16 @@ fn assert_refused(reason: Option<Reason>, code: &str, names: &[&str]) {
 /// that it was stopped, and with one question more than there are it is what it always is.
 #[test]
 fn a_check_that_is_stopped_says_so() {
-    let (mut meets, mut boxes) = (0, 0);
-    for (first, second) in (0..40).map(stump_pair).chain((0..40).map(searched_pair)) {
-        let Some(bytes) = certified(&first, &second, Band::Auto) else { continue };
+    let (mut meets, mut boxes, mut joins) = (0, 0, 0);
+    let pairs = (0..40).map(stump_pair).chain((0..40).map(searched_pair));
+    let pairs = pairs.map(|pair| (pair, false)).chain((0..40).map(|seed| (common::joined_pair(seed), true)));
+    for ((first, second), small_boxes) in pairs {
+        let options = Options { small_boxes, shortcuts: !small_boxes, ..Options::unlimited() };
+        let Some(bytes) = common::certified_with(&first, &second, Band::Auto, &options) else { continue };
         let steps = Opened::read(&bytes).unwrap().steps;
         meets += usize::from(steps.iter().any(|step| matches!(step, Step::Meet { .. })));
         boxes += usize::from(steps.contains(&Step::Cells));
+        joins += usize::from(steps.iter().any(|step| matches!(step, Step::Join { .. })));
         let asked = std::cell::Cell::new(0u64);
         let after = |limit: u64| {
             asked.set(0);
@@ -73,7 +77,7 @@ fn a_check_that_is_stopped_says_so() {
         }
         assert!(matches!(after(questions), Verdict::Valid(_)));
     }
-    assert!(meets > 5 && boxes > 2, "{meets} {boxes}: rules that were not met");
+    assert!(meets > 5 && boxes > 2 && joins > 2, "{meets} {boxes} {joins}: rules that were not met");
 }
 
 /// Constant trees of f64 values with a decision at zero, added in this order.

@@ -45,6 +45,7 @@ pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(),
     let mut rest = Rest::of_box(proof, lenses, fixed)?;
     let mut pairs = 0;
     loop {
+        proof.go_on()?;
         for codes in rest.pairs(pairs, proof.limits.join_pairs)? {
             pairs += 1;
             passes(proof, &rest, codes, &row_lenses)?;
@@ -177,6 +178,7 @@ impl Rest {
             .collect();
         order.sort_unstable();
         for alike in order.chunk_by(|a, b| a.0 == b.0) {
+            proof.go_on()?;
             let part = &mut rest.parts[part_of[alike[0].1]];
             let touches = &unsettled[alike[0].1].touches;
             let along = || part.own.iter().chain(&part.fixed).copied();
