@@ -315,9 +315,9 @@ fn malformed_files_are_refused_at_their_place() {
 #[test]
 fn output_types_and_versions_that_onnxruntime_does_not_load_are_refused() {
     let typed = |output_types| Sample { output_types, ..Sample::new() }.file();
-    // Types that are not given are inferred.
-    for types in [[7, 1], [0, 1], [7, 0]] {
-        ModelFile::parse(&typed(types)).unwrap();
+    // The label's type may be left to the reader.
+    for types in [[7, 1], [0, 1]] {
+        ModelFile::parse(&typed(types)).unwrap_or_else(|error| panic!("{types:?}: {error}"));
     }
     let cases = [
         (typed([7, 11]), "field graph.output \"S\": an output of type double that holds type float"),

@@ -149,8 +149,14 @@ fn each_outcome_says_what_is_proved_and_no_more() {
     assert!(html(&report).contains("No smaller model was found"));
     let page = html(&samples::classes());
     assert!(page.contains("26: A, B") && page.contains("and 14 more"));
-    let page = html(&samples::identical());
-    assert!(page.contains("Both models decide alike") && page.contains("without rounding"));
+    let mut report = samples::identical();
+    report.claim.exact = true;
+    let page = html(&report);
+    assert!(page.contains("The exact sums of both models decide alike") && page.contains("without rounding"));
+    assert!(page.contains("Where a library’s rounding decides, its classes can differ."));
+    report.claim.exact = false;
+    let page = html(&report);
+    assert!(page.contains("Both models decide alike") && !page.contains("without rounding"));
 }
 
 #[test]
