@@ -171,7 +171,7 @@ struct Finished {
 /// What became of a proof.
 enum Proof {
     /// There is one; the certificate that the checker accepted, where one was wanted.
-    Found(Option<Certificate>),
+    Found(Option<Box<Certificate>>),
     /// The model is not proved to decide as the original does.
     NotProved,
     /// The budget ended first.
@@ -185,7 +185,9 @@ impl Finish<'_> {
         if let Some(averaged) = forest::averaged(self.original, &found) {
             let (pruned, bytes) = self.written(averaged, seconds)?;
             match self.proof(&pruned, self.options.self_check, seconds)? {
-                Proof::Found(certificate) => return Ok(Finished { pruned, bytes, certificate }),
+                Proof::Found(certificate) => {
+                    return Ok(Finished { pruned, bytes, certificate: certificate.map(|boxed| *boxed) });
+                }
                 Proof::Stopped => {
                     let (pruned, bytes) = self.written(found, seconds)?;
                     return Ok(Finished { pruned, bytes, certificate: None });
@@ -199,7 +201,9 @@ impl Finish<'_> {
             return Ok(Finished { pruned, bytes, certificate: None });
         }
         match self.proof(&pruned, true, seconds)? {
-            Proof::Found(certificate) => Ok(Finished { pruned, bytes, certificate }),
+            Proof::Found(certificate) => {
+                Ok(Finished { pruned, bytes, certificate: certificate.map(|boxed| *boxed) })
+            }
             Proof::Stopped => Ok(Finished { pruned, bytes, certificate: None }),
             Proof::NotProved => Err(CertifyError::NotProved.into()),
         }
@@ -235,7 +239,7 @@ impl Finish<'_> {
             }
             let evidence = Some(&pruned.evidence);
             match certify(&original, theirs, evidence, band, threads, stop, progress) {
-                Ok(certificate) => Ok(Proof::Found(Some(certificate))),
+                Ok(certificate) => Ok(Proof::Found(Some(Box::new(certificate)))),
                 Err(CertifyError::Interrupted) => Ok(Proof::Stopped),
                 Err(CertifyError::NotProved) => Ok(Proof::NotProved),
                 Err(error) => Err(error.into()),
