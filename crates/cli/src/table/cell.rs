@@ -38,7 +38,7 @@ pub(super) enum BadCell {
     #[error("{text:?} is not a number; {advice}")]
     NotANumber { text: String, advice: &'static str },
     #[error("{text:?} is not a category that the model knows, and XGBoost takes no other in such a table")]
-    NotALabel { text: String },
+    UnknownLabel { text: String },
     #[error("{text:?} is not a class of the model; the target must hold one of its classes in every row")]
     NotAClass { text: String },
 }
@@ -157,7 +157,7 @@ impl Labels {
     }
 
     fn unknown(&self, text: &str) -> Result<Value, BadCell> {
-        self.unseen.map(Value::Unseen).ok_or_else(|| BadCell::NotALabel { text: text.to_owned() })
+        self.unseen.map(Value::Unseen).ok_or_else(|| BadCell::UnknownLabel { text: text.to_owned() })
     }
 }
 
@@ -242,9 +242,9 @@ mod tests {
         let categories = Categories { rule, unseen_is_missing: false, labels: None };
         let labels = Labels::new(&categories, &[Label::text("red")]);
         assert_eq!(labels.read("red").unwrap(), Value::Known(0.0));
-        assert!(matches!(labels.read("mauve"), Err(BadCell::NotALabel { .. })));
+        assert!(matches!(labels.read("mauve"), Err(BadCell::UnknownLabel { .. })));
         let labels = Labels::new(&categories, &[Label::Integer(10)]);
-        assert!(matches!(labels.read_number(11.0), Err(BadCell::NotALabel { .. })));
+        assert!(matches!(labels.read_number(11.0), Err(BadCell::UnknownLabel { .. })));
     }
 
     #[test]
