@@ -235,7 +235,7 @@ def test_the_result_speaks_in_words_pictures_and_data():
     assert set(facts) >= {"outcome", "trees", "leaves", "bytes", "lower_bound", "minimal", "band", "oracle_calls",
                           "points", "seconds", "certificate"}
     assert facts["trees"] == {"before": result.trees_before, "after": result.trees_after}
-    assert set(facts["band"]) == {"score", "probability"}
+    assert set(facts["band"]) == {"score", "probability", "exact"}
     assert facts["seconds"]["total"] == result.seconds
     logistic = pruning("LGBMClassifier")
     low, high = logistic.probability
