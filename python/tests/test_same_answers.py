@@ -123,7 +123,7 @@ def test_predictions_of_command_and_package_are_the_same(family):
     table = folder / "rows.csv"
     names = model.feature_names
     rows = drawn.test.astype(np.float64)
-    labels = model.category_labels
+    labels = model.category_labels()
     cells = [[_cell(value, labels.get(column)) for column, value in enumerate(row)] for row in rows]
     table.write_text("\n".join(",".join(map(str, row)) for row in [names, *cells]) + "\n")
     ran = subprocess.run([binary(), "predict", path, "--data", table, "--raw"], capture_output=True, text=True)
