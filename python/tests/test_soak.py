@@ -24,8 +24,8 @@ import secateur  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 # Models of each family: about two minutes for all.
-EACH = 40
-FORGED = 8_000
+EACH = 30
+FORGED = 6_000
 
 
 @pytest.mark.parametrize("family", FAMILIES)
