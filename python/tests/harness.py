@@ -69,6 +69,17 @@ def accepted(values: list[float], domain: dict) -> np.ndarray:
     return array
 
 
+def takes_infinity(model: secateur.Model, row: np.ndarray, feature: int) -> bool:
+    """Whether this column takes infinities: scikit-learn's encoder of categories refuses them."""
+    row = np.nan_to_num(np.array([row]))
+    row[0, feature] = np.inf
+    try:
+        model.raw_scores(row)
+    except secateur.InputError:
+        return False
+    return True
+
+
 def hostile_rows(
     model: secateur.Model, base: np.ndarray, count: int = 10_000, seed: int = 0, missing: bool = True
 ) -> np.ndarray:
@@ -95,6 +106,8 @@ def hostile_rows(
             special = special_values(domain)
             pool += special * max(1, len(pool) // (4 * len(special)))
         pool = accepted(pool, domain)
+        if domain["infinities"] and not takes_infinity(model, base[0], feature):
+            pool = [value for value in pool if not np.isinf(value)]
         hit = random.random(count) < share
         rows[hit, feature] = random.choice(pool, hit.sum())
     return rows

@@ -101,7 +101,7 @@ def categorical(estimator, classes: int = 2, missing: bool = False) -> Case:
     rows = with_categories(rows)
     if missing:
         rows = with_missing(rows)
-    return Case(estimator.fit(rows, target), rows, finite_categories([1, 4]))
+    return Case(estimator.fit(rows, target), rows, lambda x: x)
 
 
 def words(estimator, classes: int = 2) -> Case:
@@ -112,7 +112,6 @@ def words(estimator, classes: int = 2) -> Case:
     numbers[:, 4] = frame["e"].astype(int)
 
     def to_library(x: np.ndarray) -> pd.DataFrame:
-        x = finite_categories([2, 4])(x)
         new = pd.DataFrame(x, columns=list("abcdef"))
         known = np.isin(x[:, 2], range(len(WORDS)))
         column = np.array([*WORDS, "yew"], dtype=object)[np.where(known, x[:, 2], len(WORDS)).astype(int)]
@@ -121,19 +120,6 @@ def words(estimator, classes: int = 2) -> Case:
         return new
 
     return Case(estimator.fit(frame, target), numbers, to_library)
-
-
-def finite_categories(columns: list[int]) -> Callable[[np.ndarray], np.ndarray]:
-    """scikit-learn refuses infinities in categorical columns; for us they are categories it has not seen,
-    which count as missing."""
-
-    def to_library(x: np.ndarray) -> np.ndarray:
-        x = x.copy()
-        for column in columns:
-            x[np.isinf(x[:, column]), column] = np.nan
-        return x
-
-    return to_library
 
 
 def histogram(**options) -> HistGradientBoostingClassifier:
