@@ -149,6 +149,8 @@ def prune(
     seed: int = ...,
     solver: str = ...,
     method: None = ...,
+    size: None = ...,
+    y: None = ...,
 ) -> Pruning: ...
 
 
