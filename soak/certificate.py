@@ -74,12 +74,14 @@ class _Reader:
     def step(self) -> Step:
         first = self.byte()
         kind, high = first & 7, first >> 3
-        if kind in (1, 2, 3, 4):
+        if kind in (1, 2, 3, 4, 6):
             which = self.number() if high == 31 else high
             if kind == 1:
                 return "Close", which
             if kind == 2:
                 return "Narrow", which, self.number(), self.number(), self.number()
+            if kind == 6:
+                return "Join", which, self.ascending()
             return "Split", which, self.number(), kind == 3
         if kind == 5 and high == 0:
             return ("Cells",)
@@ -177,6 +179,8 @@ def encode(step: Step) -> bytes:
             return _headed(3 if fields[2] else 4, fields[0]) + _number(fields[1])
         case "Cells":
             return bytes([5])
+        case "Join":
+            return _headed(6, fields[0]) + _ascending(fields[1])
     kinds = ["Stack", "System", "Lens", "Meet", "Point", "Columns", "Cut", "Cover", "Branch", "Dual", "Crossing", "End"]
     head = bytes([kinds.index(name) << 3])
     match name:

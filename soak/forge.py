@@ -29,6 +29,8 @@ from secateur._secateur import check, verify
 
 # Cells of a pair; what has more is left out, for the judgement rests on all of them.
 MOST_CELLS = 20_000
+# Steps that settle a box: nothing is left to prove in it.
+ENDS = ("Close", "Cells", "Join")
 # Forged certificates of one pair.
 PER_PAIR = 120
 
@@ -161,7 +163,7 @@ def _narrowed(steps: list[Step], random: np.random.Generator) -> list[Step] | No
 
 
 def _narrow_added(steps: list[Step], random: np.random.Generator) -> list[Step] | None:
-    at = _pick(steps, random, "Close", "Split", "Cells")
+    at = _pick(steps, random, "Split", *ENDS)
     if at is None:
         return None
     low = int(random.integers(3))
@@ -190,7 +192,7 @@ def _side_dropped(steps: list[Step], random: np.random.Generator) -> list[Step] 
     open_sides, end = 1, at + 1
     while open_sides and end < len(steps):
         name = steps[end][0]
-        open_sides += (name == "Split") - (name in ("Close", "Cells"))
+        open_sides += (name == "Split") - (name in ENDS)
         end += 1
     return steps[:at] + steps[at + 1 : end] + _after(steps, end)
 
@@ -200,7 +202,7 @@ def _after(steps: list[Step], at: int) -> list[Step]:
     open_sides = 1
     while open_sides and at < len(steps):
         name = steps[at][0]
-        open_sides += (name == "Split") - (name in ("Close", "Cells"))
+        open_sides += (name == "Split") - (name in ENDS)
         at += 1
     return steps[at:]
 
@@ -214,17 +216,32 @@ def _closed_early(steps: list[Step], random: np.random.Generator) -> list[Step] 
     inside = steps[begin + 1 : end]
     lenses = list(itertools.takewhile(lambda step: step[0] == "Lens", inside))
     rest = [step for step in inside if step[0] in ("Point", "Columns", "Cut", "Cover", "Branch", "Dual", "Crossing")]
-    last: Step = [("Close", 0), ("Cells",), ("Meet", (0,))][int(random.integers(3))]
+    last: Step = [("Close", 0), ("Cells",), ("Join", 0, ()), ("Meet", (0,))][int(random.integers(4))]
     if last[0] == "Meet":
         lenses = []
     return steps[: begin + 1] + lenses + [last] + rest + steps[end:]
 
 
 def _cells_for(steps: list[Step], random: np.random.Generator) -> list[Step] | None:
-    at = _pick(steps, random, "Close", "Cells", "Meet")
+    at = _pick(steps, random, "Meet", *ENDS)
     if at is None:
         return None
-    steps[at] = ("Close", int(random.integers(3))) if steps[at][0] == "Cells" else ("Cells",)
+    others: list[Step] = [("Close", int(random.integers(3))), ("Cells",), ("Join", 0, ())]
+    steps[at] = [step for step in others if step[0] != steps[at][0]][int(random.integers(2))]
+    return steps
+
+
+def _joined(steps: list[Step], random: np.random.Generator) -> list[Step] | None:
+    """A join of another row, or with other axes fixed."""
+    at = _pick(steps, random, "Join")
+    if at is None:
+        return None
+    _, row, fixed = steps[at]
+    if random.random() < 0.5:
+        row = int(random.integers(4))
+    else:
+        fixed = tuple(axis for axis in range(6) if random.random() < 0.3)
+    steps[at] = ("Join", row, fixed)
     return steps
 
 
@@ -378,6 +395,7 @@ def _random_step(steps: list[Step], random: np.random.Generator) -> list[Step]:
         ("Narrow", 0, int(random.integers(4)), 0, int(random.integers(1, 6))),
         ("System", int(random.integers(3)), int(random.integers(3)), 0),
         ("Meet", (0,)),
+        ("Join", int(random.integers(3)), ()),
         ("End", 0, 1),
     ]
     at = int(random.integers(len(steps) + 1))
@@ -385,7 +403,7 @@ def _random_step(steps: list[Step], random: np.random.Generator) -> list[Step]:
 
 
 CHANGES: dict[str, Change] = {
-    "a step dropped": _dropped("Close", "Narrow", "Split", "Cells", "Lens", "Cut", "Dual", "Branch", "Point"),
+    "a step dropped": _dropped("Narrow", "Split", *ENDS, "Lens", "Cut", "Dual", "Branch", "Point"),
     "a stack dropped": _dropped("Stack"),
     "a step doubled": _doubled,
     "steps exchanged": _exchanged,
@@ -402,6 +420,7 @@ CHANGES: dict[str, Change] = {
     "closed in one step": _closed_early,
     "cells for a bound, a bound for cells": _cells_for,
     "other halves": _met,
+    "another join": _joined,
     "other stacks": _stacked,
     "other columns": _columns,
     "another cut": _cut,
