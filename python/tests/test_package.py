@@ -152,9 +152,9 @@ def test_the_command_comes_with_the_package(tmp_path):
 def test_ctrl_c_ends_the_command_as_it_ends_the_binary(tmp_path):
     from test_verify import hard_pair
 
-    for name, model in zip(("a.json", "b.json"), hard_pair()):
+    for name, model in zip(("a.txt", "b.txt"), hard_pair()):
         (tmp_path / name).write_bytes(model.to_bytes())
-    words = [PROGRAMS / "secateur", "verify", "a.json", "b.json", "--band", "0", "--time-limit", "60s"]
+    words = [PROGRAMS / "secateur", "verify", "a.txt", "b.txt", "--band", "0", "--time-limit", "60s"]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         time.sleep(2.0)
         assert process.poll() is None

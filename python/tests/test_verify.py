@@ -208,7 +208,7 @@ def test_a_changed_file_is_judged_as_the_library_judges_it(name, change, band):
 
 def hard_pair() -> tuple[secateur.Model, secateur.Model]:
     """Too many cells, and a difference so small that no bound sees it: the search does not end."""
-    name = "xgboost, thirty columns"
+    name = "lightgbm, thirty columns"
     changed = mutants(name)["leaf by one unit in the last place"]
     return original(name).model, secateur.Model.parse(changed)
 
