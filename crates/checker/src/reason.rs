@@ -131,9 +131,9 @@ reasons! {
     ClaimBand { band: f64, smallest: f64 } = "claim.band",
         "The band of the claim, {band:e}, is not a finite number of at least {smallest:e}, the lead above which \
          rounding cannot change what the original decides.";
-    /// A sum of one of the models may overflow, so that no band makes its decision certain.
+    /// A sum of one of the models may overflow, or its probabilities saturate, so that no band makes its decision certain.
     ClaimNoCertainMargin { model: ModelRole } = "claim.no_certain_margin",
-        "A sum of {model} may overflow, so that no band makes its decision certain.";
+        "A sum of {model} may overflow, or its probabilities saturate, so that no band makes its decision certain.";
     /// Rounding by input is claimed where there is no such bound.
     ClaimLocalRounding { exact: bool } = "claim.local_rounding",
         "The claim announces rounding by input, and {}.",

@@ -9,7 +9,7 @@ use secateur_oracle::{Band, exact_class};
 use crate::points::point::certain_winner;
 
 /// Exact sums are worked out for so many rows that these times the trees stay below this.
-const MOST_EXACT: usize = 20_000_000;
+const MOST_EXACT: usize = 4_000_000;
 
 /// What was counted on the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
