@@ -468,6 +468,7 @@ pub(crate) fn hostile() -> Report {
     }
     report.version = evil.to_owned();
     report.claim.inputs = evil.to_owned();
+    report.claim.rows = Some(evil.to_owned());
     report.claim.matching = Some(evil.to_owned());
     report.claim.classes = vec![evil.to_owned(), long.clone()];
     report.notes = vec![evil.to_owned(), long.clone()];
