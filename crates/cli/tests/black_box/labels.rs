@@ -36,6 +36,24 @@ fn the_same_codes_for_other_labels_are_different() {
 }
 
 #[test]
+fn rows_of_a_table_are_counted_by_label() {
+    let folder = Folder::new();
+    folder.file("a.txt", FLOWERS);
+    folder.file("b.txt", flowers(r#"[["green", "red", "blue"]]"#, 6));
+    let mut table = String::from("length,width,colour\n");
+    for colour in ["red", "green", "blue", ""] {
+        for numbers in ["0,0", "9,0", "0,9", "9,9"] {
+            table += &format!("{numbers},{colour}\n");
+        }
+    }
+    folder.file("rows.csv", table);
+    let run = folder.run("verify a.txt b.txt --data rows.csv --json");
+    let json: Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(json["data"]["rows"], 16, "{json}");
+    assert_eq!(json["data"]["changed_in_band"], 0, "{json}");
+}
+
+#[test]
 fn other_codes_for_the_same_labels_are_identical() {
     let folder = Folder::new();
     folder.file("a.txt", FLOWERS);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secateur_formats::ModelFile;
-use secateur_model::{ClassLabels, Ensemble, InputDomain, Scope};
+use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, Scope};
 use secateur_oracle::{
     Band, Budget as SearchBudget, CompareError, Options, Outline, Progress, Undecided, Verdict,
 };
@@ -139,7 +139,7 @@ pub fn verify(
     let theirs = other.as_ref().unwrap_or(second.ensemble());
     let outline = Outline::new(ours, theirs, options.band)?;
     let (band, scope, domain) = (outline.band(), outline.scope(), *outline.domain());
-    let seen = seen_rows(&outline, [ours, theirs], rows, options.band)?;
+    let seen = seen_rows(&outline, rows, options.band)?;
     let found = search(outline, [ours, theirs], rows, options, budget, progress)?;
     let Found { verdict, nodes, nearest, proved_above, certificate } = found;
     let seconds = budget.elapsed().as_secs_f64();
@@ -161,14 +161,16 @@ pub fn verify(
 }
 
 /// What the rows say, of those that both models accept.
-fn seen_rows(
-    outline: &Outline<'_>,
-    models: [&Ensemble; 2],
-    rows: &[f64],
-    band: Band,
-) -> Result<Option<RowsSeen>, Error> {
+fn seen_rows(outline: &Outline<'_>, rows: &[f64], band: Band) -> Result<Option<RowsSeen>, Error> {
+    // Over matched labels: a row holds the first model's codes, which the second may not share.
+    let models = outline.labels().models();
     let width = models[0].features().len().max(1);
-    let accepted = |row: &&[f64]| models.iter().all(|model| model.accepts(row));
+    let is_label = |(at, &value): (usize, &f64)| {
+        let categories = models[0].features().categories(FeatureId::new(at));
+        value.is_nan() || categories.is_none_or(|categories| categories.accepts(value))
+    };
+    let accepted =
+        |row: &&[f64]| row.iter().enumerate().all(is_label) && models.iter().all(|model| model.accepts(row));
     let rows: Vec<f64> = rows.chunks_exact(width).filter(accepted).flatten().copied().collect();
     if rows.is_empty() {
         return Ok(None);
