@@ -17,8 +17,12 @@ DATASETS = {
     "COMPAS": "COMPAS-ProPublica",
     "ELEC2": "ELEC2",
     "FICO": "FICO",
+    "House": "House-16H",
     "HTRU2": "HTRU2",
     "Pima": "Pima-Diabetes",
+    "PoL": "PoL",
+    "Seeds": "Seeds",
+    "Spambase": "Spambase",
 }
 
 
@@ -55,12 +59,37 @@ PROOFS = [
     Instance("XGBoost", 3, 50, "Breast"),
 ]
 
-# With the nodes that the prototype needed (one system: the sign of the score).
+# Searches over boxes alone: the sign of the score splits the space.
 WALL = [
-    (Instance("XGBoost", 2, 100, "Pima"), 17.4e6),
-    (Instance("XGBoost", 3, 50, "Pima"), 17.4e6),
-    (Instance("XGBoost", 3, 50, "HTRU2"), 30.7e6),
-    (Instance("XGBoost", 4, 50, "ELEC2"), 21.9e6),
+    Instance("XGBoost", 2, 100, "Pima"),
+    Instance("XGBoost", 3, 50, "Pima"),
+    Instance("XGBoost", 3, 50, "HTRU2"),
+    Instance("XGBoost", 4, 50, "ELEC2"),
+    Instance("XGBoost", 3, 50, "PoL"),
+    Instance("XGBoost", 2, 200, "Pima"),
+    Instance("XGBoost", 3, 100, "Pima"),
+    Instance("XGBoost", 4, 100, "ELEC2"),
+    Instance("XGBoost", 3, 100, "HTRU2"),
+    Instance("XGBoost", 2, 50, "House"),
+    Instance("XGBoost", 6, 50, "Pima"),
+    Instance("XGBoost", 6, 50, "HTRU2"),
+    Instance("XGBoost", 3, 50, "House"),
+    Instance("XGBoost", 3, 50, "Spambase"),
+]
+
+# Models against their pruned selves, with the band above which they are compared.
+BANDS = [
+    (Instance("XGBoost", 2, 200, "Breast"), 1e-3),
+    (Instance("XGBoost", 3, 100, "Breast"), 1e-3),
+    (Instance("XGBoost", 2, 200, "FICO"), 1e-3),
+    (Instance("XGBoost", 3, 200, "COMPAS"), 1e-3),
+    (Instance("XGBoost", 2, 50, "Seeds"), 0.1),
+    (Instance("XGBoost", 3, 50, "ELEC2"), 0.3),
+    (Instance("XGBoost", 3, 50, "HTRU2"), 0.3),
+    (Instance("XGBoost", 3, 50, "Pima"), 0.5),
+    (Instance("XGBoost", 3, 50, "Breast"), 0.3),
+    (Instance("XGBoost", 2, 100, "Pima"), 0.5),
+    (Instance("XGBoost", 4, 50, "ELEC2"), 1.0),
 ]
 
 

@@ -14,17 +14,21 @@ import resource
 import statistics
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import highspy
 import numpy as np
 
 import secateur
-from instances import PROOFS, WALL, Instance, PlainModel, path_of, plain, train, training_rows
+from instances import BANDS, PROOFS, WALL, Instance, PlainModel, path_of, plain, train, training_rows
 from milp import separate
 from prune import prune
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(CHECKOUT / "bench" / "certificates"))
+
+from merged import merge_in_pairs  # noqa: E402
 
 
 def main() -> None:
@@ -32,7 +36,7 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     lines = [f"secateur {secateur.__version__}, {_machine()}", ""]
     print(lines[0] + "\n", flush=True)
-    table = _wall_table(options) if options.wall else _proof_table(options)
+    table = chain(_wall_table(options), [""], _band_table(options)) if options.wall else _proof_table(options)
     for line in table:
         print(line, flush=True)
         lines.append(line)
@@ -49,8 +53,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--prune-limit", type=float, default=60.0, help="processor seconds for each pruning loop")
     parser.add_argument("--both-forms", action="store_true", help="try the max form also where the other hit the limit")
     parser.add_argument("--only", default="", help="instances whose name holds this text")
-    parser.add_argument("--wall", action="store_true", help="the second table: search over boxes alone")
+    parser.add_argument("--wall", action="store_true", help="the other tables: small boxes joined or split to the end")
     parser.add_argument("--wall-limit", type=float, default=150.0, help="seconds for each search")
+    parser.add_argument("--splits-limit", type=float, default=60.0, help="seconds for each search without joins")
     parser.add_argument("--out", type=Path, help="write the table to this file too")
     options = parser.parse_args()
     if not options.datasets.is_dir():
@@ -156,23 +161,86 @@ def _milp(trees: PlainModel, weights: np.ndarray, intercept: float, options: arg
 
 
 def _wall_table(options: argparse.Namespace):
-    yield "| model | cells | prototype's nodes | nodes, 1 thread | ratio | s (CPU s) | nodes, 2 threads | s (CPU s) | speed-up |"
-    yield "|---|---|---|---|---|---|---|---|---|"
-    for instance, prototype in WALL:
+    yield "Boxes alone, the sign of the score; `splits` splits small boxes to the end, `joins` closes them at once."
+    yield ""
+    yield "| model | cells | splits: nodes | CPU s | joins: nodes | CPU s | nodes | time | share proved | 2 threads, s | speed-up |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    shares = []
+    for instance in WALL:
         if options.only not in instance.name:
             continue
         path, _, _ = _model(instance, options)
-        one, two = (_measure(options, "wall", path, str(threads), str(options.wall_limit)) for threads in (1, 2))
-        times = [f"{run['seconds']:.1f} ({run['cpu']:.1f})" for run in (one, two)]
-        speed_up = f"{one['seconds'] / two['seconds']:.2f}"
-        if one["answer"] != "proof" or two["answer"] != "proof":
-            times = [t if m["answer"] == "proof" else ">" + t for t, m in zip(times, (one, two))]
-            speed_up = f"{two['nodes'] / two['seconds'] / (one['nodes'] / one['seconds']):.2f} (nodes/s)"
-        ratio = f"{one['nodes'] / prototype:.2f}" if one["answer"] == "proof" else "-"
+        splits = _measure(options, "wall", path, "1", options.splits_limit, "splits")
+        one, two = (_measure(options, "wall", path, threads, options.wall_limit) for threads in ("1", "2"))
+        for run in (splits, one, two):
+            run["over"] = "" if run["answer"] == "proof" else ">"
+        nodes, time = one["nodes"] / splits["nodes"], one["cpu"] / splits["cpu"]
+        both = not one["over"] and not splits["over"]
+        if both:
+            shares.append((nodes, time))
+        speed_up = two["nodes"] / two["seconds"] / (one["nodes"] / one["seconds"])
         yield (
-            f"| {instance.name} | 10^{one['log10_cells']:.1f} | {prototype / 1e6:.1f} M | {one['nodes'] / 1e6:.2f} M | {ratio} "
-            f"| {times[0]} | {two['nodes'] / 1e6:.2f} M | {times[1]} | {speed_up} |"
+            f"| {instance.name} | 10^{one['log10_cells']:.1f} | {splits['over']}{splits['nodes'] / 1e3:.0f} k "
+            f"| {splits['over']}{splits['cpu']:.1f} | {one['over']}{one['nodes'] / 1e3:.0f} k | {one['over']}{one['cpu']:.2f} "
+            f"| {f'1/{1 / nodes:.0f}' if both else '-'} | {f'1/{1 / time:.1f}' if both else '-'} "
+            f"| {_percent(one['share'])} | {two['over']}{two['seconds']:.2f} | {speed_up:.2f} |"
         )
+    if shares:
+        nodes, time = (statistics.median(column) for column in zip(*shares))
+        yield ""
+        yield f"Medians over the {len(shares)} models that both settle: nodes 1/{1 / nodes:.0f}, time 1/{1 / time:.1f}."
+
+
+def _band_table(options: argparse.Namespace):
+    yield "Models against another form of themselves, above a band, with all layers; one thread."
+    yield ""
+    yield "| model | the other | band | cells | splits: nodes | CPU s | joins: nodes | CPU s | nodes | time |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
+    for instance, band in BANDS:
+        if options.only not in instance.name:
+            continue
+        path, other, word = _pair(instance, band, options)
+        splits = _repeated(options, "compare", path, other, band, options.splits_limit, "splits")
+        joins = _repeated(options, "compare", path, other, band, options.wall_limit)
+        for run in (splits, joins):
+            if run["verdict"] not in ("identical", "unknown"):
+                raise SystemExit(f"{instance.name}: the answer is {run['verdict']}")
+            run["over"] = "" if run["verdict"] == "identical" else ">"
+        yield (
+            f"| {instance.name} | {word} | {band:g} | 10^{joins['log10_cells']:.1f} | {splits['over']}{splits['nodes']} "
+            f"| {splits['over']}{splits['cpu']:.3g} | {joins['over']}{joins['nodes']} | {joins['over']}{joins['cpu']:.3g} "
+            f"| {joins['nodes'] / max(splits['nodes'], 1):.3g} | {joins['cpu'] / splits['cpu']:.2f} |"
+        )
+
+
+def _pair(instance: Instance, band: float, options: argparse.Namespace) -> tuple[Path, Path, str]:
+    """A model and its pruned self; where nothing goes or the band is wide, the same function as other trees."""
+    path = path_of(instance, options.work)
+    if not path.exists():
+        train(instance, *training_rows(instance, options.datasets), path)
+    other = path.with_name(f"band-{band:g}-{path.name}")
+    if not other.exists():
+        pruned = None
+        if band < 0.3:
+            pruned = secateur.prune(path, moves="weights", effort="fast", band=band, time_limit=60)
+        if pruned is not None and pruned.trees_after < pruned.trees_before:
+            other.write_bytes(pruned.model.to_bytes())
+        else:
+            merge_in_pairs(path, other)
+    trees = len(json.loads(other.read_text())["learner"]["gradient_booster"]["model"]["trees"])
+    return path, other, f"{trees} trees"
+
+
+def _repeated(options: argparse.Namespace, *arguments: object) -> dict:
+    """The fastest of three runs; of one where a run is long."""
+    runs = [_measure(options, *arguments)]
+    while len(runs) < 3 and runs[0]["cpu"] < 2:
+        runs.append(_measure(options, *arguments))
+    return min(runs, key=lambda run: run["cpu"])
+
+
+def _percent(share: float) -> str:
+    return "100 %" if share == 1 else f"{100 * share:.3g} %"
 
 
 def _measure(options: argparse.Namespace, *arguments: object) -> dict:
@@ -182,7 +250,7 @@ def _measure(options: argparse.Namespace, *arguments: object) -> dict:
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return json.loads(answer.stdout) | {"cpu": cpu}
+    return {"cpu": cpu} | json.loads(answer.stdout)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,9 @@ use crate::system::System;
 /// Sums of all pieces, and the bound, stay within this many bits.
 const BITS: u64 = 120;
 
+/// The same for the numbers of rule `join`, which adds up many: differences of such sums fit into 64 bits.
+const NARROW_BITS: u64 = 60;
+
 /// With so few leaves left, looking at each is faster than looking for the best first.
 const FEW: u32 = 8;
 
@@ -25,8 +28,13 @@ pub(crate) struct Lens {
     /// Where the leaves of each piece begin in `values` and `order`.
     first: Vec<usize>,
     values: Vec<i128>,
+    /// The bound and the values once more, divided by a larger power of two and rounded up alike.
+    pub(crate) narrow_bound: i64,
+    narrow: Vec<i64>,
     /// The joint leaves of each piece, largest value first.
     order: Vec<u32>,
+    /// Whether all joint leaves of the piece have the same value.
+    constant: Vec<bool>,
     /// For pieces with a joint tree: the largest value below each of its splits.
     tops: Vec<Vec<i128>>,
 }
@@ -51,8 +59,20 @@ impl Lens {
             let rounded: BigInt = -(-value >> shift);
             rounded.to_i128().expect("at most 121 bits are left")
         };
-        let (values, order, tops) = (Vec::new(), Vec::new(), Vec::new());
-        let mut lens = Self { bound: up(&bound), shift, first: vec![0], values, order, tops };
+        let further = (widest.bits().max(bound.bits()) - shift).saturating_sub(NARROW_BITS);
+        let narrow = |value: i128| divided_up(value, further);
+        let bound = up(&bound);
+        let mut lens = Self {
+            bound,
+            shift,
+            first: vec![0],
+            values: Vec::new(),
+            narrow_bound: narrow(bound),
+            narrow: Vec::new(),
+            order: Vec::new(),
+            constant: Vec::new(),
+            tops: Vec::new(),
+        };
         for (combined, piece) in combined.iter().zip(&layout.pieces) {
             let values: Vec<i128> = combined.iter().map(up).collect();
             lens.tops.push(match &piece.form {
@@ -61,6 +81,8 @@ impl Lens {
             });
             let mut order: Vec<u32> = (0..values.len() as u32).collect();
             order.sort_by_key(|&leaf| (std::cmp::Reverse(values[leaf as usize]), leaf));
+            lens.constant.push(values.iter().all(|value| *value == values[0]));
+            lens.narrow.extend(values.iter().map(|&value| narrow(value)));
             lens.values.extend(values);
             lens.order.extend(order);
             lens.first.push(lens.values.len());
@@ -68,16 +90,14 @@ impl Lens {
         lens
     }
 
-    /// The value of a joint leaf of a piece.
-    pub(crate) fn value(&self, piece: usize, leaf: usize) -> i128 {
-        self.values[self.first[piece] + leaf]
+    /// The value of a joint leaf of a piece, to compare sums of such values with `narrow_bound`.
+    pub(crate) fn narrow_value(&self, piece: usize, leaf: usize) -> i64 {
+        self.narrow[self.first[piece] + leaf]
     }
 
     /// Do all joint leaves of a piece have the same value?
     pub(crate) fn is_constant(&self, piece: usize) -> bool {
-        let order = &self.order[self.first[piece]..self.first[piece + 1]];
-        let value = |leaf: &u32| self.value(piece, *leaf as usize);
-        order.first().map(value) == order.last().map(value)
+        self.constant[piece]
     }
 
     /// The largest value of a piece's leaves in this mask, which holds at least one.
@@ -122,7 +142,7 @@ impl Lens {
 
     /// The memory that a lens and its view take for so many joint leaves, about.
     pub(crate) fn bytes(leaves: usize) -> usize {
-        leaves * (size_of::<i128>() + size_of::<u32>())
+        leaves * (size_of::<i128>() + size_of::<i64>() + size_of::<u32>())
     }
 
     /// What the lens sees of the whole space.
@@ -136,4 +156,21 @@ pub(crate) struct View {
     pub(crate) tops: Vec<i128>,
     /// The version of the piece's state that `tops` is for.
     pub(crate) seen: Vec<u64>,
+}
+
+/// A number divided by two to a power and rounded up, which leaves at most 61 bits.
+fn divided_up(value: i128, power: u64) -> i64 {
+    i64::try_from(-(-value >> power)).expect("at most 61 bits are left")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::divided_up;
+
+    #[test]
+    fn division_rounds_up_on_both_sides_of_zero() {
+        assert_eq!([8, 9, 15, 16].map(|value| divided_up(value, 3)), [1, 2, 2, 2]);
+        assert_eq!([-8, -9, -15, -16].map(|value| divided_up(value, 3)), [-1, -1, -1, -2]);
+        assert_eq!(divided_up(-7, 0), -7);
+    }
 }

@@ -240,6 +240,7 @@ impl LeavesLeft<'_> {
         let one = match self {
             Self::Runs(from, to) => to - from == 1,
             Self::Many(_) => false,
+            Self::Mask([word]) => word.is_power_of_two(),
             Self::Mask(mask) => mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1,
         };
         one.then(|| self.lowest())
@@ -268,11 +269,10 @@ impl LeavesLeft<'_> {
         }
     }
 
-    /// Those of them that hold a cell of an axis.
-    pub(crate) fn on(&self, touch: &Touch, cell: u32) -> Narrowed {
-        let (run, behind) = touch.runs(cell, cell + 1);
+    /// Those of them that hold the cells of a run of an axis.
+    pub(crate) fn on(&self, touch: &Touch, run: usize) -> Narrowed {
         match self {
-            Self::Runs(..) | Self::Many(_) => Narrowed::Runs(run, behind),
+            Self::Runs(..) | Self::Many(_) => Narrowed::Runs(run, run + 1),
             Self::Mask([word]) => Narrowed::Word(word & touch.masks[run]),
             Self::Mask(mask) => {
                 let allowed = &touch.masks[run * mask.len()..][..mask.len()];

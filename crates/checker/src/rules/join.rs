@@ -30,7 +30,10 @@ use crate::rules::cells::cell;
 use crate::state::LeavesLeft;
 
 /// A number for each of the two rows.
-type Sums = (i128, i128);
+type Sums = (i64, i64);
+
+/// An entry of a list: a sum, and which choice of classes it is.
+type Entry = (Sums, usize);
 
 pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(), Reason> {
     let (rows, axes) = (proof.system.rows, proof.layout.sizes.len());
@@ -90,6 +93,9 @@ struct Rest {
     parts: Vec<Part>,
     /// What the bounds ask for beyond what the settled pieces add.
     needed: Sums,
+    /// The sums of the two halves at the present choice, and room for the next ones.
+    lists: [Vec<Entry>; 2],
+    longer: Vec<Entry>,
 }
 
 /// An axis with more than one class.
@@ -112,32 +118,51 @@ struct Part {
     second_half: bool,
     /// What its pieces add for every choice on these axes, that of the first axis changing fastest.
     table: Vec<Sums>,
+    /// For each choice on its fixed axes the best of each row alone.
+    tops: Vec<Sums>,
 }
 
 /// A piece that is not settled, with the open axes along which it changes.
 struct Unsettled<'a> {
     piece: usize,
-    touches: Vec<(usize, &'a Touch)>,
+    changes: Vec<Along<'a>>,
+}
+
+/// A piece that changes along an open axis.
+struct Along<'a> {
+    /// The position of the axis in `Rest::axes`.
+    at: usize,
+    touch: &'a Touch,
+    /// The run of cells that each class of the axis is in, once the classes are known.
+    runs: Vec<usize>,
+}
+
+/// What the pieces that change along the same open axes add, for every choice on these axes.
+struct Table {
+    part: usize,
+    /// As in the part: own axes first.
+    axes: Vec<usize>,
+    sums: Vec<Sums>,
 }
 
 impl Rest {
     fn of_box(proof: &Proof<'_>, lenses: [u32; 2], fixed: &[u32]) -> Result<Self, Reason> {
         let [f, g] = [proof.lens(lenses[0])?, proof.lens(lenses[1])?];
         let layout = proof.layout;
-        let mut needed = (f.bound, g.bound);
+        let mut needed = (f.narrow_bound, g.narrow_bound);
         let mut unsettled: Vec<Option<Unsettled<'_>>> = Vec::with_capacity(layout.pieces.len());
         for piece in 0..layout.pieces.len() {
             let left = proof.state.leaves_left(layout, piece);
             unsettled.push(if left.only().is_some() || f.is_constant(piece) && g.is_constant(piece) {
                 let leaf = left.lowest();
-                needed = minus(needed, (f.value(piece, leaf), g.value(piece, leaf)));
+                needed = minus(needed, (f.narrow_value(piece, leaf), g.narrow_value(piece, leaf)));
                 None
             } else {
                 if let Form::Tree(joint) = &layout.pieces[piece].form {
                     let what = "joint leaves of a piece that is not settled";
                     return Err(Reason::LimitJoin { what, limit: joint.leaves as u64 - 1 });
                 }
-                Some(Unsettled { piece, touches: Vec::new() })
+                Some(Unsettled { piece, changes: Vec::new() })
             });
         }
         let mut axes: Vec<OpenAxis> = Vec::new();
@@ -157,7 +182,7 @@ impl Rest {
                         .map(|run| touch.starts[run]),
                 );
                 if classes.len() > known {
-                    unsettled.touches.push((axes.len(), touch));
+                    unsettled.changes.push(Along { at: axes.len(), touch, runs: Vec::new() });
                 }
             }
             classes.sort_unstable();
@@ -166,37 +191,85 @@ impl Rest {
                 axes.push(OpenAxis { axis, classes, fixed: fixed.contains(&(axis as u32)), chosen: 0 });
             }
         }
-        let unsettled: Vec<Unsettled<'_>> = unsettled.into_iter().flatten().collect();
+        let mut unsettled: Vec<Unsettled<'_>> = unsettled.into_iter().flatten().collect();
+        for along in unsettled.iter_mut().flat_map(|piece| &mut piece.changes) {
+            let run_of = |&cell: &u32| along.touch.runs(cell, cell + 1).0;
+            along.runs = axes[along.at].classes.iter().map(run_of).collect();
+        }
         let (parts, part_of) = parts(&axes, &unsettled);
-        let mut rest = Self { axes, parts, needed };
+        let mut rest = Self { axes, parts, needed, lists: [Vec::new(), Vec::new()], longer: Vec::new() };
         rest.share_out(proof.limits.join_sums)?;
-        // Pieces that change along the same axes are added up first, over these axes alone.
+        for table in rest.tables(proof, [f, g], &unsettled, &part_of)? {
+            rest.add(&table.axes, &table.sums, table.part);
+        }
+        for part in &mut rest.parts {
+            part.tops = part.table.chunks(part.count).map(top).collect();
+        }
+        Ok(rest)
+    }
+
+    /// The tables of all pieces, added up where the axes of one are among those of another.
+    fn tables(
+        &self,
+        proof: &Proof<'_>,
+        [f, g]: [&Lens; 2],
+        unsettled: &[Unsettled<'_>],
+        part_of: &[usize],
+    ) -> Result<Vec<Table>, Reason> {
         let mut order: Vec<(Vec<usize>, usize)> = unsettled
             .iter()
             .enumerate()
-            .map(|(index, own)| (own.touches.iter().map(|(at, _)| *at).collect(), index))
+            .map(|(index, piece)| (piece.changes.iter().map(|along| along.at).collect(), index))
             .collect();
         order.sort_unstable();
+        let mut tables = Vec::new();
         for alike in order.chunk_by(|a, b| a.0 == b.0) {
             proof.go_on()?;
-            let part = &mut rest.parts[part_of[alike[0].1]];
-            let touches = &unsettled[alike[0].1].touches;
-            let along = || part.own.iter().chain(&part.fixed).copied();
-            let own: Vec<usize> = along().filter(|at| touches.iter().any(|(own, _)| own == at)).collect();
-            let size = own.iter().map(|&at| rest.axes[at].classes.len()).product();
-            let mut table = vec![(0, 0); size];
+            let (changes, part) = (&alike[0].0, part_of[alike[0].1]);
+            let axes: Vec<usize> = self.parts[part].axes().filter(|at| changes.contains(at)).collect();
+            let mut sums = vec![(0, 0); axes.iter().map(|&at| self.axes[at].classes.len()).product()];
             for &(_, index) in alike {
-                let Unsettled { piece, touches } = &unsettled[index];
-                let touch_of = |&at: &usize| touches.iter().find(|(own, _)| *own == at);
-                let axes: Vec<(usize, &Touch)> = own.iter().filter_map(touch_of).copied().collect();
-                let fill = Fill { piece: *piece, f, g, axes: &rest.axes };
-                fill.add(&axes, proof.state.leaves_left(layout, *piece), &mut table);
+                let Unsettled { piece, changes } = &unsettled[index];
+                let along = |at: &usize| changes.iter().find(|along| along.at == *at);
+                let along: Vec<&Along<'_>> = axes.iter().filter_map(along).collect();
+                let fill = Fill { piece: *piece, f, g };
+                fill.add(&along, proof.state.leaves_left(proof.layout, *piece), &mut sums);
             }
-            let axes: Vec<(usize, bool)> =
-                along().map(|at| (rest.axes[at].classes.len(), own.contains(&at))).collect();
-            spread(&axes, &table, &mut part.table);
+            tables.push(Table { part, axes, sums });
         }
-        Ok(rest)
+        // A table with fewer axes goes into one that has them all, not into the whole part: that is less to add.
+        tables.sort_by_key(|table| table.axes.len());
+        for index in 0..tables.len() {
+            let (small, large) = tables.split_at_mut(index + 1);
+            let small = &mut small[index];
+            let holds = |table: &&mut Table| small.axes.iter().all(|at| table.axes.contains(at));
+            if let Some(table) = large.iter_mut().find(holds) {
+                spread(&self.steps(&table.axes, &small.axes), &small.sums, &mut table.sums);
+                small.sums.clear();
+            }
+        }
+        tables.retain(|table| !table.sums.is_empty());
+        Ok(tables)
+    }
+
+    /// Adds a table to that of its part.
+    fn add(&mut self, axes: &[usize], sums: &[Sums], part: usize) {
+        let all: Vec<usize> = self.parts[part].axes().collect();
+        let steps = self.steps(&all, axes);
+        spread(&steps, sums, &mut self.parts[part].table);
+    }
+
+    /// How a table over these axes and one over `some` of them are laid out.
+    fn steps(&self, axes: &[usize], some: &[usize]) -> Vec<Step> {
+        let (mut into, mut from) = (1, 1);
+        let step = |&at: &usize| {
+            let classes = self.axes[at].classes.len();
+            let step = Step { classes, into, from: some.contains(&at).then_some(from) };
+            into *= classes;
+            from *= if step.from.is_some() { classes } else { 1 };
+            step
+        };
+        axes.iter().map(step).collect()
     }
 
     /// Shares the parts out over the two halves, and makes room for their tables, within the limit.
@@ -244,60 +317,56 @@ impl Rest {
 
     /// The pairs of entries that reach both bounds at the present choice; there have been some before, and there may
     /// be at most so many.
-    fn pairs(&self, before: usize, most: usize) -> Result<Vec<[usize; 2]>, Reason> {
-        let tables: Vec<&[Sums]> = self.parts.iter().map(|part| part.present(&self.axes)).collect();
-        let tops: Vec<Sums> = tables.iter().map(|table| top(table)).collect();
-        let best = tops.iter().fold((0, 0), |sum, &top| plus(sum, top));
+    fn pairs(&mut self, before: usize, most: usize) -> Result<Vec<[usize; 2]>, Reason> {
+        let best = self.parts.iter().fold((0, 0), |sum, part| plus(sum, part.present(&self.axes).1));
         if best.0 < self.needed.0 || best.1 < self.needed.1 {
             return Ok(Vec::new());
         }
+        let Self { axes, parts, needed, lists, longer } = self;
         // What an entry must bring when everything that it leaves open gives its best.
-        let mut lists = [Vec::new(), Vec::new()];
-        for (second_half, list) in [false, true].into_iter().zip(&mut lists) {
-            let mut missing = minus(self.needed, best);
-            let mut size = 1;
-            list.push(((0, 0), 0usize));
-            for ((part, table), &top) in self.parts.iter().zip(&tables).zip(&tops) {
-                if part.second_half != second_half {
-                    continue;
-                }
-                missing = plus(missing, top);
-                let mut longer = Vec::with_capacity(list.len());
-                for (index, &sums) in table.iter().enumerate() {
-                    for &(entry, code) in list.iter() {
-                        let sum = plus(entry, sums);
-                        if sum.0 >= missing.0 && sum.1 >= missing.1 {
-                            longer.push((sum, code + index * size));
-                        }
-                    }
-                }
-                if longer.is_empty() {
-                    return Ok(Vec::new());
-                }
-                size *= part.count;
-                *list = longer;
-            }
+        let mut missing = [minus(*needed, best); 2];
+        let mut sizes = [1; 2];
+        for list in lists.iter_mut() {
+            list.clear();
+            list.push(((0, 0), 0));
         }
-        let [mut first, mut second] = lists;
-        first.sort_unstable();
-        second.sort_unstable_by(|a, b| b.cmp(a));
-        // As f of the first list rises, more of the second reach the bound of f: a prefix that only grows.
-        let mut pairs = Vec::new();
-        let (mut enough, mut most_g) = (0, i128::MIN);
-        for (entry, code) in first {
-            while enough < second.len() && entry.0 + second[enough].0.0 >= self.needed.0 {
-                most_g = most_g.max(second[enough].0.1);
-                enough += 1;
+        for part in parts.iter() {
+            let half = usize::from(part.second_half);
+            let (table, top) = part.present(axes);
+            missing[half] = plus(missing[half], top);
+            longer.clear();
+            for (index, &sums) in table.iter().enumerate() {
+                let least = minus(missing[half], sums);
+                let enough = lists[half].iter().filter(|(entry, _)| entry.0 >= least.0 && entry.1 >= least.1);
+                longer.extend(enough.map(|&(entry, code)| (plus(entry, sums), code + index * sizes[half])));
             }
-            if enough == 0 || entry.1 + most_g < self.needed.1 {
+            if longer.is_empty() {
+                return Ok(Vec::new());
+            }
+            sizes[half] *= part.count;
+            std::mem::swap(&mut lists[half], longer);
+        }
+        let [first, second] = lists;
+        let swapped = second.len() < first.len();
+        let (short, long) = if swapped { (second, first) } else { (first, second) };
+        // Those of the shorter list that bring enough f come first; of them, the most of g decides.
+        short.sort_unstable_by_key(|&((f, _), _)| std::cmp::Reverse(f));
+        let mut most_g = Vec::with_capacity(short.len());
+        for &((_, g), _) in short.iter() {
+            most_g.push(most_g.last().map_or(g, |&most: &i64| most.max(g)));
+        }
+        let mut pairs = Vec::new();
+        for &mut (entry, code) in long {
+            let enough = short.partition_point(|(other, _)| other.0 + entry.0 >= needed.0);
+            if enough == 0 || most_g[enough - 1] + entry.1 < needed.1 {
                 continue;
             }
-            let reaching = second[..enough].iter().filter(|(other, _)| entry.1 + other.1 >= self.needed.1);
+            let reaching = short[..enough].iter().filter(|(other, _)| other.1 + entry.1 >= needed.1);
             for &(_, other) in reaching {
                 if before + pairs.len() >= most {
                     return Err(Reason::LimitJoin { what: "pairs to look at", limit: most as u64 });
                 }
-                pairs.push([code, other]);
+                pairs.push(if swapped { [code, other] } else { [other, code] });
             }
         }
         Ok(pairs)
@@ -324,11 +393,16 @@ impl Rest {
 }
 
 impl Part {
-    /// The part of the table for the present choice on the fixed axes.
-    fn present(&self, axes: &[OpenAxis]) -> &[Sums] {
+    /// Its own axes, then the fixed ones.
+    fn axes(&self) -> impl Iterator<Item = usize> {
+        self.own.iter().chain(&self.fixed).copied()
+    }
+
+    /// The part of the table for the present choice on the fixed axes, and the best of each row in it.
+    fn present(&self, axes: &[OpenAxis]) -> (&[Sums], Sums) {
         let number =
             self.fixed.iter().rev().fold(0, |number, &at| number * axes[at].classes.len() + axes[at].chosen);
-        &self.table[number * self.count..][..self.count]
+        (&self.table[number * self.count..][..self.count], self.tops[number])
     }
 }
 
@@ -343,7 +417,7 @@ fn parts(axes: &[OpenAxis], unsettled: &[Unsettled<'_>]) -> (Vec<Part>, Vec<usiz
         at
     }
     let own_axes = |piece: &Unsettled<'_>| -> Vec<usize> {
-        piece.touches.iter().map(|(at, _)| *at).filter(|&at| !axes[at].fixed).collect()
+        piece.changes.iter().map(|along| along.at).filter(|&at| !axes[at].fixed).collect()
     };
     for piece in unsettled {
         for pair in own_axes(piece).windows(2) {
@@ -351,8 +425,14 @@ fn parts(axes: &[OpenAxis], unsettled: &[Unsettled<'_>]) -> (Vec<Part>, Vec<usiz
             link[a.max(b)] = a.min(b);
         }
     }
-    let empty =
-        || Part { own: Vec::new(), fixed: Vec::new(), count: 1, second_half: false, table: Vec::new() };
+    let empty = || Part {
+        own: Vec::new(),
+        fixed: Vec::new(),
+        count: 1,
+        second_half: false,
+        table: Vec::new(),
+        tops: Vec::new(),
+    };
     let mut parts: Vec<Part> = Vec::new();
     // The number of the part of each axis, and of the one without axes.
     let mut number = vec![usize::MAX; axes.len()];
@@ -372,7 +452,7 @@ fn parts(axes: &[OpenAxis], unsettled: &[Unsettled<'_>]) -> (Vec<Part>, Vec<usiz
         .map(|piece| own_axes(piece).first().map_or(without_axes, |&at| number[at]))
         .collect();
     for (piece, &part) in unsettled.iter().zip(&part_of) {
-        let fixed = piece.touches.iter().map(|(at, _)| *at).filter(|&at| axes[at].fixed);
+        let fixed = piece.changes.iter().map(|along| along.at).filter(|&at| axes[at].fixed);
         parts[part].fixed.extend(fixed);
     }
     for part in &mut parts {
@@ -387,29 +467,37 @@ struct Fill<'a> {
     piece: usize,
     f: &'a Lens,
     g: &'a Lens,
-    axes: &'a [OpenAxis],
 }
 
 impl Fill<'_> {
     /// The last of the axes changes slowest, so each of its classes is a block of the table. `left` are the joint
     /// leaves that are left.
-    fn add(&self, along: &[(usize, &Touch)], left: LeavesLeft<'_>, table: &mut [Sums]) {
+    fn add(&self, along: &[&Along<'_>], left: LeavesLeft<'_>, table: &mut [Sums]) {
         if let Some(leaf) = left.only() {
-            let value = (self.f.value(self.piece, leaf), self.g.value(self.piece, leaf));
+            let value = (self.f.narrow_value(self.piece, leaf), self.g.narrow_value(self.piece, leaf));
             table.iter_mut().for_each(|slot| *slot = plus(*slot, value));
             return;
         }
-        let ((at, touch), faster) = along.split_last().expect("on one cell of every axis one leaf is left");
-        let classes = &self.axes[*at].classes;
-        for (&cell, block) in classes.iter().zip(table.chunks_mut(table.len() / classes.len())) {
-            self.add(faster, left.on(touch, cell).as_left(), block);
+        let (Along { touch, runs, .. }, faster) =
+            along.split_last().expect("on one cell of every axis one leaf is left");
+        let size = table.len() / runs.len();
+        for (class, &run) in runs.iter().enumerate() {
+            self.add(faster, left.on(touch, run).as_left(), &mut table[class * size..][..size]);
         }
     }
 }
 
-/// Adds a table over some axes to one over these and others. For each axis of the larger table, the last of which
-/// changes slowest: how many classes it has, and whether the smaller table has it too.
-fn spread(axes: &[(usize, bool)], table: &[Sums], into: &mut [Sums]) {
+/// An axis of a table, and of a smaller one that is added to it.
+struct Step {
+    classes: usize,
+    /// How far apart the entries of neighbouring classes are in the larger table, and in the smaller one where it
+    /// has the axis.
+    into: usize,
+    from: Option<usize>,
+}
+
+/// Adds a table over some axes to one over these and others; the last axis changes slowest.
+fn spread(axes: &[Step], table: &[Sums], into: &mut [Sums]) {
     if table.len() == into.len() {
         into.iter_mut().zip(table).for_each(|(slot, &sums)| *slot = plus(*slot, sums));
         return;
@@ -418,17 +506,16 @@ fn spread(axes: &[(usize, bool)], table: &[Sums], into: &mut [Sums]) {
         into.iter_mut().for_each(|slot| *slot = plus(*slot, *sums));
         return;
     }
-    let (&(classes, shared), faster) = axes.split_last().expect("tables without axes have one entry each");
-    let (block, size) = (into.len() / classes, table.len() / classes);
-    for (class, into) in into.chunks_mut(block).enumerate() {
-        let table = if shared { &table[class * size..][..size] } else { table };
-        spread(faster, table, into);
+    let (axis, faster) = axes.split_last().expect("tables without axes have one entry each");
+    for class in 0..axis.classes {
+        let table = axis.from.map_or(table, |step| &table[class * step..][..step]);
+        spread(faster, table, &mut into[class * axis.into..][..axis.into]);
     }
 }
 
 /// The best of each row alone.
 fn top(table: &[Sums]) -> Sums {
-    table.iter().fold((i128::MIN, i128::MIN), |top, sums| (top.0.max(sums.0), top.1.max(sums.1)))
+    table.iter().fold((i64::MIN, i64::MIN), |top, sums| (top.0.max(sums.0), top.1.max(sums.1)))
 }
 
 fn plus(a: Sums, b: Sums) -> Sums {
