@@ -17,7 +17,7 @@ use secateur_oracle::Budget;
 
 use crate::points::boundary_walks::{band_of_sums, is_over, step, tops_along};
 use crate::points::point::certain_winner;
-use crate::points::profile::Profiles;
+use crate::points::profile::{Profiles, admitted_by_all};
 use crate::search::allowance::Allowance;
 
 /// Walks in a row without a new pair, before climbing begins.
@@ -308,11 +308,12 @@ impl Hunt<'_> {
         });
         let way = rng.choice(ways)?;
         let mut cells = self.profiles.random_cells(rng);
-        for axis in way.iter().map(|passage| passage.axis) {
-            let admitted: Vec<CellId> = (0..self.profiles.axis_len(axis))
-                .map(CellId::new)
-                .filter(|&cell| way.iter().all(|passage| passage.axis != axis || passage.admits(cell)))
-                .collect();
+        let mut axes: Vec<usize> = way.iter().map(|passage| passage.axis).collect();
+        axes.sort_unstable();
+        axes.dedup();
+        for axis in axes {
+            let passages = way.iter().filter(|passage| passage.axis == axis);
+            let admitted = admitted_by_all(passages, self.profiles.axis_len(axis));
             cells[axis] = *rng.choice(&admitted)?;
         }
         Some(cells)

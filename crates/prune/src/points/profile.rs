@@ -62,6 +62,32 @@ impl Passage<'_> {
     }
 }
 
+/// The cells, of so many, that all these passages along one axis admit. A tree may split an axis on every level, so cells
+/// are counted where sides change and not asked one by one.
+pub(crate) fn admitted_by_all<'a>(
+    passages: impl Iterator<Item = &'a Passage<'a>>,
+    cells: usize,
+) -> Vec<CellId> {
+    let mut count = 0;
+    // How many more passages admit a cell than the one before it.
+    let mut more = vec![0i64; cells];
+    for passage in passages {
+        count += 1;
+        let mut admits = passage.sides.first_left == passage.left;
+        more[0] += i64::from(admits);
+        for &flip in passage.sides.flips.iter().filter(|&&flip| (flip as usize) < cells) {
+            admits = !admits;
+            more[flip as usize] += if admits { 1 } else { -1 };
+        }
+    }
+    let mut admitting = 0;
+    let admitted = |cell: &CellId| {
+        admitting += more[cell.index()];
+        admitting == count
+    };
+    (0..cells).map(CellId::new).filter(admitted).collect()
+}
+
 impl<'a> Profiles<'a> {
     /// Lays the trees out; the grid must be the model's.
     pub(crate) fn new(model: &Ensemble, grid: &'a Grid) -> Self {
@@ -245,6 +271,27 @@ mod tests {
     use secateur_testkit::{Shape, all_cells, ensemble};
 
     use super::*;
+
+    #[test]
+    fn admitted_cells_are_those_that_every_passage_admits() {
+        let mut rng = fastrand::Rng::with_seed(8);
+        for _ in 0..500 {
+            let cells = rng.usize(1..9);
+            let sides: Vec<Sides> = (0..rng.usize(0..4))
+                .map(|_| {
+                    let flips = (1..cells as u32).filter(|_| rng.bool()).collect();
+                    Sides { first_left: rng.bool(), flips }
+                })
+                .collect();
+            let passages: Vec<Passage<'_>> =
+                sides.iter().map(|sides| Passage { axis: 0, sides, left: rng.bool() }).collect();
+            let expected: Vec<CellId> = (0..cells)
+                .map(CellId::new)
+                .filter(|&cell| passages.iter().all(|passage| passage.admits(cell)))
+                .collect();
+            assert_eq!(admitted_by_all(passages.iter(), cells), expected);
+        }
+    }
 
     #[test]
     fn a_profile_is_the_scores_of_each_cell() {
