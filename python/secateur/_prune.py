@@ -58,6 +58,8 @@ class Pruning:
     """No model that the moves allow has fewer trees."""
     irreducible: bool
     """No tree can go on its own, by the solver's word (which is not proved as `lower_bound` is)."""
+    cut_short: bool
+    """The model is large and no `time_limit` was given, so not every tree was tried; with a limit more are."""
     certificate: str | bytes | None
     """Where the certificate was written, or the certificate itself, as asked for; `None` also where the time limit was
     too short for it."""
@@ -286,6 +288,7 @@ def prune(
         data=None if facts["data"] is None else facts["data"] | {"words": answer["data"]},
         lower_bound=facts["lower_bound"],
         irreducible=facts["irreducible"],
+        cut_short=facts["cut_short"],
         certificate=facts["certificate"] if place is not None else proof if certificate is True else None,
         oracle_calls=facts["oracle_calls"],
         points=facts["points"],

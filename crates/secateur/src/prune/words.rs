@@ -61,6 +61,7 @@ impl PruneReport<'_> {
             "lower_bound": self.pruning.pruned.lower_bound,
             "minimal": self.pruning.minimal(),
             "irreducible": self.pruning.pruned.irreducible,
+            "cut_short": self.pruning.pruned.cut_short,
             "scope": self.pruning.pruned.scope.name(),
             "band": {
                 "score": pruned.band,
