@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import numpy as np
+import skl2onnx
 import skops.io
 import xgboost
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.ensemble import RandomForestClassifier
 
 COLUMNS = 20
@@ -36,6 +37,28 @@ def forest(name: str, folder: Path) -> tuple[Path, Path]:
         tree.value[leaf] = tree.value[leaf][:, ::-1]
         skops.io.dump(model, other)
     return path, other
+
+
+def default_forests(folder: Path) -> dict[str, tuple[Path, Path]]:
+    """Default forests on tables that everybody has, and one as large as the ladder's: files and their conversions to ONNX."""
+    tables = {
+        "breast cancer": lambda: load_breast_cancer(return_X_y=True),
+        "digits": lambda: load_digits(return_X_y=True),
+        "20,000 rows": lambda: table(20_000),
+        "300k leaves": lambda: table(FORESTS["300k"]),
+    }
+    files = {}
+    for name, make in tables.items():
+        path = folder / f"default-{name.replace(' ', '-').replace(',', '')}.skops"
+        converted = path.with_suffix(".onnx")
+        if not converted.exists():
+            rows, target = make()
+            model = RandomForestClassifier(n_jobs=2, random_state=0).fit(rows, target)
+            skops.io.dump(model, path)
+            rows = rows[:1].astype(np.float32)
+            converted.write_bytes(skl2onnx.to_onnx(model, rows, options={"zipmap": False}).SerializeToString())
+        files[name] = path, converted
+    return files
 
 
 def leaves_of(path: Path) -> int:

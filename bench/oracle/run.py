@@ -220,11 +220,11 @@ def _pair(instance: Instance, band: float, options: argparse.Namespace) -> tuple
         train(instance, *training_rows(instance, options.datasets), path)
     other = path.with_name(f"band-{band:g}-{path.name}")
     if not other.exists():
-        pruned = None
-        if band < 0.3:
-            pruned = secateur.prune(path, moves="weights", effort="fast", band=band, time_limit=60)
-        if pruned is not None and pruned.trees_after < pruned.trees_before:
-            other.write_bytes(pruned.model.to_bytes())
+        ways = [{"moves": "weights", "effort": "fast"}, {}] if band < 0.3 else []
+        tried = (secateur.prune(path, band=band, time_limit=60, **way) for way in ways)
+        smaller = next((one for one in tried if one.trees_after < one.trees_before), None)
+        if smaller is not None:
+            other.write_bytes(smaller.model.to_bytes())
         else:
             merge_in_pairs(path, other)
     trees = len(json.loads(other.read_text())["learner"]["gradient_booster"]["model"]["trees"])

@@ -7,6 +7,7 @@ did not finish.
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import platform
@@ -139,7 +140,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rows", type=int, default=100_000, help="adversarial rows for each model")
     parser.add_argument("--with-data", action="store_true", help="give the training rows as start points")
-    parser.add_argument("--date", default="2026-11-15")
+    parser.add_argument("--date", default=datetime.date.today().isoformat())
     parser.add_argument("--out", type=Path, help="write the table to this file too")
     options = parser.parse_args()
     options.group = options.group or list(GROUPS)
@@ -175,7 +176,7 @@ def _run(case: Case, options: argparse.Namespace) -> Result:
     if options.with_data:
         table = options.work / f"{case.dataset}-{case.seed}.csv".lower()
         header = ",".join(f"f{index}" for index in range(rows.shape[1]))
-        np.savetxt(table, rows, delimiter=",", header=header, comments="", fmt="%r")
+        np.savetxt(table, rows, delimiter=",", header=header, comments="", fmt="%.17g")
         flags += ["--data", table]
     pruned.unlink(missing_ok=True)
     result = _measured([options.secateur, "prune", model, "-o", pruned, "--json", "-q", *flags], case, options.limit)

@@ -3,7 +3,8 @@
 //! `certificate_cost search ORIGINAL PRUNED BAND` proves that two models decide alike and keeps nothing.
 //! `certificate_cost write ORIGINAL PRUNED BAND FILE` does the same and writes the proof to a file.
 //! `certificate_cost check ORIGINAL PRUNED FILE` has a certificate checked. BAND is `auto`, `0` (exact
-//! arithmetic) or a score; a last word `no_missing` leaves missing values out. The two searches are the same
+//! arithmetic) or a score; a last word `no_missing` leaves missing values out. With the word `splits` in front,
+//! small boxes are split to the end instead of being joined from two halves. The two searches are the same
 //! but for the record: one thread, the same boxes in the same order. Each prints one line of JSON; times are
 //! seconds of this process's only thread after the models are read, the fastest of several runs where they
 //! are short.
@@ -29,6 +30,13 @@ type Failure = Box<dyn std::error::Error>;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (small_boxes, words) = match words.split_first() {
+        Some((&"splits", rest)) => (false, rest),
+        _ => (true, &words[..]),
+    };
+    let options = Options { small_boxes, ..Options::unlimited() };
+    let search =
+        |original, pruned, band, scope, file| search([original, pruned], band, scope, file, &options);
     let result =
         match words[..] {
             ["search", original, pruned, band] => search(original, pruned, band, Scope::All, None),
@@ -63,11 +71,11 @@ fn models(original: &str, pruned: &str) -> Result<[Ensemble; 2], Failure> {
 }
 
 fn search(
-    original: &str,
-    pruned: &str,
+    [original, pruned]: [&str; 2],
     band: &str,
     scope: Scope,
     file: Option<&str>,
+    options: &Options,
 ) -> Result<String, Failure> {
     let [original, pruned] = models(original, pruned)?;
     let original = original.within(scope);
@@ -79,11 +87,11 @@ fn search(
     let (seconds, (nodes, steps, raw)) = fastest(|| {
         let comparison = Comparison::new(&original, &pruned, band)?;
         let Some(file) = file else {
-            let compared = comparison.run(&Options::unlimited());
+            let compared = comparison.run(options);
             return proved(&compared.verdict).map(|()| (compared.nodes, 0, 0));
         };
         let out = BufWriter::new(File::create(file)?);
-        let (compared, writer) = comparison.certify(&Options::unlimited(), out)?;
+        let (compared, writer) = comparison.certify(options, out)?;
         proved(&compared.verdict)?;
         let writer = writer.ok_or("no certificate")?;
         let (steps, raw) = (writer.steps(), writer.bytes());
