@@ -31,6 +31,9 @@ class Pruning:
     "budget_reached" (the best that was proved when the time was over)."""
     trees_before: int
     trees_after: int
+    trees_empty: int
+    """Trees of the pruned file that are a leaf of zero: formats that hold one tree of each class in every round fill rounds up
+    with such. The library counts them (`trees_after + trees_empty`); `trees_after` does not."""
     leaves_before: int
     leaves_after: int
     bytes_before: int | None
@@ -275,6 +278,7 @@ def prune(
         outcome=facts["outcome"],
         trees_before=facts["trees"]["before"],
         trees_after=facts["trees"]["after"],
+        trees_empty=facts["trees"]["empty"],
         leaves_before=facts["leaves"]["before"],
         leaves_after=facts["leaves"]["after"],
         bytes_before=facts["bytes"]["before"],

@@ -132,3 +132,23 @@ def test_predictions_of_command_and_package_are_the_same(family):
 
 def _cell(value: float, labels: list[str] | None) -> str:
     return repr(float(value)) if labels is None else labels[int(value)]
+
+
+def test_sizes_name_the_trees_that_the_library_counts(tmp_path):
+    """A round of a model of three classes is filled up with empty trees: the library counts them, sizes do not."""
+    import lightgbm
+
+    x, y = np.random.default_rng(3).normal(size=(300, 3)), np.arange(300) % 3
+    x[:, 0] += y
+    fitted = lightgbm.LGBMClassifier(n_estimators=12, num_leaves=4, verbose=-1).fit(x, y)
+    path, out = tmp_path / "three.txt", tmp_path / "fewer.txt"
+    fitted.booster_.save_model(path)
+    code, printed = command("prune", path, "-o", out, "--threads", 1, "--band", 0.5, cwd=tmp_path)
+    assert code == 0, printed
+    sizes, counted = printed["trees"], lightgbm.Booster(model_file=out).num_trees()
+    assert sizes["empty"] > 0 and sizes["after"] + sizes["empty"] == counted
+    result = secateur.prune(path, threads=1, band=0.5)
+    assert (result.trees_after, result.trees_empty) == (sizes["after"], sizes["empty"])
+    assert f"{counted}, {sizes['empty']} of them empty" in str(result)
+    code, inspected = command("inspect", out, cwd=tmp_path)
+    assert (inspected["trees"], inspected["empty_trees"]) == (counted, sizes["empty"])

@@ -98,6 +98,11 @@ impl Tree {
         self.values.len() / self.width as usize
     }
 
+    /// Is it a single leaf of zeros? Formats that hold one tree of each class in every round fill rounds up with such.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.node(NodeId(0)), Node::Leaf(_)) && self.values.iter().all(|&value| value == 0.0)
+    }
+
     /// What the leaves hold.
     pub fn output(&self) -> Output {
         self.output

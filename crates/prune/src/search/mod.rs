@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use secateur_formats::{Edit, EditError};
 use secateur_lp::Limits;
-use secateur_model::{Ensemble, Exact, Node, NodeId};
+use secateur_model::{Ensemble, Exact};
 use secateur_oracle::{Band, Budget, Cells, CompareError, Options, Outline, StopReason, Undecided, Verdict};
 
 use crate::candidate::column::{Column, Intercept};
@@ -522,10 +522,7 @@ pub(crate) fn spent(config: &Config) -> bool {
 
 /// The size of a model. Trees that add nothing, which some formats need to fill a round, do not count.
 pub(crate) fn size_of(model: &Ensemble) -> Size {
-    let stands_in = |tree: &secateur_model::Tree| {
-        matches!(tree.node(NodeId(0)), Node::Leaf(_)) && tree.leaf_values().iter().all(|&value| value == 0.0)
-    };
-    let trees = || model.trees().iter().filter(|tree| !stands_in(tree));
+    let trees = || model.trees().iter().filter(|tree| !tree.is_empty());
     Size { trees: trees().count(), leaves: trees().map(|tree| tree.leaf_count()).sum() }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Facts {
     pub(super) framework: &'static str,
     pub(super) dialect: String,
     pub(super) trees: usize,
+    /// Those of them that are a single leaf of zero.
+    pub(super) empty_trees: usize,
     pub(super) leaves: usize,
     pub(super) depth: usize,
     pub(super) splits: usize,
@@ -106,6 +108,7 @@ impl Facts {
             framework: file.framework().name(),
             dialect: file.dialect(),
             trees: trees.len(),
+            empty_trees: trees.iter().filter(|tree| tree.is_empty()).count(),
             leaves: trees.iter().map(Tree::leaf_count).sum(),
             depth: trees.iter().map(depth).max().unwrap_or(0),
             splits: splits.by_feature.values().map(|feature| feature.splits).sum(),

@@ -20,7 +20,11 @@ pub(super) fn lay_out(facts: &Facts, all: bool) -> String {
     if let Some(bytes) = facts.bytes {
         line("size", &counted(bytes, "byte", "bytes"));
     }
-    line("trees", &grouped(facts.trees as u64));
+    let empty = match facts.empty_trees {
+        0 => String::new(),
+        empty => format!(", {} of them empty (a leaf of zero that fills a round up)", grouped(empty as u64)),
+    };
+    line("trees", &(grouped(facts.trees as u64) + &empty));
     line("leaves", &grouped(facts.leaves as u64));
     line("depth", &grouped(facts.depth as u64));
     let distinct =

@@ -1,7 +1,7 @@
 //! What a run of `prune` says, in every interface: one JSON object, or words for people.
 
 use secateur_formats::ModelFile;
-use secateur_model::{Decision, FeatureId, Scope};
+use secateur_model::{Decision, Ensemble, FeatureId, Scope};
 use secateur_oracle::Band;
 use secateur_prune::{Certificate, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ impl PruneReport<'_> {
             "outcome": outcome_name(pruned.outcome),
             "interrupted": self.pruning.interrupted,
             "checked": self.pruning.checked(),
-            "trees": {"before": before.trees, "after": after.trees},
+            "trees": {"before": before.trees, "after": after.trees, "empty": empty_trees(pruned.file.ensemble())},
             "leaves": {"before": before.leaves, "after": after.leaves},
             "bytes": {"before": bytes[0], "after": bytes[1]},
             "lower_bound": self.pruning.pruned.lower_bound,
@@ -134,6 +134,14 @@ impl PruneReport<'_> {
             if after < before { format!("{words} ({share:.0}% fewer)") } else { words }
         };
         line("trees", &change(before.trees as u64, after.trees as u64));
+        let empty = empty_trees(pruned.file.ensemble());
+        if empty > 0 {
+            let (all, empty) = (grouped((after.trees + empty) as u64), grouped(empty as u64));
+            line(
+                "in the file",
+                &format!("{all}, {empty} of them empty (a leaf of zero that fills a round up)"),
+            );
+        }
         line("leaves", &change(before.leaves as u64, after.leaves as u64));
         if let [Some(before), Some(after)] = self.bytes() {
             line("bytes", &change(before, after));
@@ -283,6 +291,11 @@ impl PruneReport<'_> {
             None => format!("secateur verify {model} {output}{}", self.scope_flag()),
         })
     }
+}
+
+/// Trees that only fill a round up; they are counted in no size.
+fn empty_trees(model: &Ensemble) -> usize {
+    model.trees().iter().filter(|tree| tree.is_empty()).count()
 }
 
 /// The outcome in one word.
