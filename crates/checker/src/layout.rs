@@ -93,9 +93,14 @@ pub(crate) struct Touch {
 impl Touch {
     /// The runs that cells `low..high` lie in.
     pub(crate) fn runs(&self, low: u32, high: u32) -> (usize, usize) {
-        let from = self.starts.partition_point(|&start| start <= low) - 1;
+        let from = self.run_of(low);
         let to = self.starts.partition_point(|&start| start < high);
         (from, to)
+    }
+
+    /// The run that a cell lies in.
+    pub(crate) fn run_of(&self, cell: u32) -> usize {
+        self.starts.partition_point(|&start| start <= cell) - 1
     }
 
     /// Word number `word` of the mask of leaves that meet the runs `from..to`, where a mask has `mask_words` words.

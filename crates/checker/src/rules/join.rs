@@ -20,6 +20,8 @@
 //! Refuses: `join.row`, `join.axis`, `join.solution`, `cells.order_of_addition`; `limit.join`. Specification:
 //! section 6.9.
 
+use std::ops::Range;
+
 use secateur_model::CellId;
 
 use crate::layout::{Form, Touch};
@@ -87,9 +89,11 @@ fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u
     result
 }
 
-/// What remains of a box.
+/// What remains of a box. Open axes are named by their position in `axes`, and sets of them are the bits of a word.
 struct Rest {
     axes: Vec<OpenAxis>,
+    /// The axes that are fixed.
+    fixed: u64,
     parts: Vec<Part>,
     /// What the bounds ask for beyond what the settled pieces add.
     needed: Sums,
@@ -103,45 +107,36 @@ struct OpenAxis {
     axis: usize,
     /// The first cell of each class.
     classes: Vec<u32>,
-    fixed: bool,
     /// The class that is chosen, where the axis is fixed.
     chosen: usize,
 }
 
 /// Open axes that pieces link when the fixed ones are left out; or none, for pieces along fixed axes alone.
+#[derive(Default)]
 struct Part {
-    /// Its own axes, then the fixed ones that its pieces change along, both by position in `Rest::axes`.
-    own: Vec<usize>,
-    fixed: Vec<usize>,
+    own: u64,
+    /// The fixed axes that its pieces change along.
+    fixed: u64,
     /// Choices of a class on each of its own axes.
     count: usize,
     second_half: bool,
-    /// What its pieces add for every choice on these axes, that of the first axis changing fastest.
+    /// What its pieces add for every choice on its axes: own ones before fixed ones, in each the lower position
+    /// first, and the first axis changes fastest.
     table: Vec<Sums>,
     /// For each choice on its fixed axes the best of each row alone.
     tops: Vec<Sums>,
 }
 
-/// A piece that is not settled, with the open axes along which it changes.
-struct Unsettled<'a> {
-    piece: usize,
-    changes: Vec<Along<'a>>,
-}
-
-/// A piece that changes along an open axis.
+/// A piece that is not settled changes along an open axis.
 struct Along<'a> {
-    /// The position of the axis in `Rest::axes`.
+    piece: usize,
     at: usize,
     touch: &'a Touch,
-    /// The run of cells that each class of the axis is in, once the classes are known.
-    runs: Vec<usize>,
 }
 
 /// What the pieces that change along the same open axes add, for every choice on these axes.
 struct Table {
-    part: usize,
-    /// As in the part: own axes first.
-    axes: Vec<usize>,
+    set: u64,
     sums: Vec<Sums>,
 }
 
@@ -150,135 +145,98 @@ impl Rest {
         let [f, g] = [proof.lens(lenses[0])?, proof.lens(lenses[1])?];
         let layout = proof.layout;
         let mut needed = (f.narrow_bound, g.narrow_bound);
-        let mut unsettled: Vec<Option<Unsettled<'_>>> = Vec::with_capacity(layout.pieces.len());
+        let mut settled = Vec::with_capacity(layout.pieces.len());
         for piece in 0..layout.pieces.len() {
             let left = proof.state.leaves_left(layout, piece);
-            unsettled.push(if left.only().is_some() || f.is_constant(piece) && g.is_constant(piece) {
+            settled.push(left.only().is_some() || f.is_constant(piece) && g.is_constant(piece));
+            if settled[piece] {
                 let leaf = left.lowest();
                 needed = minus(needed, (f.narrow_value(piece, leaf), g.narrow_value(piece, leaf)));
-                None
-            } else {
-                if let Form::Tree(joint) = &layout.pieces[piece].form {
-                    let what = "joint leaves of a piece that is not settled";
-                    return Err(Reason::LimitJoin { what, limit: joint.leaves as u64 - 1 });
-                }
-                Some(Unsettled { piece, changes: Vec::new() })
-            });
-        }
-        let mut axes: Vec<OpenAxis> = Vec::new();
-        for (axis, &(low, high)) in proof.state.ranges.iter().enumerate() {
-            if high - low < 2 {
-                continue;
-            }
-            let mut classes = vec![low];
-            for touch in &layout.touches[axis] {
-                let Some(unsettled) = &mut unsettled[touch.piece] else { continue };
-                let left = proof.state.leaves_left(layout, touch.piece);
-                let known = classes.len();
-                let (from, to) = touch.runs(low, high);
-                classes.extend(
-                    (from + 1..to)
-                        .filter(|&run| left.differ(touch, run - 1, run))
-                        .map(|run| touch.starts[run]),
-                );
-                if classes.len() > known {
-                    unsettled.changes.push(Along { at: axes.len(), touch, runs: Vec::new() });
-                }
-            }
-            classes.sort_unstable();
-            classes.dedup();
-            if classes.len() > 1 {
-                axes.push(OpenAxis { axis, classes, fixed: fixed.contains(&(axis as u32)), chosen: 0 });
+            } else if let Form::Tree(joint) = &layout.pieces[piece].form {
+                let what = "joint leaves of a piece that is not settled";
+                return Err(Reason::LimitJoin { what, limit: joint.leaves as u64 - 1 });
             }
         }
-        let mut unsettled: Vec<Unsettled<'_>> = unsettled.into_iter().flatten().collect();
-        for along in unsettled.iter_mut().flat_map(|piece| &mut piece.changes) {
-            let run_of = |&cell: &u32| along.touch.runs(cell, cell + 1).0;
-            along.runs = axes[along.at].classes.iter().map(run_of).collect();
+        let (axes, mut changes) = open_axes(proof, &settled)?;
+        let is_fixed = |axis: &OpenAxis| fixed.contains(&(axis.axis as u32));
+        let fixed = axes.iter().enumerate().fold(0, |set, (at, axis)| set | u64::from(is_fixed(axis)) << at);
+        changes.sort_unstable_by_key(|along| (along.piece, along.at));
+        let set_of = |changes: &[Along<'_>]| changes.iter().fold(0, |set, along| set | 1u64 << along.at);
+        let mut pieces: Vec<(u64, &[Along<'_>])> =
+            changes.chunk_by(|a, b| a.piece == b.piece).map(|own| (set_of(own), own)).collect();
+        pieces.sort_unstable_by_key(|&(set, own)| (set.count_ones(), set, own[0].piece));
+        let lists = [Vec::new(), Vec::new()];
+        let mut rest = Self { axes, fixed, parts: Vec::new(), needed, lists, longer: Vec::new() };
+        rest.make_parts(&pieces, proof.limits.join_sums)?;
+        let mut tables: Vec<Table> = Vec::new();
+        let mut runs = Vec::new();
+        for alike in pieces.chunk_by(|a, b| a.0 == b.0) {
+            proof.go_on()?;
+            let set = alike[0].0;
+            let mut sums = vec![(0, 0); rest.choices(set) as usize];
+            for (_, changes) in alike {
+                let fill = Fill { piece: changes[0].piece, f, g };
+                let along = rest.along(set, changes, &mut runs);
+                fill.add(&along, &runs, proof.state.leaves_left(layout, fill.piece), &mut sums);
+            }
+            tables.push(Table { set, sums });
         }
-        let (parts, part_of) = parts(&axes, &unsettled);
-        let mut rest = Self { axes, parts, needed, lists: [Vec::new(), Vec::new()], longer: Vec::new() };
-        rest.share_out(proof.limits.join_sums)?;
-        for table in rest.tables(proof, [f, g], &unsettled, &part_of)? {
-            rest.add(&table.axes, &table.sums, table.part);
-        }
-        for part in &mut rest.parts {
-            part.tops = part.table.chunks(part.count).map(top).collect();
-        }
+        rest.add(tables);
         Ok(rest)
     }
 
-    /// The tables of all pieces, added up where the axes of one are among those of another.
-    fn tables(
+    /// The axes of a set in the order of tables: own ones before fixed ones.
+    fn ordered(&self, set: u64) -> impl Iterator<Item = usize> + use<> {
+        bits(set & !self.fixed).chain(bits(set & self.fixed))
+    }
+
+    /// How many choices of a class there are on all these axes.
+    fn choices(&self, set: u64) -> u64 {
+        bits(set).fold(1, |count: u64, at| count.saturating_mul(self.axes[at].classes.len() as u64))
+    }
+
+    /// The axes along which a piece changes, in the order of tables. `runs` holds for each of them the run of cells that each of
+    /// its classes is in.
+    fn along<'a>(
         &self,
-        proof: &Proof<'_>,
-        [f, g]: [&Lens; 2],
-        unsettled: &[Unsettled<'_>],
-        part_of: &[usize],
-    ) -> Result<Vec<Table>, Reason> {
-        let mut order: Vec<(Vec<usize>, usize)> = unsettled
-            .iter()
-            .enumerate()
-            .map(|(index, piece)| (piece.changes.iter().map(|along| along.at).collect(), index))
-            .collect();
-        order.sort_unstable();
-        let mut tables = Vec::new();
-        for alike in order.chunk_by(|a, b| a.0 == b.0) {
-            proof.go_on()?;
-            let (changes, part) = (&alike[0].0, part_of[alike[0].1]);
-            let axes: Vec<usize> = self.parts[part].axes().filter(|at| changes.contains(at)).collect();
-            let mut sums = vec![(0, 0); axes.iter().map(|&at| self.axes[at].classes.len()).product()];
-            for &(_, index) in alike {
-                let Unsettled { piece, changes } = &unsettled[index];
-                let along = |at: &usize| changes.iter().find(|along| along.at == *at);
-                let along: Vec<&Along<'_>> = axes.iter().filter_map(along).collect();
-                let fill = Fill { piece: *piece, f, g };
-                fill.add(&along, proof.state.leaves_left(proof.layout, *piece), &mut sums);
-            }
-            tables.push(Table { part, axes, sums });
-        }
-        // A table with fewer axes goes into one that has them all, not into the whole part: that is less to add.
-        tables.sort_by_key(|table| table.axes.len());
-        for index in 0..tables.len() {
-            let (small, large) = tables.split_at_mut(index + 1);
-            let small = &mut small[index];
-            let holds = |table: &&mut Table| small.axes.iter().all(|at| table.axes.contains(at));
-            if let Some(table) = large.iter_mut().find(holds) {
-                spread(&self.steps(&table.axes, &small.axes), &small.sums, &mut table.sums);
-                small.sums.clear();
-            }
-        }
-        tables.retain(|table| !table.sums.is_empty());
-        Ok(tables)
-    }
-
-    /// Adds a table to that of its part.
-    fn add(&mut self, axes: &[usize], sums: &[Sums], part: usize) {
-        let all: Vec<usize> = self.parts[part].axes().collect();
-        let steps = self.steps(&all, axes);
-        spread(&steps, sums, &mut self.parts[part].table);
-    }
-
-    /// How a table over these axes and one over `some` of them are laid out.
-    fn steps(&self, axes: &[usize], some: &[usize]) -> Vec<Step> {
-        let (mut into, mut from) = (1, 1);
-        let step = |&at: &usize| {
-            let classes = self.axes[at].classes.len();
-            let step = Step { classes, into, from: some.contains(&at).then_some(from) };
-            into *= classes;
-            from *= if step.from.is_some() { classes } else { 1 };
-            step
+        set: u64,
+        changes: &[Along<'a>],
+        runs: &mut Vec<usize>,
+    ) -> Vec<(&'a Touch, Range<usize>)> {
+        runs.clear();
+        let one = |at: usize| {
+            let own = changes.iter().find(|along| along.at == at).expect("the set is of these changes");
+            let first = runs.len();
+            runs.extend(self.axes[at].classes.iter().map(|&cell| own.touch.run_of(cell)));
+            (own.touch, first..runs.len())
         };
-        axes.iter().map(step).collect()
+        self.ordered(set).map(one).collect()
     }
 
-    /// Shares the parts out over the two halves, and makes room for their tables, within the limit.
-    fn share_out(&mut self, limit: u64) -> Result<(), Reason> {
-        let count = |axes: &[usize]| {
-            axes.iter().fold(1u64, |count, &at| count.saturating_mul(self.axes[at].classes.len() as u64))
-        };
+    /// Makes the parts, shares them out over the two halves, and makes room for their tables, within the limit.
+    fn make_parts(&mut self, pieces: &[(u64, &[Along<'_>])], limit: u64) -> Result<(), Reason> {
+        let mut rest = !self.fixed & low_bits(self.axes.len());
+        while rest != 0 {
+            let mut own = rest & rest.wrapping_neg();
+            loop {
+                let linked = pieces.iter().filter(|(set, _)| set & own != 0);
+                let wider = linked.fold(own, |own, (set, _)| own | set & rest);
+                if wider == own {
+                    break;
+                }
+                own = wider;
+            }
+            rest &= !own;
+            self.parts.push(Part { own, ..Part::default() });
+        }
+        // Pieces along fixed axes alone.
+        self.parts.push(Part::default());
+        for &(set, _) in pieces {
+            let part = self.part_of(set);
+            self.parts[part].fixed |= set & self.fixed;
+        }
         let mut order: Vec<(u64, usize)> =
-            self.parts.iter().enumerate().map(|(index, part)| (count(&part.own), index)).collect();
+            self.parts.iter().enumerate().map(|(index, part)| (self.choices(part.own), index)).collect();
         order.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
         let mut sums = [1u64; 2];
         for &(count, index) in &order {
@@ -287,25 +245,68 @@ impl Rest {
             *half = half.saturating_mul(count);
             self.parts[index].second_half = second_half;
         }
-        let all_fixed: Vec<usize> = (0..self.axes.len()).filter(|&at| self.axes[at].fixed).collect();
-        let work = count(&all_fixed).saturating_mul(sums[0].saturating_add(sums[1]));
+        let work = self.choices(self.fixed).saturating_mul(sums[0].saturating_add(sums[1]));
         if work > limit {
             return Err(Reason::LimitJoin { what: "sums", limit });
         }
         // A part's own choices are among the sums of its half, and its fixed axes among all of them: its table is
         // no longer than the work.
-        let sizes: Vec<(u64, u64)> =
-            self.parts.iter().map(|part| (count(&part.own), count(&part.fixed))).collect();
-        for (part, (own, fixed)) in self.parts.iter_mut().zip(sizes) {
+        for index in 0..self.parts.len() {
+            let (own, fixed) = (self.choices(self.parts[index].own), self.choices(self.parts[index].fixed));
+            let part = &mut self.parts[index];
             part.count = own as usize;
             part.table = vec![(0, 0); (own * fixed) as usize];
         }
         Ok(())
     }
 
+    /// The part of pieces that change along these axes.
+    fn part_of(&self, set: u64) -> usize {
+        let own = set & !self.fixed;
+        let holds = |part: &Part| part.own & own != 0 || own == 0 && part.own == 0;
+        self.parts.iter().position(holds).expect("every open axis is in a part, and no axis too")
+    }
+
+    /// Adds tables, of few axes first, to those of their parts. A table with fewer axes goes into one that has them
+    /// all, not into the whole part: that is less to add.
+    fn add(&mut self, mut tables: Vec<Table>) {
+        for index in 0..tables.len() {
+            let (small, large) = tables.split_at_mut(index + 1);
+            let Table { set, sums } = &small[index];
+            match large
+                .iter_mut()
+                .find(|table| set & table.set == *set && self.part_of(table.set) == self.part_of(*set))
+            {
+                Some(table) => spread(&self.steps(table.set, *set), sums, &mut table.sums),
+                None => {
+                    let part = self.part_of(*set);
+                    let steps = self.steps(self.parts[part].own | self.parts[part].fixed, *set);
+                    spread(&steps, sums, &mut self.parts[part].table);
+                }
+            }
+        }
+        for part in &mut self.parts {
+            part.tops = part.table.chunks(part.count).map(top).collect();
+        }
+    }
+
+    /// How a table over these axes and one over `some` of them are laid out.
+    fn steps(&self, axes: u64, some: u64) -> Vec<Step> {
+        let (mut into, mut from) = (1, 1);
+        let step = |at: usize| {
+            let classes = self.axes[at].classes.len();
+            let step = Step { classes, into, from: (some >> at & 1 == 1).then_some(from) };
+            into *= classes;
+            from *= if step.from.is_some() { classes } else { 1 };
+            step
+        };
+        self.ordered(axes).map(step).collect()
+    }
+
     /// On to the next choice on the fixed axes; `false` behind the last one.
     fn next_choice(&mut self) -> bool {
-        for axis in self.axes.iter_mut().filter(|axis| axis.fixed) {
+        for at in bits(self.fixed) {
+            let axis = &mut self.axes[at];
             axis.chosen += 1;
             if axis.chosen < axis.classes.len() {
                 return true;
@@ -322,7 +323,7 @@ impl Rest {
         if best.0 < self.needed.0 || best.1 < self.needed.1 {
             return Ok(Vec::new());
         }
-        let Self { axes, parts, needed, lists, longer } = self;
+        let Self { axes, parts, needed, lists, longer, .. } = self;
         // What an entry must bring when everything that it leaves open gives its best.
         let mut missing = [minus(*needed, best); 2];
         let mut sizes = [1; 2];
@@ -378,7 +379,7 @@ impl Rest {
         let mut classes: Vec<usize> = self.axes.iter().map(|axis| axis.chosen).collect();
         for part in &self.parts {
             let code = &mut codes[usize::from(part.second_half)];
-            for &at in &part.own {
+            for at in bits(part.own) {
                 let count = self.axes[at].classes.len();
                 classes[at] = *code % count;
                 *code /= count;
@@ -393,73 +394,48 @@ impl Rest {
 }
 
 impl Part {
-    /// Its own axes, then the fixed ones.
-    fn axes(&self) -> impl Iterator<Item = usize> {
-        self.own.iter().chain(&self.fixed).copied()
-    }
-
     /// The part of the table for the present choice on the fixed axes, and the best of each row in it.
     fn present(&self, axes: &[OpenAxis]) -> (&[Sums], Sums) {
-        let number =
-            self.fixed.iter().rev().fold(0, |number, &at| number * axes[at].classes.len() + axes[at].chosen);
+        let (mut number, mut step) = (0, 1);
+        for at in bits(self.fixed) {
+            number += step * axes[at].chosen;
+            step *= axes[at].classes.len();
+        }
         (&self.table[number * self.count..][..self.count], self.tops[number])
     }
 }
 
-/// The parts, and for each unsettled piece the part that it is in.
-fn parts(axes: &[OpenAxis], unsettled: &[Unsettled<'_>]) -> (Vec<Part>, Vec<usize>) {
-    // Axes of one part are linked up to the same first one.
-    let mut link: Vec<usize> = (0..axes.len()).collect();
-    fn first(link: &[usize], mut at: usize) -> usize {
-        while link[at] != at {
-            at = link[at];
+/// The axes with more than one class, and which piece changes along which.
+fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, Vec<Along<'a>>), Reason> {
+    let layout = proof.layout;
+    let (mut axes, mut changes): (Vec<OpenAxis>, Vec<Along<'a>>) = (Vec::new(), Vec::new());
+    for (axis, &(low, high)) in proof.state.ranges.iter().enumerate() {
+        if high - low < 2 {
+            continue;
         }
-        at
-    }
-    let own_axes = |piece: &Unsettled<'_>| -> Vec<usize> {
-        piece.changes.iter().map(|along| along.at).filter(|&at| !axes[at].fixed).collect()
-    };
-    for piece in unsettled {
-        for pair in own_axes(piece).windows(2) {
-            let (a, b) = (first(&link, pair[0]), first(&link, pair[1]));
-            link[a.max(b)] = a.min(b);
+        let mut classes = vec![low];
+        for touch in layout.touches[axis].iter().filter(|touch| !settled[touch.piece]) {
+            let left = proof.state.leaves_left(layout, touch.piece);
+            let known = classes.len();
+            let (from, to) = touch.runs(low, high);
+            classes.extend(
+                (from + 1..to).filter(|&run| left.differ(touch, run - 1, run)).map(|run| touch.starts[run]),
+            );
+            if classes.len() > known {
+                changes.push(Along { piece: touch.piece, at: axes.len(), touch });
+            }
+        }
+        if classes.len() > 1 {
+            classes.sort_unstable();
+            classes.dedup();
+            axes.push(OpenAxis { axis, classes, chosen: 0 });
         }
     }
-    let empty = || Part {
-        own: Vec::new(),
-        fixed: Vec::new(),
-        count: 1,
-        second_half: false,
-        table: Vec::new(),
-        tops: Vec::new(),
-    };
-    let mut parts: Vec<Part> = Vec::new();
-    // The number of the part of each axis, and of the one without axes.
-    let mut number = vec![usize::MAX; axes.len()];
-    for at in (0..axes.len()).filter(|&at| !axes[at].fixed) {
-        let head = first(&link, at);
-        if head == at {
-            number[at] = parts.len();
-            parts.push(empty());
-        }
-        number[at] = number[head];
-        parts[number[at]].own.push(at);
+    // Each has two classes at least, so that with more there are more sums than any limit allows.
+    if axes.len() > 64 {
+        return Err(Reason::LimitJoin { what: "sums", limit: proof.limits.join_sums });
     }
-    let without_axes = parts.len();
-    parts.push(empty());
-    let part_of: Vec<usize> = unsettled
-        .iter()
-        .map(|piece| own_axes(piece).first().map_or(without_axes, |&at| number[at]))
-        .collect();
-    for (piece, &part) in unsettled.iter().zip(&part_of) {
-        let fixed = piece.changes.iter().map(|along| along.at).filter(|&at| axes[at].fixed);
-        parts[part].fixed.extend(fixed);
-    }
-    for part in &mut parts {
-        part.fixed.sort_unstable();
-        part.fixed.dedup();
-    }
-    (parts, part_of)
+    Ok((axes, changes))
 }
 
 /// Adds what one piece contributes to a table over the axes along which it changes.
@@ -472,17 +448,22 @@ struct Fill<'a> {
 impl Fill<'_> {
     /// The last of the axes changes slowest, so each of its classes is a block of the table. `left` are the joint
     /// leaves that are left.
-    fn add(&self, along: &[&Along<'_>], left: LeavesLeft<'_>, table: &mut [Sums]) {
+    fn add(
+        &self,
+        along: &[(&Touch, Range<usize>)],
+        runs: &[usize],
+        left: LeavesLeft<'_>,
+        table: &mut [Sums],
+    ) {
         if let Some(leaf) = left.only() {
             let value = (self.f.narrow_value(self.piece, leaf), self.g.narrow_value(self.piece, leaf));
             table.iter_mut().for_each(|slot| *slot = plus(*slot, value));
             return;
         }
-        let (Along { touch, runs, .. }, faster) =
-            along.split_last().expect("on one cell of every axis one leaf is left");
-        let size = table.len() / runs.len();
-        for (class, &run) in runs.iter().enumerate() {
-            self.add(faster, left.on(touch, run).as_left(), &mut table[class * size..][..size]);
+        let ((touch, own), faster) = along.split_last().expect("on one cell of every axis one leaf is left");
+        let size = table.len() / own.len();
+        for (class, &run) in runs[own.clone()].iter().enumerate() {
+            self.add(faster, runs, left.on(touch, run).as_left(), &mut table[class * size..][..size]);
         }
     }
 }
@@ -524,4 +505,17 @@ fn plus(a: Sums, b: Sums) -> Sums {
 
 fn minus(a: Sums, b: Sums) -> Sums {
     (a.0 - b.0, a.1 - b.1)
+}
+
+fn low_bits(count: usize) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
+/// The positions of the bits of a word, ascending.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(at)
+    })
 }
