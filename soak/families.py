@@ -188,7 +188,11 @@ def _lightgbm(random: np.random.Generator, boosting: str) -> Drawn:
         categorical_feature=drawn.categorical,
         params={"verbose": -1, "min_data_in_bin": 1},
     )
-    trained = lightgbm.train(settings, data, rounds)
+    try:
+        trained = lightgbm.train(settings, data, rounds)
+    except lightgbm.basic.LightGBMError:
+        # Its trainer stumbles over some tables ("Check failed: left_count > 0"): another one then.
+        return _lightgbm(random, boosting)
     text = trained.model_to_string().encode()
     return Drawn(text, drawn.rows, _decide_lightgbm, f"{settings}, {rounds} rounds, categories {drawn.categorical}")
 
