@@ -63,16 +63,12 @@ pub(crate) fn run<M: Editable>(
     });
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
     loop {
-        if spent(config) {
-            return unchanged(file, model, config);
-        }
+        let stop = || spent(config);
         let folded = match config.moves {
-            Moves::Leaves => fold(model, &limits, &|| spent(config)),
-            Moves::Weights => unfolded(model),
+            Moves::Leaves => fold(model, &limits, &stop),
+            Moves::Weights => unfolded(model, &stop),
         };
-        if spent(config) {
-            return unchanged(file, model, config);
-        }
+        let Some(folded) = folded.filter(|_| !stop()) else { return unchanged(file, model, config) };
         let columns = columns(model, &folded, config);
         let mut engine = Engine::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
         engine.seconds.fold = started.elapsed().as_secs_f64();

@@ -71,12 +71,17 @@ enum Part {
 }
 
 /// Folds a model.
-pub(crate) fn fold(model: &Ensemble, limits: &Limits, stop: &dyn Fn() -> bool) -> Folded {
+///
+/// `None` where `stop` says so before all trees were looked at.
+pub(crate) fn fold(model: &Ensemble, limits: &Limits, stop: &dyn Fn() -> bool) -> Option<Folded> {
     let mut folder = Folder { model, limits, cuts: Cuts::new(model), splits: Vec::new() };
     let mut constants = vec![Exact::zero(); model.group_count()];
     let mut constant_trees = Vec::new();
     let mut drafts: Vec<Draft> = Vec::new();
     for index in 0..model.trees().len() {
+        if stop() {
+            return None;
+        }
         let id = TreeId::new(index);
         let tree = model.tree(id);
         let simple = folder.simplify(id, !limits.frozen.contains(&id));
@@ -110,21 +115,21 @@ pub(crate) fn fold(model: &Ensemble, limits: &Limits, stop: &dyn Fn() -> bool) -
         !gone
     });
     constant_trees.sort();
-    Folded { terms: folder.terms(drafts), constants, constant_trees }
+    Some(Folded { terms: folder.terms(drafts), constants, constant_trees })
 }
 
-/// The model as it is: every tree a term of its own.
-pub(crate) fn unfolded(model: &Ensemble) -> Folded {
+/// The model as it is: every tree a term of its own. `None` where `stop` says so before all trees were looked at.
+pub(crate) fn unfolded(model: &Ensemble, stop: &dyn Fn() -> bool) -> Option<Folded> {
     let limits = Limits::default();
     let mut folder = Folder { model, limits: &limits, cuts: Cuts::new(model), splits: Vec::new() };
     let draft = |index: usize| {
         let host = TreeId::new(index);
-        let simple = folder.simplify(host, false);
-        Draft { host, output: model.tree(host).output(), sources: vec![host], simple, plain: true }
+        let simple = (!stop()).then(|| folder.simplify(host, false))?;
+        Some(Draft { host, output: model.tree(host).output(), sources: vec![host], simple, plain: true })
     };
-    let drafts: Vec<Draft> = (0..model.trees().len()).map(draft).collect();
+    let drafts: Vec<Draft> = (0..model.trees().len()).map(draft).collect::<Option<_>>()?;
     let constants = vec![Exact::zero(); model.group_count()];
-    Folded { terms: folder.terms(drafts), constants, constant_trees: Vec::new() }
+    Some(Folded { terms: folder.terms(drafts), constants, constant_trees: Vec::new() })
 }
 
 /// A term before its tree is built.
@@ -536,7 +541,7 @@ mod tests {
             }
             let frozen = (0..model.trees().len()).filter(|_| rng.u32(0..8) == 0).map(TreeId::new).collect();
             let limits = Limits { votes: rng.u32(0..4) == 0, frozen };
-            let folded = fold(&model, &limits, &|| false);
+            let folded = fold(&model, &limits, &|| false).unwrap();
             for row in every_row(&grid) {
                 let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
                 let expected = model.exact_sums(model.leaves(&read));
@@ -562,7 +567,7 @@ mod tests {
                 shrunk += usize::from(term.tree.leaf_count() < host.leaf_count());
             }
             constant += folded.constant_trees.len();
-            let same = unfolded(&model);
+            let same = unfolded(&model, &|| false).unwrap();
             let row = every_row(&grid).next().unwrap();
             let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
             assert_eq!(folded_sums(&model, &same, &read), model.exact_sums(model.leaves(&read)));

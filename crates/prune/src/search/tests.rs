@@ -63,7 +63,7 @@ fn in_engine_for<T>(
 ) -> T {
     let (file, watch) = (Plain(model.clone()), Watch::default());
     let config = Config { objective, ..Config::default() };
-    let folded = unfolded(model);
+    let folded = unfolded(model, &|| false).unwrap();
     let mut engine = Engine::new(&file, model, &folded, columns(&folded), Intercept::Free, &config, &watch)
         .expect("small sums");
     test(&mut engine)
