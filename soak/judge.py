@@ -79,8 +79,9 @@ class Pair:
         self.classes = [drawn.decide(data, rows) for data in files]
         self.differ = self.classes[0] != self.classes[1]
 
-    def outside(self, first: int, band: float, missing: bool) -> np.ndarray:
-        """Rows that are decided differently although one model's winner leads by more than the band."""
+    def outside(self, first: int, band: float, missing: bool, exact: bool = False) -> np.ndarray:
+        """Rows that are decided differently although one model's winner leads by more than the band; where the claim is about
+        exact sums, the other's by more than its own rounding too."""
         different = np.flatnonzero(self.differ)
         if not missing:
             different = different[~np.isnan(self.rows[different]).any(axis=1)]
@@ -88,7 +89,12 @@ class Pair:
             return different
         # Scores that are shown rounded may be off by their last bits.
         least = band * (1.0 + 1e-6) + 1e-12
-        return different[leads(self.models[first], self.rows[different]) > least]
+        different = different[leads(self.models[first], self.rows[different]) > least]
+        if exact and different.size:
+            other = self.models[1 - first]
+            certain = json.loads(other.describe(None, None)[0])["band"]["score"] or 0.0
+            different = different[leads(other, self.rows[different]) > certain * (1.0 + 1e-6)]
+        return different
 
 
 def options(random: np.random.Generator) -> dict[str, Any]:
@@ -147,11 +153,11 @@ def _judge(drawn: Drawn, chosen: dict[str, Any], random: np.random.Generator, ta
     pair = Pair(drawn, [drawn.data, bytes(pruned.to_bytes())], cells)
     tally.decided += 2 * len(cells)
     tally.in_band += int(pair.differ.sum())
-    outside = pair.outside(0, band, chosen["missing"])
+    exact = chosen["band"] == 0.0
+    outside = pair.outside(0, band, chosen["missing"], exact)
     tally.in_band -= outside.size
     if outside.size:
         tally.wrong.append(f"{outside.size} of {len(cells)} rows changed, the first {cells[outside[0]].tolist()}")
-    exact = chosen["band"] == 0.0
     _verified(pair, 0, chosen, result.band, exact, tally, must_be="identical")
     _verified(pair, 1, {**chosen, "band": 0.0 if exact else "auto"}, None, exact, tally)
     # A copy with something changed: half of the trees, or all of them with other weights.
@@ -196,7 +202,7 @@ def _verified(
     if must_be == "identical" and answer.different:
         tally.wrong.append("prune calls it proved, and verify different")
     certain = json.loads(ours.describe(None, None)[0])["band"]["score"] or 0.0
-    outside = pair.outside(first, max(answer.band, certain) if exact else answer.band, chosen["missing"])
+    outside = pair.outside(first, max(answer.band, certain) if exact else answer.band, chosen["missing"], exact)
     if answer.identical and outside.size:
         row = pair.rows[outside[0]].tolist()
         tally.wrong.append(f"verify ({first}) says identical, {outside.size} rows differ, the first {row}")
