@@ -1,12 +1,14 @@
-"""XGBoost's and LightGBM's classifiers and boosters: their files, and new objects from edited files.
+"""XGBoost's, LightGBM's and CatBoost's classifiers and boosters: their files, and new objects from edited files.
 
-Neither library is imported here: an object of theirs brings its own.
+None of the libraries is imported here: an object of theirs brings its own.
 """
 
 from __future__ import annotations
 
 import copy
+import pathlib
 import sys
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ from secateur._secateur import Model, ModelError
 
 _XGBOOST = ("XGBClassifier", "XGBRFClassifier", "Booster")
 _LIGHTGBM = ("LGBMClassifier", "Booster")
-SUPPORTED = (*_XGBOOST, *_LIGHTGBM)
+_CATBOOST = ("CatBoostClassifier", "CatBoost")
+SUPPORTED = (*_XGBOOST, *_LIGHTGBM, *_CATBOOST)
 
 
 def xgboost_model(model: Any) -> Model:
@@ -87,6 +90,34 @@ def lightgbm_rebuild(model: Any, pruned: Model) -> Any:
     new._Booster = booster
     # All its rounds count.
     new._best_iteration = 0
+    return new
+
+
+def catboost_model(model: Any) -> Model:
+    """What a fitted model does: its trees, threshold and class labels, all of which are in its file."""
+    name = _name(model, "catboost", *_CATBOOST)
+    _settings.check_methods(model)
+    _check_fitted(name, model.is_fitted())
+
+    def saved() -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "model.cbm")
+            model.save_model(str(path), format="cbm")
+            return path.read_bytes()
+
+    read = Model.parse(_settings.from_library("CatBoost", saved))
+    # In the type that predict returns. Classes that the object was told of and never saw are not among them.
+    return _labels.with_labels(read, np.asarray(read.classes, dtype=np.asarray(model.classes_).dtype))
+
+
+def catboost_rebuild(model: Any, pruned: Model) -> Any:
+    """A new object like `model`, with the trees of `pruned`."""
+    new = copy.deepcopy(model)
+    new.load_model(blob=pruned.to_bytes())
+    # What the object has kept about its old trees.
+    for kept in ("_prediction_values_change", "_loss_value_change"):
+        if getattr(new, kept, None) is not None:
+            setattr(new, kept, None)
     return new
 
 

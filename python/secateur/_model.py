@@ -28,7 +28,7 @@ class Subject:
 
 
 def load(model: Any) -> Model:
-    """Reads a model: the path of a file, an XGBoost or LightGBM model, a scikit-learn classifier, or a
+    """Reads a model: the path of a file, an XGBoost, LightGBM or CatBoost model, a scikit-learn classifier, or a
     scikit-learn pipeline that ends in one of them (its last step is read).
 
     Libraries are never imported here: an object of theirs brings its own. `Model.predict` returns what the object's
@@ -72,6 +72,13 @@ def recognise(model: Any) -> Subject:
             rebuild=lambda pruned: _boosting.lightgbm_rebuild(model, pruned),
             rows=_numbers(read),
         )
+    if package == "catboost":
+        read = _boosting.catboost_model(model)
+        return Subject(
+            read,
+            rebuild=lambda pruned: _boosting.catboost_rebuild(model, pruned),
+            rows=_numbers(read),
+        )
     if (kind.__module__, kind.__qualname__) == ("sklearn.pipeline", "Pipeline"):
         return _pipeline(model)
     if (kind.__module__, kind.__qualname__) == ("secateur._estimator", "PrunedClassifier"):
@@ -87,7 +94,7 @@ def _base(kind: type) -> str:
     """What to say of a class that extends one that is read."""
     for base in kind.__mro__[1:]:
         known = (base.__module__, base.__qualname__) in _sklearn.SUPPORTED or base.__qualname__ in _boosting.SUPPORTED
-        if known and base.__module__.partition(".")[0] in ("sklearn", "xgboost", "lightgbm"):
+        if known and base.__module__.partition(".")[0] in ("sklearn", "xgboost", "lightgbm", "catboost"):
             return f": a subclass of {base.__qualname__} may predict as it likes; give a {base.__qualname__} itself"
     return ""
 

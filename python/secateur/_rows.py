@@ -28,15 +28,46 @@ def numbers(X: Any, model: Model, absent: float) -> np.ndarray | None:
     elif hasattr(X, "tocsr"):
         rows = _sparse(X.tocsr()[:MOST], absent)
     else:
+        hashed = model.hashed_columns()
         if shape is None or len(shape) != 2:
-            X = np.asarray(X)
-        try:
-            rows = np.asarray(X[:MOST], dtype=np.float64)
-        except (TypeError, ValueError):
-            rows = np.array([[_number(value, {}) for value in row] for row in X[:MOST]], dtype=np.float64)
+            # Words beside numbers would all become words.
+            X = np.asarray(X, dtype=object if hashed else None)
+        if hashed:
+            rows = _with_hashes(X[:MOST], hashed, model)
+        else:
+            rows = _plain(X[:MOST])
     if rows.ndim != 2 or rows.shape[1] != len(names):
         raise InputError(f"X has the shape {shape or rows.shape}, the model has {len(names)} columns")
     return np.ascontiguousarray(rows)
+
+
+def _plain(X: Any) -> np.ndarray:
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array([[_number(value, {}) for value in row] for row in X], dtype=np.float64)
+
+
+def _with_hashes(X: Any, hashed: list[int], model: Model) -> np.ndarray:
+    """Rows with CatBoost's categories in some columns."""
+    labels = model.category_labels()
+    columns = [
+        _hash_codes(X[:, index], labels[index]) if index in hashed else _plain(X[:, [index]])[:, 0]
+        for index in range(X.shape[1])
+    ]
+    return np.column_stack(columns)
+
+
+def _hash_codes(values: Any, labels: list[str]) -> np.ndarray:
+    """The codes of categories that CatBoost knows by a hash of their text; -1 for others."""
+    codes = {label: float(code) for code, label in enumerate(labels)}
+
+    def code(value: Any) -> float:
+        if isinstance(value, bytes):
+            value = value.decode(errors="replace")
+        return codes.get(Model.category_hash(str(value)), -1.0)
+
+    return np.array([code(value) for value in values], dtype=np.float64)
 
 
 def _sparse(matrix: Any, absent: float) -> np.ndarray:
@@ -52,7 +83,11 @@ def _frame(frame: Any, names: list[str], model: Model) -> np.ndarray:
         by_name = {str(column): column for column in columns}
         columns = [by_name[name] for name in names]
     labels = model.category_labels()
-    listed = [_column(frame[column], labels.get(index)) for index, column in enumerate(columns)]
+    hashed = model.hashed_columns()
+    listed = [
+        _hash_codes(frame[column], labels[index]) if index in hashed else _column(frame[column], labels.get(index))
+        for index, column in enumerate(columns)
+    ]
     return np.column_stack(listed) if listed else np.empty((len(frame), 0))
 
 

@@ -164,6 +164,7 @@ impl Encoding<'_> {
                 self.tag(3);
                 self.floats(values);
             }
+            CategoryRule::Hashed => self.tag(5),
             // No model that was read has this rule.
             CategoryRule::Joined { values, unknown } => {
                 self.tag(4);
@@ -190,6 +191,7 @@ impl Encoding<'_> {
                 Label::Float(_) => 2,
                 Label::Boolean(_) => 3,
                 Label::Unreadable(_) => 4,
+                Label::Hash(_) => 5,
             };
             if !texts {
                 self.tag(tag);
@@ -197,6 +199,7 @@ impl Encoding<'_> {
             match label {
                 Label::Text(text) | Label::Unreadable(text) => self.text(text),
                 Label::Integer(number) => self.count(*number as u64),
+                Label::Hash(hash) => self.count(u64::from(*hash)),
                 Label::Float(number) => self.float(*number),
                 Label::Boolean(value) => self.flag(*value),
             }

@@ -11,6 +11,10 @@ pub enum Format {
     XgBoostUbj,
     /// LightGBM text.
     LightGbm,
+    /// CatBoost's binary format.
+    CatBoostBinary,
+    /// CatBoost's JSON.
+    CatBoostJson,
     /// scikit-learn in a skops archive.
     Skops,
     /// ONNX protobuf.
@@ -30,9 +34,7 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format, FormatError> {
         [] => refuse("an empty file", "give a model file"),
         [b'P', b'K', 3 | 5, ..] => Ok(Format::Skops),
         [b'{', b'L' | b'l' | b'i' | b'U' | b'I' | b'#' | b'$', ..] => Ok(Format::XgBoostUbj),
-        [b'C', b'B', b'M', b'1', ..] => {
-            refuse("CatBoost's binary format", "CatBoost models cannot be read yet")
-        }
+        [b'C', b'B', b'M', b'1', ..] => Ok(Format::CatBoostBinary),
         [0x80, 2..=5, ..] => refuse(
             "a Python pickle",
             "a pickle is a program that loading runs: save the model with skops.io.dump, as ONNX, \
@@ -44,7 +46,7 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format, FormatError> {
         }
         _ if text.starts_with(b"{") => {
             let format = detect_json(text)?;
-            if !bytes.starts_with(b"{") {
+            if format == Format::XgBoostJson && !bytes.starts_with(b"{") {
                 return refuse(
                     "a JSON file with white space before its first brace",
                     "XGBoost knows its files by their first bytes and does not load it: remove the white space",
@@ -57,7 +59,8 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format, FormatError> {
         [0x08, 1..=0x7f, ..] => Ok(Format::Onnx),
         _ => refuse(
             "a file of this kind",
-            "supported are XGBoost .json and .ubj, LightGBM .txt, scikit-learn .skops and .onnx files",
+            "supported are XGBoost .json and .ubj, LightGBM .txt, CatBoost .cbm and .json, scikit-learn .skops and \
+             .onnx files",
         ),
     }
 }
@@ -75,7 +78,7 @@ fn detect_json(text: &[u8]) -> Result<Format, FormatError> {
         Err(FormatError::new(Place::File, Problem::Unsupported { what: what.to_owned(), advice }))
     };
     if has("\"oblivious_trees\"") || has("\"features_info\"") || has("\"scale_and_bias\"") {
-        return refuse("CatBoost's JSON format", "CatBoost models cannot be read yet");
+        return Ok(Format::CatBoostJson);
     }
     if has("\"tree_info\"") && has("\"max_feature_idx\"") {
         return refuse(
@@ -92,11 +95,13 @@ mod tests {
 
     #[test]
     fn every_format_is_told_apart() {
-        let cases: [(&[u8], Format); 6] = [
+        let cases: [(&[u8], Format); 8] = [
             (b"{\"learner\":{}}", Format::XgBoostJson),
             (b"{ \n\"learner\":{}}", Format::XgBoostJson),
             (b"{L\0\0\0\0\0\0\0\x07learner", Format::XgBoostUbj),
             (b"tree\nversion=v4\n", Format::LightGbm),
+            (b"CBM1", Format::CatBoostBinary),
+            (b"{\"features_info\":{}, \"oblivious_trees\":[]}", Format::CatBoostJson),
             (b"PK\x03\x04", Format::Skops),
             (b"\x08\x0a\x12\x08skl2onnx", Format::Onnx),
         ];
@@ -107,12 +112,10 @@ mod tests {
 
     #[test]
     fn what_is_not_supported_is_named() {
-        let cases: [(&[u8], &str); 7] = [
+        let cases: [(&[u8], &str); 5] = [
             (b" {\"learner\":{}}", "white space before its first brace"),
             (b"", "empty file"),
             (b"\x80\x04\x95", "pickle"),
-            (b"CBM1", "CatBoost's binary"),
-            (b"{\"features_info\":{}, \"oblivious_trees\":[]}", "CatBoost's JSON"),
             (b"{\"name\":\"tree\",\"max_feature_idx\":3,\"tree_info\":[]}", "dump_model"),
             (b"hello", "file of this kind"),
         ];

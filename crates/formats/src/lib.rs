@@ -1,4 +1,4 @@
-//! Model files of XGBoost, LightGBM, scikit-learn and ONNX: read, written back, and edited.
+//! Model files of XGBoost, LightGBM, CatBoost, scikit-learn and ONNX: read, written back, and edited.
 //!
 //! Each family has a module that states the library's comparison, missing-value and float rules, keeps
 //! the file's document (unknown fields included), and turns it into a
@@ -8,6 +8,7 @@
 //! Files are untrusted: whatever they hold, reading ends with a model or a [`FormatError`] that names the
 //! place, in memory proportional to the file.
 
+pub mod catboost;
 mod detect;
 mod edit;
 mod error;
@@ -76,6 +77,8 @@ pub enum Framework {
     XgBoost,
     /// LightGBM.
     LightGbm,
+    /// CatBoost.
+    CatBoost,
     /// scikit-learn.
     Sklearn,
     /// ONNX Runtime.
@@ -83,11 +86,12 @@ pub enum Framework {
 }
 
 impl Framework {
-    /// Its name in options and results: `xgboost`, `lightgbm`, `scikit-learn`, `onnx`.
+    /// Its name in options and results: `xgboost`, `lightgbm`, `catboost`, `scikit-learn`, `onnx`.
     pub fn name(self) -> &'static str {
         match self {
             Self::XgBoost => "xgboost",
             Self::LightGbm => "lightgbm",
+            Self::CatBoost => "catboost",
             Self::Sklearn => "scikit-learn",
             Self::Onnx => "onnx",
         }
@@ -102,6 +106,8 @@ pub enum ModelFile {
     XgBoost(Box<xgboost::File>),
     /// LightGBM text.
     LightGbm(Box<lightgbm::File>),
+    /// CatBoost binary or JSON.
+    CatBoost(Box<catboost::File>),
     /// A scikit-learn classifier.
     Sklearn(Box<sklearn::File>),
     /// ONNX.
@@ -113,6 +119,7 @@ macro_rules! each {
         match $file {
             ModelFile::XgBoost($document) => $result,
             ModelFile::LightGbm($document) => $result,
+            ModelFile::CatBoost($document) => $result,
             ModelFile::Sklearn($document) => $result,
             ModelFile::Onnx($document) => $result,
         }
@@ -138,6 +145,9 @@ impl ModelFile {
                 Self::XgBoost(Box::new(Document::parse_owned(bytes)?))
             }
             Format::LightGbm => Self::LightGbm(Box::new(Document::parse_owned(bytes)?)),
+            Format::CatBoostBinary | Format::CatBoostJson => {
+                Self::CatBoost(Box::new(Document::parse_owned(bytes)?))
+            }
             Format::Skops => Self::Sklearn(Box::new(Document::parse_owned(bytes)?)),
             Format::Onnx => Self::Onnx(Box::new(Document::parse_owned(bytes)?)),
         })
@@ -205,6 +215,7 @@ impl ModelFile {
         Ok(match self {
             Self::XgBoost(document) => Self::XgBoost(Box::new(document.edit(edit)?)),
             Self::LightGbm(document) => Self::LightGbm(Box::new(document.edit(edit)?)),
+            Self::CatBoost(document) => Self::CatBoost(Box::new(document.edit(edit)?)),
             Self::Sklearn(document) => Self::Sklearn(Box::new(document.edit(edit)?)),
             Self::Onnx(document) => Self::Onnx(Box::new(document.edit(edit)?)),
         })

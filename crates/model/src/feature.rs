@@ -189,6 +189,10 @@ pub enum CategoryRule {
     Whole,
     /// scikit-learn's HistGradientBoosting: the position of the equal value in this list.
     Listed(Vec<f64>),
+    /// CatBoost: people send text, the library takes a hash of it, and the code is the position of that hash in the
+    /// model's list, which is the list of labels ([`Label::Hash`]). Rows of numbers hold codes: a whole number from 0 to
+    /// below 2^24 is its own code, everything else stands for a text whose hash is not in the list.
+    Hashed,
     /// Labels of two models that were put over a common list ([`LabelMatch`](crate::LabelMatch)); no file has
     /// this. The code is the position of the equal value. The column takes these values, the one for labels
     /// that neither model knows (which goes where missing values go), missing values, and no other.
@@ -209,7 +213,7 @@ impl Categories {
                 let whole = value.trunc();
                 (whole >= 0.0 && value.abs() < 2_147_483_648.0).then_some(whole as u32)
             }
-            CategoryRule::Whole => {
+            CategoryRule::Whole | CategoryRule::Hashed => {
                 ((0.0..16_777_216.0).contains(&value) && value.fract() == 0.0).then_some(value as u32)
             }
             CategoryRule::Listed(values) | CategoryRule::Joined { values, .. } => {
@@ -225,7 +229,10 @@ impl Categories {
         match &self.rule {
             CategoryRule::Listed(_) => value.is_finite(),
             CategoryRule::Joined { values, unknown } => values.contains(&value) || *unknown == Some(value),
-            CategoryRule::TruncateNonNegative | CategoryRule::Truncate | CategoryRule::Whole => true,
+            CategoryRule::TruncateNonNegative
+            | CategoryRule::Truncate
+            | CategoryRule::Whole
+            | CategoryRule::Hashed => true,
         }
     }
 

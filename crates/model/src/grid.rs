@@ -443,7 +443,10 @@ impl<'a> AxisMaker<'a> {
                 let (first, end) = match reading.rule {
                     CategoryRule::Truncate if code == 0 => (domain.number.next_up(-1.0), 1.0),
                     CategoryRule::Truncate | CategoryRule::TruncateNonNegative => (value, value + 1.0),
-                    CategoryRule::Whole | CategoryRule::Listed(_) | CategoryRule::Joined { .. } => {
+                    CategoryRule::Whole
+                    | CategoryRule::Hashed
+                    | CategoryRule::Listed(_)
+                    | CategoryRule::Joined { .. } => {
                         (value, domain.number.next_up(domain.number.floor(value)))
                     }
                 };

@@ -14,6 +14,8 @@ pub enum Label {
     Float(f64),
     /// A truth value.
     Boolean(bool),
+    /// Any text with this hash: CatBoost's files hold no more of a category than the hash of its text.
+    Hash(u32),
     /// Something that the reader cannot give back as the library sees it: bytes that are no text, a value
     /// that is no label. It is equal to itself and never matched with anything else.
     Unreadable(String),
@@ -34,6 +36,7 @@ impl PartialEq for Label {
             (Self::Integer(a), Self::Integer(b)) => a == b,
             (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits(),
             (Self::Boolean(a), Self::Boolean(b)) => a == b,
+            (Self::Hash(a), Self::Hash(b)) => a == b,
             _ => false,
         }
     }
@@ -42,7 +45,7 @@ impl PartialEq for Label {
 impl Eq for Label {}
 
 impl fmt::Display for Label {
-    /// As Python prints it.
+    /// As Python prints it; a hash as `#` and eight hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) | Self::Unreadable(text) => f.write_str(text),
@@ -50,6 +53,7 @@ impl fmt::Display for Label {
             Self::Float(number) => write!(f, "{number:?}"),
             Self::Boolean(true) => f.write_str("True"),
             Self::Boolean(false) => f.write_str("False"),
+            Self::Hash(hash) => write!(f, "#{hash:08x}"),
         }
     }
 }

@@ -15,6 +15,9 @@
 //!   ones, and takes any other for the next known one. Such inputs are therefore no part of any claim.
 //! - HistGradientBoosting's encoder takes text for text (numbers are an error there) and numbers for numbers by
 //!   value. A label that is not in the list becomes a missing value.
+//! - CatBoost hashes the text of what it is sent and knows a hash or does not. A hash that it does not know goes where
+//!   every test for equality fails, which is where its readers here send missing values, too. Hashes are matched with
+//!   hashes; what text another library's label would be is not told by its file.
 //!
 //! Where the two lists are the same and the two libraries too, nothing is done: codes already stand for the same
 //! labels, and the claim is about every number, as for models without labels. Otherwise the column is *joined*:
@@ -242,6 +245,7 @@ enum Sent {
     /// The bits of a number that is not whole.
     Float(u64),
     Boolean(bool),
+    Hash(u32),
 }
 
 impl Sent {
@@ -271,6 +275,7 @@ fn sent(label: &Label) -> Option<Sent> {
         }
         Label::Float(number) => Some(Sent::Float(number.to_bits())),
         Label::Boolean(value) => Some(Sent::Boolean(*value)),
+        Label::Hash(hash) => Some(Sent::Hash(*hash)),
         Label::Unreadable(_) => None,
     }
 }
@@ -310,7 +315,8 @@ impl<'a> Encoder<'a> {
         let all = |is: fn(&Sent) -> bool| labels.iter().all(|(sent, _)| is(sent));
         let plain = all(Sent::is_number)
             || all(|sent| matches!(sent, Sent::Text(_)))
-            || all(|sent| matches!(sent, Sent::Boolean(_)));
+            || all(|sent| matches!(sent, Sent::Boolean(_)))
+            || all(|sent| matches!(sent, Sent::Hash(_)));
         if !plain {
             return Err(LabelError::MixedTypes { column: column.to_owned() });
         }
@@ -322,6 +328,8 @@ impl<'a> Encoder<'a> {
         let like = self.labels.first().is_some_and(|(own, _)| own.is_number() == sent.is_number());
         match (self.codes.get(sent), self.rule) {
             (Some(&code), _) => Taken::Code(code),
+            (None, CategoryRule::Hashed) if matches!(sent, Sent::Hash(_)) => Taken::Unknown,
+            (None, _) if matches!(sent, Sent::Hash(_)) => Taken::Refused,
             // Text is never equal to anything else; numbers and truth values may be.
             (None, CategoryRule::Truncate) if text || like || matches!(sent, Sent::Text(_)) => Taken::Unknown,
             (None, CategoryRule::Listed(_)) if text && matches!(sent, Sent::Text(_)) => Taken::Unknown,
@@ -332,7 +340,7 @@ impl<'a> Encoder<'a> {
 
     /// Does the library take labels that it does not know?
     fn takes_unknown(&self) -> bool {
-        matches!(self.rule, CategoryRule::Truncate | CategoryRule::Listed(_))
+        matches!(self.rule, CategoryRule::Truncate | CategoryRule::Listed(_) | CategoryRule::Hashed)
     }
 }
 

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{ClassLabels, FeatureId, Label, NumberType, Predictor, Test, TreeId};
+use secateur_model::{CategoryRule, ClassLabels, FeatureId, Label, NumberType, Predictor, Test, TreeId};
 
 use crate::error;
 
@@ -189,6 +189,23 @@ impl Model {
         let text = |labels: &Vec<Label>| labels.iter().map(|label| label.to_string()).collect();
         let labels = |index| features.categories(FeatureId::new(index))?.labels.as_ref().map(text);
         (0..features.len()).filter_map(|index| Some((index as u32, labels(index)?))).collect()
+    }
+
+    /// The columns whose categories the model knows by a hash of their text (CatBoost). Their labels in
+    /// `category_labels` are hashes: `#` and eight hexadecimal digits.
+    fn hashed_columns(&self) -> Vec<u32> {
+        let features = self.file.ensemble().features();
+        let hashed = |index: &usize| {
+            let categories = features.categories(FeatureId::new(*index));
+            categories.is_some_and(|categories| categories.rule == CategoryRule::Hashed)
+        };
+        (0..features.len()).filter(hashed).map(|index| index as u32).collect()
+    }
+
+    /// The hash by which CatBoost knows the category of this text, as `category_labels` shows it.
+    #[staticmethod]
+    fn category_hash(text: &str) -> String {
+        Label::Hash(secateur_formats::catboost::category_hash(text)).to_string()
     }
 
     /// Whether the feature names are the model's own, not made up.

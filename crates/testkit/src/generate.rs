@@ -57,9 +57,10 @@ impl Shape {
         Self {
             features,
             categorical: if rng.u32(0..3) == 0 { rng.u32(0..=features) } else { 0 },
-            rule: match rng.u32(0..3) {
+            rule: match rng.u32(0..4) {
                 0 => CategoryRule::TruncateNonNegative,
                 1 => CategoryRule::Truncate,
+                2 => CategoryRule::Hashed,
                 _ => CategoryRule::Listed((0..6).map(|c| f64::from(c) * 1.5).collect()),
             },
             trees: rng.u32(1..=6),

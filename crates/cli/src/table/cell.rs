@@ -39,6 +39,11 @@ pub(super) enum BadCell {
     NotANumber { text: String, advice: &'static str },
     #[error("{text:?} is not a category that the model knows, and XGBoost takes no other in such a table")]
     UnknownLabel { text: String },
+    #[error(
+        "a category is missing or a number with a fraction, and CatBoost takes only text and whole numbers there; give \
+         missing categories a text of their own, as in training"
+    )]
+    NoCategory,
     #[error("{text:?} is not a class of the model; the target must hold one of its classes in every row")]
     NotAClass { text: String },
 }
@@ -50,6 +55,8 @@ pub(super) enum Meaning {
     /// Category codes: the file has no labels.
     Code,
     Label(Box<Labels>),
+    /// Texts whose hashes the model knows (CatBoost): the code of each hash.
+    Hash(HashMap<u32, f64>),
 }
 
 #[derive(Debug)]
@@ -66,6 +73,7 @@ impl Meaning {
     pub(super) fn of(ensemble: &Ensemble, feature: FeatureId) -> Self {
         let Some(categories) = ensemble.features().categories(feature) else { return Self::Number };
         match &categories.labels {
+            Some(labels) if categories.rule == CategoryRule::Hashed => Self::Hash(hashes(labels)),
             Some(labels) => Self::Label(Box::new(Labels::new(categories, labels))),
             None => Self::Code,
         }
@@ -73,6 +81,7 @@ impl Meaning {
 
     pub(super) fn read(&self, cell: Cell<'_>) -> Result<Value, BadCell> {
         match (self, cell) {
+            (Self::Hash(codes), cell) => read_hashed(codes, cell),
             (_, Cell::Missing) => Ok(Value::Known(f64::NAN)),
             (Self::Label(labels), Cell::Text(text)) => labels.read(text),
             (Self::Label(labels), Cell::Number(number)) => labels.read_number(number),
@@ -86,6 +95,26 @@ impl Meaning {
             }),
         }
     }
+}
+
+/// The code of each hash.
+fn hashes(labels: &[Label]) -> HashMap<u32, f64> {
+    let hash = |(code, label): (usize, &Label)| match label {
+        Label::Hash(hash) => Some((*hash, code as f64)),
+        _ => None,
+    };
+    labels.iter().enumerate().filter_map(hash).collect()
+}
+
+/// A category as CatBoost takes it: text as it stands, a whole number as its text.
+fn read_hashed(codes: &HashMap<u32, f64>, cell: Cell<'_>) -> Result<Value, BadCell> {
+    let text = match cell {
+        Cell::Text(text) => text.to_owned(),
+        Cell::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => (number as i64).to_string(),
+        Cell::Number(_) | Cell::Missing => return Err(BadCell::NoCategory),
+    };
+    let known = codes.get(&secateur_formats::catboost::category_hash(&text));
+    Ok(known.map_or(Value::Unseen(-1.0), |&code| Value::Known(code)))
 }
 
 /// How the cells of the target column are read.
@@ -245,6 +274,21 @@ mod tests {
         assert!(matches!(labels.read("mauve"), Err(BadCell::UnknownLabel { .. })));
         let labels = Labels::new(&categories, &[Label::Integer(10)]);
         assert!(matches!(labels.read_number(11.0), Err(BadCell::UnknownLabel { .. })));
+    }
+
+    #[test]
+    fn catboost_hashes_the_text_of_whatever_stands_there() {
+        let labels = ["red", "7"].map(|text| Label::Hash(secateur_formats::catboost::category_hash(text)));
+        let meaning = Meaning::Hash(hashes(&labels));
+        let read = |cell| meaning.read(cell).unwrap();
+        assert_eq!(read(Cell::Text("red")), Value::Known(0.0));
+        assert_eq!(read(Cell::Text("7")), Value::Known(1.0));
+        assert_eq!(read(Cell::Number(7.0)), Value::Known(1.0));
+        // A code is no category: it is hashed like everything else.
+        assert_eq!(read(Cell::Text("0")), Value::Unseen(-1.0));
+        for cell in [Cell::Missing, Cell::Number(7.5), Cell::Number(f64::NAN)] {
+            assert!(matches!(meaning.read(cell), Err(BadCell::NoCategory)), "{cell:?}");
+        }
     }
 
     #[test]

@@ -53,7 +53,8 @@ fn words(ensemble: &Ensemble, logistic: Option<f64>) -> String {
             };
             let compared = if strict { "above" } else { "at least" };
             let limit = number(threshold, ensemble.accumulation().number);
-            let why = if logistic.is_some() && strict && threshold > 0.0 {
+            // A threshold on the probability itself is far from zero.
+            let why = if logistic.is_some() && strict && (0.0..1e-6).contains(&threshold) && threshold > 0.0 {
                 " (the probability rounds to more than one half)"
             } else {
                 ""

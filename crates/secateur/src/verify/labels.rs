@@ -69,6 +69,7 @@ pub(super) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) 
         let label = labels.label(feature, value)?;
         let value = match &*label {
             Label::Text(text) | Label::Unreadable(text) => json!(text),
+            Label::Hash(_) => json!(label.to_string()),
             Label::Integer(number) => json!(number),
             Label::Float(number) => json!(number),
             Label::Boolean(value) => json!(value),

@@ -1,0 +1,126 @@
+//! Flatbuffers, written by hand and from front to back: a table stands before everything that it points to.
+
+/// A field of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Field {
+    /// Not there.
+    None,
+    U8(u8),
+    I32(i32),
+    F64(f64),
+    /// Points to something that is written later.
+    Offset,
+}
+
+impl Field {
+    fn size(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::U8(_) => 1,
+            Self::I32(_) | Self::Offset => 4,
+            Self::F64(_) => 8,
+        }
+    }
+}
+
+/// A buffer that grows.
+#[derive(Debug, Default)]
+pub(super) struct FlatWriter {
+    bytes: Vec<u8>,
+    /// An offset that is to point to what is written next.
+    waiting: Option<usize>,
+}
+
+impl FlatWriter {
+    /// A buffer with the offset to its root, at place 0.
+    pub(super) fn new() -> Self {
+        Self { bytes: vec![0; 4], waiting: Some(0) }
+    }
+
+    /// Makes the offset at `place` point to what is written next.
+    pub(super) fn point_here(&mut self, place: usize) {
+        debug_assert!(self.waiting.is_none(), "nothing was written for the offset before");
+        self.waiting = Some(place);
+    }
+
+    /// Pads until `ahead` bytes further on a multiple of `size` begins.
+    fn align(&mut self, size: usize, ahead: usize) {
+        while !(self.bytes.len() + ahead).is_multiple_of(size) {
+            self.bytes.push(0);
+        }
+    }
+
+    /// What was waiting points to the end of the bytes.
+    fn begin(&mut self) {
+        if let Some(place) = self.waiting.take() {
+            let offset = (self.bytes.len() - place) as u32;
+            self.bytes[place..place + 4].copy_from_slice(&offset.to_le_bytes());
+        }
+    }
+
+    /// Writes a table; gives the places of its offsets, in the order of its fields.
+    pub(super) fn table(&mut self, fields: &[Field]) -> Vec<usize> {
+        let list = 4 + 2 * fields.len();
+        // The list of positions first, then the table, at a multiple of eight for the widest numbers.
+        self.align(8, list);
+        let list_at = self.bytes.len();
+        self.bytes.resize(list_at + list, 0);
+        let start = self.bytes.len();
+        self.begin();
+        self.bytes.extend((list as i32).to_le_bytes());
+        let mut offsets = Vec::new();
+        for (index, field) in fields.iter().enumerate() {
+            if matches!(field, Field::None) {
+                continue;
+            }
+            self.align(field.size(), 0);
+            let position = (self.bytes.len() - start) as u16;
+            self.bytes[list_at + 4 + 2 * index..][..2].copy_from_slice(&position.to_le_bytes());
+            match *field {
+                Field::U8(value) => self.bytes.push(value),
+                Field::I32(value) => self.bytes.extend(value.to_le_bytes()),
+                Field::F64(value) => self.bytes.extend(value.to_le_bytes()),
+                Field::Offset => {
+                    offsets.push(self.bytes.len());
+                    self.bytes.extend([0; 4]);
+                }
+                Field::None => {}
+            }
+        }
+        let size = (self.bytes.len() - start) as u16;
+        self.bytes[list_at..list_at + 2].copy_from_slice(&(list as u16).to_le_bytes());
+        self.bytes[list_at + 2..list_at + 4].copy_from_slice(&size.to_le_bytes());
+        offsets
+    }
+
+    /// Writes a text.
+    pub(super) fn text(&mut self, text: &str) {
+        self.align(4, 0);
+        self.begin();
+        self.bytes.extend((text.len() as u32).to_le_bytes());
+        self.bytes.extend(text.as_bytes());
+        self.bytes.push(0);
+    }
+
+    /// Writes a list of values of so many bytes each.
+    pub(super) fn list<T, const N: usize>(&mut self, values: &[T], alignment: usize, bytes: impl Fn(&T) -> [u8; N]) {
+        self.align(alignment.max(4), 4);
+        self.begin();
+        self.bytes.extend((values.len() as u32).to_le_bytes());
+        values.iter().for_each(|value| self.bytes.extend(bytes(value)));
+    }
+
+    /// Writes a list of offsets; gives their places.
+    pub(super) fn offset_list(&mut self, count: usize) -> Vec<usize> {
+        let zeros = vec![0u32; count];
+        self.list(&zeros, 4, |zero| zero.to_le_bytes());
+        (0..count).map(|index| self.bytes.len() - 4 * (count - index)).collect()
+    }
+
+    /// The buffer.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        debug_assert!(self.waiting.is_none(), "every offset points to something");
+        self.align(8, 0);
+        self.bytes
+    }
+}

@@ -1,0 +1,161 @@
+//! What a file says beside its trees: the classes, the threshold, how it was trained.
+
+use secateur_model::{ClassLabels, Decision, GroupId};
+use serde_json::Value;
+
+use crate::error::{FormatError, Place, Problem};
+
+/// The parts of the file's information that predictions depend on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Info {
+    /// The loss of training.
+    pub(super) loss: Option<String>,
+    /// The version that wrote the file.
+    pub(super) version: Option<String>,
+    class_params: Option<Value>,
+    /// The probability above which class 1 is chosen.
+    threshold: Option<f64>,
+}
+
+impl Info {
+    /// Takes one entry. In `.cbm` files values are texts, which may hold JSON; JSON files have the JSON itself.
+    pub(super) fn take(&mut self, key: &str, value: &Value) -> Result<(), FormatError> {
+        let parsed = || match value {
+            Value::String(text) => serde_json::from_str(text).ok(),
+            other => Some(other.clone()),
+        };
+        let wrong = |expected| {
+            let place = Place::Field(key.to_owned());
+            FormatError::new(place, Problem::Value { found: value.to_string(), expected })
+        };
+        match key {
+            "class_params" => {
+                let known = parsed().filter(Value::is_object);
+                self.class_params = Some(known.ok_or_else(|| wrong("a description of classes"))?);
+            }
+            "binclass_probability_threshold" => {
+                let number = parsed().and_then(|value| value.as_f64()).filter(|t| *t > 0.0 && *t < 1.0);
+                self.threshold = Some(number.ok_or_else(|| wrong("a probability between 0 and 1"))?);
+            }
+            "params" => {
+                let loss = parsed().and_then(|value| {
+                    let name = value.get("loss_function")?.get("type")?.as_str()?;
+                    Some(name.to_owned())
+                });
+                self.loss = loss;
+            }
+            "catboost_version_info" => {
+                let version = value.as_str().and_then(|text| {
+                    let (_, rest) = text.split_once("CatBoost release ")?;
+                    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+                    Some(rest[..end].trim_end_matches('.').to_owned())
+                });
+                self.version = version.filter(|version| !version.is_empty());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Is the probability of class 1 `1 / (1 + exp(-score))`?
+    pub(super) fn is_logistic(&self) -> bool {
+        matches!(self.loss.as_deref(), Some("Logloss" | "CrossEntropy"))
+    }
+
+    /// The classes and the rule that chooses one, for a model with so many scores.
+    pub(super) fn decision(&self, dimension: usize) -> Result<(ClassLabels, Decision), FormatError> {
+        let refuse = |what: String, advice| {
+            Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }))
+        };
+        let loss = self.loss.as_deref().unwrap_or("an unknown loss");
+        if loss.starts_with("MultiLogloss") || loss.starts_with("MultiCrossEntropy") {
+            return refuse(
+                format!("a CatBoost model of several labels ({loss})"),
+                "its rows get a set of classes, and only models that choose one class are compared so far",
+            );
+        }
+        let Some(params) = &self.class_params else {
+            return refuse(
+                format!("a CatBoost model without classes ({loss})"),
+                "it is a regressor or a ranker, or its class labels were removed, and only classifiers are compared so \
+                 far",
+            );
+        };
+        let classes = if dimension == 1 { 2 } else { dimension };
+        let labels = labels(params, classes)?;
+        let decision = match dimension {
+            1 => {
+                // As CatBoost computes it: a score is above this iff its probability is above the threshold. Zero
+                // for one half.
+                let probability = self.threshold.unwrap_or(0.5);
+                let threshold = -(1.0 / probability - 1.0).ln() + 0.0;
+                Decision::Threshold { group: GroupId(0), threshold, strict: true }
+            }
+            _ => Decision::Argmax,
+        };
+        Ok((labels, decision))
+    }
+}
+
+/// The label of each score's class (of both classes, for one score): an entry of `class_names` where there are any,
+/// else a number.
+fn labels(params: &Value, classes: usize) -> Result<ClassLabels, FormatError> {
+    let wrong = |found: String, expected| {
+        let place = Place::Field("class_params".to_owned());
+        FormatError::new(place, Problem::Value { found, expected })
+    };
+    let list = |key: &str| params.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let (names, numbers) = (list("class_names"), list("class_to_label"));
+    let kind = params.get("class_label_type").and_then(Value::as_str).unwrap_or("Integer");
+    let chosen: Option<Vec<Value>> = match (names, numbers) {
+        ([], numbers) => Some(numbers.to_vec()),
+        (names, []) => Some(names.to_vec()),
+        (names, numbers) => numbers
+            .iter()
+            .map(|number| {
+                let index = number.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0)? as usize;
+                names.get(index).cloned()
+            })
+            .collect(),
+    };
+    let chosen = chosen.ok_or_else(|| wrong(params.to_string(), "labels that are in the list"))?;
+    if chosen.len() != classes {
+        let found = format!("{} labels", chosen.len());
+        return Err(wrong(found, "as many labels as the model has classes"));
+    }
+    let all = |expected: &'static str| wrong(format!("{chosen:?}"), expected);
+    let labels = match kind {
+        "Integer" => {
+            let whole = |value: &Value| {
+                let float = || value.as_f64().filter(|v| v.fract() == 0.0 && v.abs() < 9e15);
+                value.as_i64().or_else(|| float().map(|v| v as i64))
+            };
+            let whole = chosen.iter().map(whole).collect::<Option<Vec<_>>>();
+            ClassLabels::Integers(whole.ok_or_else(|| all("whole numbers"))?)
+        }
+        "Float" => {
+            let numbers = chosen.iter().map(Value::as_f64).collect::<Option<Vec<_>>>();
+            ClassLabels::Floats(numbers.ok_or_else(|| all("numbers"))?)
+        }
+        "Boolean" => {
+            let flag = |value: &Value| match value {
+                Value::Bool(flag) => Some(*flag),
+                other => other.as_i64().filter(|n| (0..2).contains(n)).map(|n| n == 1),
+            };
+            let flags = chosen.iter().map(flag).collect::<Option<Vec<_>>>();
+            ClassLabels::Booleans(flags.ok_or_else(|| all("truth values"))?)
+        }
+        "String" => {
+            let texts = chosen.iter().map(|value| Some(value.as_str()?.to_owned())).collect::<Option<Vec<_>>>();
+            ClassLabels::Strings(texts.ok_or_else(|| all("texts"))?)
+        }
+        other => return Err(wrong(other.to_owned(), "a known type of labels")),
+    };
+    let text = |index: usize| labels.text(secateur_model::ClassId::new(index)).into_owned();
+    let mut texts: Vec<String> = (0..labels.len()).map(text).collect();
+    texts.sort();
+    if texts.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(all("different labels"));
+    }
+    Ok(labels)
+}

@@ -1,0 +1,439 @@
+//! CatBoost's JSON format.
+//!
+//! CatBoost stops at the first error of syntax and keeps what it has read until then, so a file that was cut loads with
+//! fewer trees. A whole document is demanded here.
+
+use std::fmt::Write;
+
+use secateur_model::FeatureId;
+use serde_json::Value;
+
+use super::cbm::refuse_counters;
+use super::core::{CategoryFeature, Core, CoreNode, CoreTest, CoreTree, FloatFeature, OneHot, Shape, Treatment};
+use super::info::Info;
+use super::number;
+use super::text::Json;
+use crate::error::{FormatError, Place, Problem};
+
+fn place(field: &str) -> Place {
+    Place::Field(field.to_owned())
+}
+
+fn fail<T>(field: &str, found: impl ToString, expected: &'static str) -> Result<T, FormatError> {
+    Err(FormatError::new(place(field), Problem::Value { found: found.to_string(), expected }))
+}
+
+fn missing<T>(field: &str) -> Result<T, FormatError> {
+    Err(FormatError::new(place(field), Problem::Missing))
+}
+
+/// A number as CatBoost reads it.
+fn float(value: &Json<'_>, field: &str) -> Result<f64, FormatError> {
+    match value {
+        Json::Number(text) => match number::read(text) {
+            Some(number) => Ok(number),
+            None => fail(field, text, "a number that f64 holds"),
+        },
+        _ => fail(field, "another value", "a number"),
+    }
+}
+
+fn whole(value: &Json<'_>, field: &str) -> Result<i64, FormatError> {
+    match value {
+        Json::Number(text) => match text.parse() {
+            Ok(number) => Ok(number),
+            Err(_) => fail(field, text, "a whole number"),
+        },
+        _ => fail(field, "another value", "a whole number"),
+    }
+}
+
+fn small(value: Option<&Json<'_>>, field: &str) -> Result<i32, FormatError> {
+    let Some(value) = value else { return missing(field) };
+    let number = whole(value, field)?;
+    i32::try_from(number).or_else(|_| fail(field, number, "a smaller number"))
+}
+
+/// The elements of a list; none where there is no list or `null`.
+fn elements<'j, 'a>(value: Option<&'j Json<'a>>, field: &str) -> Result<&'j [Json<'a>], FormatError> {
+    match value {
+        None | Some(Json::Null) => Ok(&[]),
+        Some(value) => match value.list() {
+            Some(list) => Ok(list),
+            None => fail(field, "another value", "a list"),
+        },
+    }
+}
+
+fn floats(value: Option<&Json<'_>>, field: &str) -> Result<Vec<f64>, FormatError> {
+    elements(value, field)?.iter().map(|value| float(value, field)).collect()
+}
+
+/// Reads a whole file.
+pub(super) fn read(bytes: &[u8]) -> Result<Core, FormatError> {
+    let json = Json::parse(bytes)?;
+    let Some(features) = json.get("features_info") else { return missing("features_info") };
+    if !elements(features.get("ctrs"), "ctrs")?.is_empty() || has_content(json.get("ctr_data")) {
+        return refuse_counters();
+    }
+    for key in ["text_features", "embedding_features", "estimated_features"] {
+        if has_content(features.get(key)) {
+            let what = "a CatBoost model with text or embedding features".to_owned();
+            let advice = "turn them into numbers before training";
+            return Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
+        }
+    }
+    let mut info = Info::default();
+    for entry in json.get("model_info").and_then(Json::entries).unwrap_or(&[]) {
+        // These are read as everyone reads JSON; none of their numbers is a matter of the last place but the
+        // threshold, which CatBoost's writer gives a few digits of.
+        let value: Value = serde_json::from_str(entry.raw)
+            .or_else(|_| fail("model_info", &entry.key, "a JSON value that can be read"))?;
+        info.take(&entry.key, &value)?;
+    }
+    let (symmetric, trees) = match (json.get("oblivious_trees"), json.get("trees")) {
+        (Some(trees), None) => (true, elements(Some(trees), "oblivious_trees")?),
+        (None, Some(trees)) => (false, elements(Some(trees), "trees")?),
+        (Some(_), Some(_)) => return fail("trees", "both kinds of trees", "one kind of trees"),
+        (None, None) => return missing("oblivious_trees"),
+    };
+    let categories = elements(features.get("categorical_features"), "categorical_features")?;
+    let mut core = Core {
+        dimension: 1,
+        floats: elements(features.get("float_features"), "float_features")?
+            .iter()
+            .map(float_feature)
+            .collect::<Result<_, _>>()?,
+        categories: categories.iter().map(category_feature).collect::<Result<_, _>>()?,
+        one_hots: categories.iter().filter_map(|value| one_hot(value).transpose()).collect::<Result<_, _>>()?,
+        symmetric,
+        trees: Vec::new(),
+        scale: 1.0,
+        bias: Vec::new(),
+        info,
+    };
+    let mut dimension = None;
+    for tree in trees {
+        let tree = if symmetric { symmetric_tree(tree, &mut dimension) } else { node_tree(tree, &mut dimension) };
+        core.trees.push(tree?);
+    }
+    core.dimension = dimension.unwrap_or(1);
+    if let [scale, bias] = elements(json.get("scale_and_bias"), "scale_and_bias")? {
+        core.scale = float(scale, "scale_and_bias")?;
+        core.bias = match bias {
+            Json::Number(_) => vec![float(bias, "scale_and_bias")?],
+            list => floats(Some(list), "scale_and_bias")?,
+        };
+    }
+    if core.bias.is_empty() {
+        core.bias = vec![0.0; core.dimension];
+    }
+    Ok(core)
+}
+
+fn has_content(value: Option<&Json<'_>>) -> bool {
+    match value {
+        None | Some(Json::Null) => false,
+        Some(Json::List(list)) => !list.is_empty(),
+        Some(Json::Object(entries)) => !entries.is_empty(),
+        Some(_) => true,
+    }
+}
+
+fn text(value: Option<&Json<'_>>) -> String {
+    match value {
+        Some(Json::Text(text)) => text.clone(),
+        _ => String::new(),
+    }
+}
+
+fn float_feature(value: &Json<'_>) -> Result<FloatFeature, FormatError> {
+    let treatment = match text(value.get("nan_value_treatment")).as_str() {
+        "AsIs" => Treatment::AsIs,
+        "AsFalse" => Treatment::AsFalse,
+        "AsTrue" => Treatment::AsTrue,
+        other => return fail("nan_value_treatment", other, "AsIs, AsFalse or AsTrue"),
+    };
+    let has_nans = match value.get("has_nans") {
+        Some(Json::Bool(flag)) => *flag,
+        _ => return missing("has_nans"),
+    };
+    let borders = floats(value.get("borders"), "borders")?;
+    Ok(FloatFeature {
+        index: small(value.get("feature_index"), "feature_index")?,
+        flat: small(value.get("flat_feature_index"), "flat_feature_index")?,
+        borders: borders.into_iter().map(|border| border as f32).collect(),
+        has_nans,
+        treatment,
+        id: text(value.get("feature_id")),
+    })
+}
+
+fn category_feature(value: &Json<'_>) -> Result<CategoryFeature, FormatError> {
+    Ok(CategoryFeature {
+        index: small(value.get("feature_index"), "feature_index")?,
+        flat: small(value.get("flat_feature_index"), "flat_feature_index")?,
+        id: text(value.get("feature_id")),
+        used: has_content(value.get("values")),
+    })
+}
+
+fn one_hot(value: &Json<'_>) -> Result<Option<OneHot>, FormatError> {
+    let values = elements(value.get("values"), "values")?;
+    if values.is_empty() {
+        return Ok(None);
+    }
+    let hash = |value: &Json<'_>| {
+        let number = whole(value, "values")?;
+        // Hashes are written with and without a sign.
+        match (i32::try_from(number), u32::try_from(number)) {
+            (Ok(hash), _) => Ok(hash),
+            (_, Ok(hash)) => Ok(hash as i32),
+            _ => fail("values", number, "a hash of 32 bits"),
+        }
+    };
+    let hashes = values.iter().map(hash).collect::<Result<_, _>>()?;
+    Ok(Some(OneHot { index: small(value.get("feature_index"), "feature_index")?, hashes }))
+}
+
+/// The number of a test. CatBoost looks at nothing else of a split.
+fn split(value: &Json<'_>) -> Result<u32, FormatError> {
+    if text(value.get("split_type")) == "OnlineCtr" {
+        return refuse_counters();
+    }
+    let Some(number) = value.get("split_index") else { return missing("split_index") };
+    let number = whole(number, "split_index")?;
+    u32::try_from(number).or_else(|_| fail("split_index", number, "the number of a test"))
+}
+
+/// Every leaf has as many values; checks that, and learns how many from the first.
+fn same_dimension(dimension: &mut Option<usize>, found: usize) -> Result<(), FormatError> {
+    let expected = *dimension.get_or_insert(found);
+    if found == expected && found > 0 {
+        return Ok(());
+    }
+    Err(FormatError::new(place("leaf_values"), Problem::Length { expected, found }))
+}
+
+fn symmetric_tree(value: &Json<'_>, dimension: &mut Option<usize>) -> Result<CoreTree, FormatError> {
+    let splits: Vec<u32> =
+        elements(value.get("splits"), "splits")?.iter().map(split).collect::<Result<_, _>>()?;
+    let values = floats(value.get("leaf_values"), "leaf_values")?;
+    let leaves = u32::try_from(splits.len()).ok().and_then(|depth| 1usize.checked_shl(depth));
+    let Some(leaves) = leaves.filter(|&leaves| values.len().is_multiple_of(leaves)) else {
+        return fail("leaf_values", format!("{} values", values.len()), "a whole number for each leaf");
+    };
+    same_dimension(dimension, values.len() / leaves)?;
+    let weights = floats(value.get("leaf_weights"), "leaf_weights")?;
+    Ok(CoreTree { shape: Shape::Symmetric(splits), values, weights })
+}
+
+fn node_tree(root: &Json<'_>, dimension: &mut Option<usize>) -> Result<CoreTree, FormatError> {
+    let mut nodes = Vec::new();
+    let (mut values, mut weights) = (Vec::new(), Vec::new());
+    let (mut leaves, mut weighted) = (0, true);
+    let mut open = vec![(root, None)];
+    while let Some((value, parent)) = open.pop() {
+        let number = nodes.len() as u32;
+        if let Some((parent, side)) = parent
+            && let CoreNode::Split { no, yes, .. } = &mut nodes[parent]
+        {
+            *(if side { yes } else { no }) = number;
+        }
+        if let Some(leaf) = value.get("value") {
+            let own = match leaf {
+                Json::List(_) => floats(Some(leaf), "value")?,
+                number => vec![float(number, "value")?],
+            };
+            same_dimension(dimension, own.len())?;
+            values.extend(own);
+            match value.get("weight") {
+                Some(weight) => weights.push(float(weight, "weight")?),
+                None => weighted = false,
+            }
+            nodes.push(CoreNode::Leaf(leaves));
+            leaves += 1;
+            continue;
+        }
+        let (Some(test), Some(left), Some(right)) = (value.get("split"), value.get("left"), value.get("right")) else {
+            return missing("split");
+        };
+        let parent = nodes.len();
+        nodes.push(CoreNode::Split { test: split(test)?, no: 0, yes: 0 });
+        open.push((right, Some((parent, true))));
+        open.push((left, Some((parent, false))));
+    }
+    if !weighted {
+        weights.clear();
+    }
+    Ok(CoreTree { shape: Shape::Nodes(nodes), values, weights })
+}
+
+/// The text of a file with the model of `core` in the place of the one in `original`, which was read before.
+pub(super) fn write(original: &[u8], core: &Core) -> Result<String, FormatError> {
+    let json = Json::parse(original)?;
+    let mut out = String::with_capacity(original.len() / 2);
+    let mut separator = '{';
+    for entry in json.entries().unwrap_or(&[]) {
+        let key = match entry.key.as_str() {
+            "oblivious_trees" | "trees" if core.symmetric => "oblivious_trees",
+            "oblivious_trees" | "trees" => "trees",
+            key => key,
+        };
+        put(&mut out, format_args!("{separator}\n{}:", Value::from(key)));
+        match key {
+            "oblivious_trees" | "trees" => trees(&mut out, core),
+            "features_info" => features(&mut out, &entry.value, core),
+            "scale_and_bias" => {}
+            _ => out.push_str(entry.raw),
+        }
+        if key == "scale_and_bias" {
+            scale_and_bias(&mut out, core);
+        }
+        separator = ',';
+    }
+    if json.get("scale_and_bias").is_none() {
+        put(&mut out, format_args!("{separator}\n\"scale_and_bias\":"));
+        scale_and_bias(&mut out, core);
+    }
+    out.push_str("\n}");
+    Ok(out)
+}
+
+fn put(out: &mut String, arguments: std::fmt::Arguments<'_>) {
+    out.write_fmt(arguments).expect("writing to a string does not fail");
+}
+
+fn numbers(out: &mut String, values: &[f64]) {
+    for (index, &value) in values.iter().enumerate() {
+        put(out, format_args!("{}{}", if index == 0 { '[' } else { ',' }, number::text(value)));
+    }
+    out.push_str(if values.is_empty() { "[]" } else { "]" });
+}
+
+fn scale_and_bias(out: &mut String, core: &Core) {
+    put(out, format_args!("[{},", number::text(core.scale)));
+    numbers(out, &core.bias);
+    out.push(']');
+}
+
+/// Everything about the features as it was, but for the borders.
+fn features(out: &mut String, features: &Json<'_>, core: &Core) {
+    let mut separator = '{';
+    for entry in features.entries().unwrap_or(&[]) {
+        put(out, format_args!("{separator}{}:", Value::from(entry.key.as_str())));
+        separator = ',';
+        if entry.key != "float_features" {
+            out.push_str(entry.raw);
+            continue;
+        }
+        let list = entry.value.list().unwrap_or(&[]);
+        out.push('[');
+        for (index, (value, float)) in list.iter().zip(&core.floats).enumerate() {
+            let mut separator = if index == 0 { "{" } else { ",{" };
+            for entry in value.entries().unwrap_or(&[]) {
+                put(out, format_args!("{separator}{}:", Value::from(entry.key.as_str())));
+                separator = ",";
+                if entry.key == "borders" {
+                    numbers(out, &float.borders.iter().map(|&border| f64::from(border)).collect::<Vec<_>>());
+                } else {
+                    out.push_str(entry.raw);
+                }
+            }
+            out.push('}');
+        }
+        out.push(']');
+    }
+    out.push_str(if separator == '{' { "{}" } else { "}" });
+}
+
+fn trees(out: &mut String, core: &Core) {
+    let tests = core.tests();
+    for (index, tree) in core.trees.iter().enumerate() {
+        out.push_str(if index == 0 { "[\n" } else { ",\n" });
+        match &tree.shape {
+            Shape::Symmetric(splits) => {
+                out.push_str("{\"leaf_values\":");
+                numbers(out, &tree.values);
+                if !tree.weights.is_empty() {
+                    out.push_str(",\"leaf_weights\":");
+                    numbers(out, &tree.weights);
+                }
+                out.push_str(",\"splits\":");
+                for (index, &number) in splits.iter().enumerate() {
+                    out.push(if index == 0 { '[' } else { ',' });
+                    write_split(out, core, &tests, number);
+                }
+                out.push_str(if splits.is_empty() { "null}" } else { "]}" });
+            }
+            Shape::Nodes(nodes) => write_node(out, core, &tests, tree, nodes, 0),
+        }
+    }
+    out.push(']');
+}
+
+fn write_split(out: &mut String, core: &Core, tests: &[CoreTest], number: u32) {
+    match tests[number as usize] {
+        CoreTest::Above { feature, border, .. } => {
+            let index = |feature: FeatureId| {
+                core.floats.iter().find(|float| float.flat as u32 == feature.0).map_or(0, |float| float.index)
+            };
+            let border = number::text(f64::from(border));
+            put(
+                out,
+                format_args!(
+                    "{{\"border\":{border},\"float_feature_index\":{},\"split_index\":{number},\
+                     \"split_type\":\"FloatFeature\"}}",
+                    index(feature)
+                ),
+            );
+        }
+        CoreTest::Is { feature, code } => {
+            let category = core.categories.iter().find(|category| category.flat as u32 == feature.0);
+            let index = category.map_or(0, |category| category.index);
+            let one_hot = core.one_hots.iter().find(|one_hot| one_hot.index == index);
+            let hash = one_hot.and_then(|one_hot| one_hot.hashes.get(code as usize)).copied().unwrap_or(0);
+            put(
+                out,
+                format_args!(
+                    "{{\"cat_feature_index\":{index},\"split_index\":{number},\"split_type\":\"OneHotFeature\",\
+                     \"value\":{hash}}}"
+                ),
+            );
+        }
+    }
+}
+
+/// A node with all below it. Trees are a few dozen levels deep at most: their readers here demand it.
+fn write_node(
+    out: &mut String,
+    core: &Core,
+    tests: &[CoreTest],
+    tree: &CoreTree,
+    nodes: &[CoreNode],
+    at: usize,
+) {
+    match nodes[at] {
+        CoreNode::Leaf(leaf) => {
+            let leaf = leaf as usize;
+            let values = &tree.values[leaf * core.dimension..][..core.dimension];
+            out.push_str("{\"value\":");
+            match values {
+                [value] => out.push_str(&number::text(*value)),
+                values => numbers(out, values),
+            }
+            if let Some(&weight) = tree.weights.get(leaf) {
+                put(out, format_args!(",\"weight\":{}", number::text(weight)));
+            }
+        }
+        CoreNode::Split { test, no, yes } => {
+            out.push_str("{\"left\":");
+            write_node(out, core, tests, tree, nodes, no as usize);
+            out.push_str(",\"right\":");
+            write_node(out, core, tests, tree, nodes, yes as usize);
+            out.push_str(",\"split\":");
+            write_split(out, core, tests, test);
+        }
+    }
+    out.push('}');
+}
