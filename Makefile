@@ -65,7 +65,7 @@ soak: $(STAMP) ## random models of every library, every cell decided by it, and 
 	$(VENV)/bin/python soak/run.py --seconds $(SOAK_SECONDS) $(SOAK_OPTIONS)
 
 FUZZ_SECONDS := 60
-FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt sklearn:sklearn/*.skops onnx:onnx/*.onnx
+FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt catboost_binary:catboost/*.cbm catboost_json:catboost/*.json sklearn:sklearn/*.skops onnx:onnx/*.onnx
 
 fuzz: ## each reader in libFuzzer for a minute; needs cargo-fuzz and a nightly compiler (fuzz/README.md)
 	$(PYTHON) fuzz/seeds.py fuzz/corpus/certificate

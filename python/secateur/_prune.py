@@ -193,7 +193,7 @@ def prune(
     The result was pruned, read back, certified and, unless `self_check=False`, accepted by the independent checker
     (`result.checked`), all within `time_limit`. The command line goes the same road and gives the same model.
 
-    `model` is a fitted classifier of XGBoost, LightGBM or scikit-learn, a booster, a pipeline that ends in one of
+    `model` is a fitted classifier of XGBoost, LightGBM, CatBoost or scikit-learn, a booster, a pipeline that ends in one of
     these, or the path of a model file. `X` may hold rows of its inputs; they make the search faster, and the
     answer holds for every input with or without them.
 

@@ -192,6 +192,44 @@ XGBOOST_TRAINING = frozenset(
     """.split()
 )
 
+CATBOOST = _settings(
+    (
+        "_object",
+        "honoured",
+        "its trees, bias, threshold and class labels, as `save_model` writes them now; `set_scale_and_bias` and "
+        "`set_probability_threshold` change it, and a scale other than 1 is refused",
+    ),
+    ("classes_", "honoured", "the labels that `predict` returns, with their type, as the model itself holds them"),
+    (
+        "tree_count_ is_fitted _random_seed",
+        "harmless",
+        "they tell whether there is a model; with `use_best_model`, `fit` itself drops the trees after the best round",
+    ),
+    (
+        "_get_cat_feature_indices _get_text_feature_indices _get_embedding_feature_indices",
+        "harmless",
+        "how a table is read; models that look at text or embeddings are refused",
+    ),
+    ("get_param _init_params", "harmless", "of fitting: `predict` looks up `verbose` there and nothing else"),
+    ("verbose", "harmless", "logging"),
+    (
+        "_predict _base_predict _process_predict_input_data _validate_prediction_type",
+        "honoured",
+        "the way to the trees",
+    ),
+    (
+        "prediction_type",
+        "honoured",
+        "a `CatBoost` returns raw scores by default; the claim is about `predict(X, prediction_type=\"Class\")`, which a "
+        "`CatBoostClassifier` returns anyway",
+    ),
+    (
+        "data ntree_start ntree_end thread_count task_type",
+        "harmless",
+        "arguments of one call; rows are shared among threads, and each row's trees are added in the order of the file",
+    ),
+)
+
 SKLEARN = _settings(
     ("classes_ n_classes_", "honoured", "the labels that `predict` returns, with their type"),
     ("n_outputs_", "refused", "if there are several outputs"),

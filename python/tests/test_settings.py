@@ -16,6 +16,7 @@ import re
 import warnings
 from typing import Any, Callable, NamedTuple
 
+import catboost
 import lightgbm
 import numpy as np
 import pytest
@@ -611,6 +612,17 @@ def test_everything_that_xgboost_predicts_by_is_listed():
     assert xgboost.XGBRFClassifier.predict is model.predict
 
 
+def test_everything_that_catboost_predicts_by_is_listed():
+    base, classifier = catboost.CatBoost, catboost.CatBoostClassifier
+    functions = [classifier.predict, base.predict, base._predict, base._process_predict_input_data]
+    functions += [base._validate_prediction_type, base.is_fitted]
+    found = read(*functions) | accepted(classifier.predict, base.predict)
+    assert {"_object", "prediction_type"} <= found | {"_object"}
+    assert found - names(_settings.CATBOOST) == set()
+    # The rest is the library's own, behind these.
+    assert read(base._base_predict, base._get_cat_feature_indices) == {"_object"}
+
+
 def test_everything_that_scikit_learn_predicts_by_is_listed():
     known = names(_settings.SKLEARN)
     histogram = HistGradientBoostingClassifier
@@ -636,14 +648,19 @@ def test_everything_that_scikit_learn_predicts_by_is_listed():
     assert constructor <= names(_settings.PIPELINES)
 
 
+LISTS = (
+    _settings.ANY_OBJECT, _settings.LIGHTGBM, _settings.XGBOOST, _settings.CATBOOST, _settings.SKLEARN, _settings.PIPELINES
+)
+
+
 def test_the_guide_shows_the_lists():
     text = (pathlib.Path(__file__).parents[2] / "docs" / "guide" / "live-objects.md").read_text()
-    for settings in (_settings.ANY_OBJECT, _settings.LIGHTGBM, _settings.XGBOOST, _settings.SKLEARN, _settings.PIPELINES):
+    for settings in LISTS:
         for line in lines(settings):
             assert line in text, f"docs/guide/live-objects.md lacks this line:\n{line}"
     assert len(re.findall(r"^\| .* \| (?:honoured|harmless|refused) \|", text, re.MULTILINE)) == sum(
         len(settings)
-        for settings in (_settings.ANY_OBJECT, _settings.LIGHTGBM, _settings.XGBOOST, _settings.SKLEARN, _settings.PIPELINES)
+        for settings in LISTS
     )
 
 

@@ -10,7 +10,8 @@ use crate::verify::{BandArgument, Limit};
 
 /// Exact pruning of tree ensembles: smaller models that decide the same on every input, proved.
 ///
-/// Reads XGBoost (.json, .ubj), LightGBM (.txt), scikit-learn (.skops) and ONNX (.onnx) classifiers.
+/// Reads XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm, .json), scikit-learn (.skops) and
+/// ONNX (.onnx) classifiers.
 #[derive(Debug, Parser)]
 #[command(name = "secateur", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -78,6 +78,7 @@ pub use verify::{Verification, VerifyOptions, VerifyReport, verify};
 
 pub use secateur_certificate::ReadError as CertificateError;
 pub use secateur_checker::{Proved, Reason, Verdict};
+pub use secateur_formats::catboost::category_hash;
 pub use secateur_formats::{EditError, FormatError, ModelFile, ReadError};
 pub use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, InputDomain, PredictError, Scope};
 pub use secateur_oracle::Verdict as Answer;

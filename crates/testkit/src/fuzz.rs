@@ -24,6 +24,10 @@ pub enum Target {
     XgBoostUbj,
     /// LightGBM's text.
     LightGbm,
+    /// CatBoost's binary format.
+    CatBoostBinary,
+    /// CatBoost's JSON.
+    CatBoostJson,
     /// scikit-learn's skops archives.
     Sklearn,
     /// ONNX.
@@ -32,8 +36,15 @@ pub enum Target {
 
 impl Target {
     /// Every reader.
-    pub const ALL: [Self; 5] =
-        [Self::XgBoostJson, Self::XgBoostUbj, Self::LightGbm, Self::Sklearn, Self::Onnx];
+    pub const ALL: [Self; 7] = [
+        Self::XgBoostJson,
+        Self::XgBoostUbj,
+        Self::LightGbm,
+        Self::CatBoostBinary,
+        Self::CatBoostJson,
+        Self::Sklearn,
+        Self::Onnx,
+    ];
 
     /// The name of the target in `fuzz/`.
     pub fn name(self) -> &'static str {
@@ -41,6 +52,8 @@ impl Target {
             Self::XgBoostJson => "xgboost_json",
             Self::XgBoostUbj => "xgboost_ubj",
             Self::LightGbm => "lightgbm",
+            Self::CatBoostBinary => "catboost_binary",
+            Self::CatBoostJson => "catboost_json",
             Self::Sklearn => "sklearn",
             Self::Onnx => "onnx",
         }
@@ -52,6 +65,8 @@ impl Target {
             Self::XgBoostJson => ("xgboost", "json"),
             Self::XgBoostUbj => ("xgboost", "ubj"),
             Self::LightGbm => ("lightgbm", "txt"),
+            Self::CatBoostBinary => ("catboost", "cbm"),
+            Self::CatBoostJson => ("catboost", "json"),
             Self::Sklearn => ("sklearn", "skops"),
             Self::Onnx => ("onnx", "onnx"),
         }

@@ -51,6 +51,16 @@ fn hostile_lightgbm_text_breaks_no_promise() {
 }
 
 #[test]
+fn hostile_catboost_binaries_break_no_promise() {
+    run(Target::CatBoostBinary, 3000);
+}
+
+#[test]
+fn hostile_catboost_json_breaks_no_promise() {
+    run(Target::CatBoostJson, 1500);
+}
+
+#[test]
 fn hostile_skops_archives_break_no_promise() {
     run(Target::Sklearn, 500);
 }

@@ -1,8 +1,9 @@
 //! From what a file says to the model as CatBoost executes it.
 
 use secateur_model::{
-    Accumulation, Categories, CategoryRule, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
-    InputDomain, InterceptPosition, Label, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    Accumulation, Categories, CategoryRule, Decision, Ensemble, EnsembleBuilder, FeatureId, Features,
+    GroupId, InputDomain, InterceptPosition, Label, NodeId, NumberType, Order, Output, Split, Test,
+    TreeBuilder,
 };
 
 use super::core::{Core, CoreNode, CoreTest, CoreTree, Shape};
@@ -17,8 +18,7 @@ pub(super) fn ensemble(core: &Core) -> Result<Ensemble, FormatError> {
         return Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
     }
     let (classes, decision) = core.info.decision(core.dimension)?;
-    let domain =
-        InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+    let domain = InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::Last,
@@ -35,7 +35,8 @@ pub(super) fn ensemble(core: &Core) -> Result<Ensemble, FormatError> {
     let ensemble = builder.build();
     if decision == Decision::Argmax && ensemble.rounding().is_none() {
         let what = "a CatBoost model whose sums may leave the range of f64".to_owned();
-        let advice = "what CatBoost makes of infinities is not what its leaves say: train with smaller leaves";
+        let advice =
+            "what CatBoost makes of infinities is not what its leaves say: train with smaller leaves";
         return Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
     }
     Ok(ensemble)
@@ -55,7 +56,8 @@ fn features(core: &Core) -> Features {
     };
     for category in &core.categories {
         let hashes = core.one_hots.iter().find(|one_hot| one_hot.index == category.index);
-        let labels = hashes.map(|one_hot| one_hot.hashes.iter().map(|&hash| Label::Hash(hash as u32)).collect());
+        let labels =
+            hashes.map(|one_hot| one_hot.hashes.iter().map(|&hash| Label::Hash(hash as u32)).collect());
         let categories = Categories {
             rule: CategoryRule::Hashed,
             unseen_is_missing: false,

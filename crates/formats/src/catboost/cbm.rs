@@ -323,7 +323,11 @@ impl Parts {
                 }
                 let child = at + usize::from(step);
                 if child >= end || std::mem::replace(&mut seen[child - start], true) {
-                    return fail("NonSymmetricStepNodes", format!("node {at}"), "a way to nodes of its tree, once");
+                    return fail(
+                        "NonSymmetricStepNodes",
+                        format!("node {at}"),
+                        "a way to nodes of its tree, once",
+                    );
                 }
                 open.push((child, false, Some((parent, side))));
             }
@@ -409,12 +413,14 @@ fn write_trees(out: &mut FlatWriter, core: &Core) {
             slot::VALUES => out.list(&lists.values, 8, |v| v.to_le_bytes()),
             slot::WEIGHTS => out.list(&lists.weights, 8, |v| v.to_le_bytes()),
             slot::BIAS => out.list(&core.bias, 8, |v| v.to_le_bytes()),
-            slot::STEPS => out.list(&lists.steps, 2, |&[no, yes]| {
-                (u32::from(no) | u32::from(yes) << 16).to_le_bytes()
-            }),
+            slot::STEPS => {
+                out.list(&lists.steps, 2, |&[no, yes]| (u32::from(no) | u32::from(yes) << 16).to_le_bytes())
+            }
             slot::LEAF_OF_NODE => out.list(&lists.leaf_of_node, 4, |v| v.to_le_bytes()),
             slot::CATEGORIES => {
-                for (place, category) in out.offset_list(core.categories.len()).into_iter().zip(&core.categories) {
+                for (place, category) in
+                    out.offset_list(core.categories.len()).into_iter().zip(&core.categories)
+                {
                     out.point_here(place);
                     let used = Field::U8(u8::from(category.used));
                     let fields = [Field::I32(category.index), Field::I32(category.flat), Field::Offset, used];

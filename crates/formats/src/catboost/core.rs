@@ -244,7 +244,8 @@ impl Core {
             Shape::Nodes(nodes) => nodes.iter().filter_map(|node| node.test()).collect(),
         };
         if let Some(test) = splits.into_iter().find(|&test| test as usize >= tests) {
-            let problem = Problem::Value { found: format!("test {test}"), expected: "one of the model's tests" };
+            let problem =
+                Problem::Value { found: format!("test {test}"), expected: "one of the model's tests" };
             return Err(FormatError::new(Place::TreeField { tree, field: "splits" }, problem));
         }
         Ok(())

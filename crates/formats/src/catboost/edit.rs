@@ -147,7 +147,8 @@ fn keep_borders(
     drafts: &[Draft<'_>],
     known: &BTreeMap<Question, bool>,
 ) -> BTreeMap<Question, u32> {
-    let mut used: BTreeMap<Question, bool> = known.iter().map(|(&question, _)| (question, question.2)).collect();
+    let mut used: BTreeMap<Question, bool> =
+        known.iter().map(|(&question, _)| (question, question.2)).collect();
     for question in drafts.iter().flat_map(|draft| &draft.questions) {
         used.insert(*question, true);
     }

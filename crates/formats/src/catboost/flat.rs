@@ -155,7 +155,9 @@ impl<'a> Table<'a> {
         }
         if offset < 4 || offset + size > self.size {
             let expected = "a position inside its table";
-            return self.buffer.fail(self.fields + entry, Problem::Value { found: offset.to_string(), expected });
+            return self
+                .buffer
+                .fail(self.fields + entry, Problem::Value { found: offset.to_string(), expected });
         }
         Ok(Some(self.at + offset))
     }

@@ -103,7 +103,12 @@ impl FlatWriter {
     }
 
     /// Writes a list of values of so many bytes each.
-    pub(super) fn list<T, const N: usize>(&mut self, values: &[T], alignment: usize, bytes: impl Fn(&T) -> [u8; N]) {
+    pub(super) fn list<T, const N: usize>(
+        &mut self,
+        values: &[T],
+        alignment: usize,
+        bytes: impl Fn(&T) -> [u8; N],
+    ) {
         self.align(alignment.max(4), 4);
         self.begin();
         self.bytes.extend((values.len() as u32).to_le_bytes());

@@ -96,7 +96,12 @@ fn long(s: &[u8]) -> u64 {
     x = z.wrapping_add(x).rotate_right(39).wrapping_mul(K1);
     y = y.rotate_right(33).wrapping_mul(K1);
     for at in (0..(n - 1) / 64 * 64).step_by(64) {
-        x = x.wrapping_add(y).wrapping_add(v.0).wrapping_add(word(s, at + 16)).rotate_right(37).wrapping_mul(K1);
+        x = x
+            .wrapping_add(y)
+            .wrapping_add(v.0)
+            .wrapping_add(word(s, at + 16))
+            .rotate_right(37)
+            .wrapping_mul(K1);
         y = y.wrapping_add(v.1).wrapping_add(word(s, at + 48)).rotate_right(42).wrapping_mul(K1);
         x ^= w.1;
         y ^= v.0;
@@ -105,10 +110,7 @@ fn long(s: &[u8]) -> u64 {
         w = weak(s, at + 32, z.wrapping_add(w.1), y);
         std::mem::swap(&mut z, &mut x);
     }
-    join(
-        join(v.0, w.0).wrapping_add(mix(y).wrapping_mul(K1)).wrapping_add(z),
-        join(v.1, w.1).wrapping_add(x),
-    )
+    join(join(v.0, w.0).wrapping_add(mix(y).wrapping_mul(K1)).wrapping_add(z), join(v.1, w.1).wrapping_add(x))
 }
 
 #[cfg(test)]
@@ -141,7 +143,13 @@ mod tests {
         ("wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww", 0x7d6a1b61),
         ("wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww", 0xdbd9514b),
         ("vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv", 0x832155e6),
-        ("qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqr", 0xb2724a10),
-        ("qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq", 0x15035407),
+        (
+            "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqr",
+            0xb2724a10,
+        ),
+        (
+            "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq",
+            0x15035407,
+        ),
     ];
 }

@@ -64,9 +64,8 @@ impl Info {
 
     /// The classes and the rule that chooses one, for a model with so many scores.
     pub(super) fn decision(&self, dimension: usize) -> Result<(ClassLabels, Decision), FormatError> {
-        let refuse = |what: String, advice| {
-            Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }))
-        };
+        let refuse =
+            |what: String, advice| Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
         let loss = self.loss.as_deref().unwrap_or("an unknown loss");
         if loss.starts_with("MultiLogloss") || loss.starts_with("MultiCrossEntropy") {
             return refuse(
@@ -146,7 +145,8 @@ fn labels(params: &Value, classes: usize) -> Result<ClassLabels, FormatError> {
             ClassLabels::Booleans(flags.ok_or_else(|| all("truth values"))?)
         }
         "String" => {
-            let texts = chosen.iter().map(|value| Some(value.as_str()?.to_owned())).collect::<Option<Vec<_>>>();
+            let texts =
+                chosen.iter().map(|value| Some(value.as_str()?.to_owned())).collect::<Option<Vec<_>>>();
             ClassLabels::Strings(texts.ok_or_else(|| all("texts"))?)
         }
         other => return Err(wrong(other.to_owned(), "a known type of labels")),

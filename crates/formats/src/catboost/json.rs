@@ -3,13 +3,16 @@
 //! CatBoost stops at the first error of syntax and keeps what it has read until then, so a file that was cut loads with
 //! fewer trees. A whole document is demanded here.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use secateur_model::FeatureId;
 use serde_json::Value;
 
 use super::cbm::refuse_counters;
-use super::core::{CategoryFeature, Core, CoreNode, CoreTest, CoreTree, FloatFeature, OneHot, Shape, Treatment};
+use super::core::{
+    CategoryFeature, Core, CoreNode, CoreTest, CoreTree, FloatFeature, OneHot, Shape, Treatment,
+};
 use super::info::Info;
 use super::number;
 use super::text::Json;
@@ -105,7 +108,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Core, FormatError> {
             .map(float_feature)
             .collect::<Result<_, _>>()?,
         categories: categories.iter().map(category_feature).collect::<Result<_, _>>()?,
-        one_hots: categories.iter().filter_map(|value| one_hot(value).transpose()).collect::<Result<_, _>>()?,
+        one_hots: categories
+            .iter()
+            .filter_map(|value| one_hot(value).transpose())
+            .collect::<Result<_, _>>()?,
         symmetric,
         trees: Vec::new(),
         scale: 1.0,
@@ -114,7 +120,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Core, FormatError> {
     };
     let mut dimension = None;
     for tree in trees {
-        let tree = if symmetric { symmetric_tree(tree, &mut dimension) } else { node_tree(tree, &mut dimension) };
+        let tree =
+            if symmetric { symmetric_tree(tree, &mut dimension) } else { node_tree(tree, &mut dimension) };
         core.trees.push(tree?);
     }
     core.dimension = dimension.unwrap_or(1);
@@ -255,7 +262,9 @@ fn node_tree(root: &Json<'_>, dimension: &mut Option<usize>) -> Result<CoreTree,
             leaves += 1;
             continue;
         }
-        let (Some(test), Some(left), Some(right)) = (value.get("split"), value.get("left"), value.get("right")) else {
+        let (Some(test), Some(left), Some(right)) =
+            (value.get("split"), value.get("left"), value.get("right"))
+        else {
             return missing("split");
         };
         let parent = nodes.len();
@@ -272,6 +281,7 @@ fn node_tree(root: &Json<'_>, dimension: &mut Option<usize>) -> Result<CoreTree,
 /// The text of a file with the model of `core` in the place of the one in `original`, which was read before.
 pub(super) fn write(original: &[u8], core: &Core) -> Result<String, FormatError> {
     let json = Json::parse(original)?;
+    let texts = Texts::of(&json);
     let mut out = String::with_capacity(original.len() / 2);
     let mut separator = '{';
     for entry in json.entries().unwrap_or(&[]) {
@@ -282,43 +292,70 @@ pub(super) fn write(original: &[u8], core: &Core) -> Result<String, FormatError>
         };
         put(&mut out, format_args!("{separator}\n{}:", Value::from(key)));
         match key {
-            "oblivious_trees" | "trees" => trees(&mut out, core),
-            "features_info" => features(&mut out, &entry.value, core),
-            "scale_and_bias" => {}
+            "oblivious_trees" | "trees" => trees(&mut out, core, &texts),
+            "features_info" => features(&mut out, &entry.value, core, &texts),
+            "scale_and_bias" => scale_and_bias(&mut out, core, &texts),
             _ => out.push_str(entry.raw),
-        }
-        if key == "scale_and_bias" {
-            scale_and_bias(&mut out, core);
         }
         separator = ',';
     }
     if json.get("scale_and_bias").is_none() {
         put(&mut out, format_args!("{separator}\n\"scale_and_bias\":"));
-        scale_and_bias(&mut out, core);
+        scale_and_bias(&mut out, core, &texts);
     }
     out.push_str("\n}");
     Ok(out)
+}
+
+/// The texts that numbers had in the file: what stays is written as it was, so that CatBoost reads it as before.
+struct Texts<'a>(HashMap<u64, &'a str>);
+
+impl<'a> Texts<'a> {
+    fn of(json: &Json<'a>) -> Self {
+        let mut texts = HashMap::new();
+        let mut open = vec![json];
+        while let Some(value) = open.pop() {
+            match value {
+                Json::Number(text) => {
+                    if let Some(number) = number::read(text) {
+                        texts.entry(number.to_bits()).or_insert(*text);
+                    }
+                }
+                Json::List(values) => open.extend(values),
+                Json::Object(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
+                Json::Null | Json::Bool(_) | Json::Text(_) => {}
+            }
+        }
+        Self(texts)
+    }
+
+    fn number(&self, value: f64) -> String {
+        match self.0.get(&value.to_bits()) {
+            Some(&text) => text.to_owned(),
+            None => number::text(value),
+        }
+    }
+
+    fn numbers(&self, out: &mut String, values: &[f64]) {
+        for (index, &value) in values.iter().enumerate() {
+            put(out, format_args!("{}{}", if index == 0 { '[' } else { ',' }, self.number(value)));
+        }
+        out.push_str(if values.is_empty() { "[]" } else { "]" });
+    }
 }
 
 fn put(out: &mut String, arguments: std::fmt::Arguments<'_>) {
     out.write_fmt(arguments).expect("writing to a string does not fail");
 }
 
-fn numbers(out: &mut String, values: &[f64]) {
-    for (index, &value) in values.iter().enumerate() {
-        put(out, format_args!("{}{}", if index == 0 { '[' } else { ',' }, number::text(value)));
-    }
-    out.push_str(if values.is_empty() { "[]" } else { "]" });
-}
-
-fn scale_and_bias(out: &mut String, core: &Core) {
-    put(out, format_args!("[{},", number::text(core.scale)));
-    numbers(out, &core.bias);
+fn scale_and_bias(out: &mut String, core: &Core, texts: &Texts<'_>) {
+    put(out, format_args!("[{},", texts.number(core.scale)));
+    texts.numbers(out, &core.bias);
     out.push(']');
 }
 
 /// Everything about the features as it was, but for the borders.
-fn features(out: &mut String, features: &Json<'_>, core: &Core) {
+fn features(out: &mut String, features: &Json<'_>, core: &Core, texts: &Texts<'_>) {
     let mut separator = '{';
     for entry in features.entries().unwrap_or(&[]) {
         put(out, format_args!("{separator}{}:", Value::from(entry.key.as_str())));
@@ -335,7 +372,10 @@ fn features(out: &mut String, features: &Json<'_>, core: &Core) {
                 put(out, format_args!("{separator}{}:", Value::from(entry.key.as_str())));
                 separator = ",";
                 if entry.key == "borders" {
-                    numbers(out, &float.borders.iter().map(|&border| f64::from(border)).collect::<Vec<_>>());
+                    texts.numbers(
+                        out,
+                        &float.borders.iter().map(|&border| f64::from(border)).collect::<Vec<_>>(),
+                    );
                 } else {
                     out.push_str(entry.raw);
                 }
@@ -347,93 +387,94 @@ fn features(out: &mut String, features: &Json<'_>, core: &Core) {
     out.push_str(if separator == '{' { "{}" } else { "}" });
 }
 
-fn trees(out: &mut String, core: &Core) {
+fn trees(out: &mut String, core: &Core, texts: &Texts<'_>) {
     let tests = core.tests();
+    let writer = Writer { core, tests: &tests, texts };
     for (index, tree) in core.trees.iter().enumerate() {
         out.push_str(if index == 0 { "[\n" } else { ",\n" });
         match &tree.shape {
             Shape::Symmetric(splits) => {
                 out.push_str("{\"leaf_values\":");
-                numbers(out, &tree.values);
+                texts.numbers(out, &tree.values);
                 if !tree.weights.is_empty() {
                     out.push_str(",\"leaf_weights\":");
-                    numbers(out, &tree.weights);
+                    texts.numbers(out, &tree.weights);
                 }
                 out.push_str(",\"splits\":");
                 for (index, &number) in splits.iter().enumerate() {
                     out.push(if index == 0 { '[' } else { ',' });
-                    write_split(out, core, &tests, number);
+                    writer.split(out, number);
                 }
                 out.push_str(if splits.is_empty() { "null}" } else { "]}" });
             }
-            Shape::Nodes(nodes) => write_node(out, core, &tests, tree, nodes, 0),
+            Shape::Nodes(nodes) => writer.node(out, tree, nodes, 0),
         }
     }
     out.push(']');
 }
 
-fn write_split(out: &mut String, core: &Core, tests: &[CoreTest], number: u32) {
-    match tests[number as usize] {
-        CoreTest::Above { feature, border, .. } => {
-            let index = |feature: FeatureId| {
-                core.floats.iter().find(|float| float.flat as u32 == feature.0).map_or(0, |float| float.index)
-            };
-            let border = number::text(f64::from(border));
-            put(
-                out,
-                format_args!(
-                    "{{\"border\":{border},\"float_feature_index\":{},\"split_index\":{number},\
-                     \"split_type\":\"FloatFeature\"}}",
-                    index(feature)
-                ),
-            );
-        }
-        CoreTest::Is { feature, code } => {
-            let category = core.categories.iter().find(|category| category.flat as u32 == feature.0);
-            let index = category.map_or(0, |category| category.index);
-            let one_hot = core.one_hots.iter().find(|one_hot| one_hot.index == index);
-            let hash = one_hot.and_then(|one_hot| one_hot.hashes.get(code as usize)).copied().unwrap_or(0);
-            put(
-                out,
-                format_args!(
-                    "{{\"cat_feature_index\":{index},\"split_index\":{number},\"split_type\":\"OneHotFeature\",\
-                     \"value\":{hash}}}"
-                ),
-            );
-        }
-    }
+struct Writer<'a> {
+    core: &'a Core,
+    tests: &'a [CoreTest],
+    texts: &'a Texts<'a>,
 }
 
-/// A node with all below it. Trees are a few dozen levels deep at most: their readers here demand it.
-fn write_node(
-    out: &mut String,
-    core: &Core,
-    tests: &[CoreTest],
-    tree: &CoreTree,
-    nodes: &[CoreNode],
-    at: usize,
-) {
-    match nodes[at] {
-        CoreNode::Leaf(leaf) => {
-            let leaf = leaf as usize;
-            let values = &tree.values[leaf * core.dimension..][..core.dimension];
-            out.push_str("{\"value\":");
-            match values {
-                [value] => out.push_str(&number::text(*value)),
-                values => numbers(out, values),
+impl Writer<'_> {
+    fn split(&self, out: &mut String, number: u32) {
+        match self.tests[number as usize] {
+            CoreTest::Above { feature, border, .. } => {
+                let own = |float: &&FloatFeature| FeatureId(float.flat as u32) == feature;
+                let index = self.core.floats.iter().find(own).map_or(0, |float| float.index);
+                let border = self.texts.number(f64::from(border));
+                put(
+                    out,
+                    format_args!(
+                        "{{\"border\":{border},\"float_feature_index\":{index},\"split_index\":{number},\
+                         \"split_type\":\"FloatFeature\"}}"
+                    ),
+                );
             }
-            if let Some(&weight) = tree.weights.get(leaf) {
-                put(out, format_args!(",\"weight\":{}", number::text(weight)));
+            CoreTest::Is { feature, code } => {
+                let own = |category: &&CategoryFeature| FeatureId(category.flat as u32) == feature;
+                let index = self.core.categories.iter().find(own).map_or(0, |category| category.index);
+                let one_hot = self.core.one_hots.iter().find(|one_hot| one_hot.index == index);
+                let hash =
+                    one_hot.and_then(|one_hot| one_hot.hashes.get(code as usize)).copied().unwrap_or(0);
+                put(
+                    out,
+                    format_args!(
+                        "{{\"cat_feature_index\":{index},\"split_index\":{number},\
+                         \"split_type\":\"OneHotFeature\",\"value\":{hash}}}"
+                    ),
+                );
             }
-        }
-        CoreNode::Split { test, no, yes } => {
-            out.push_str("{\"left\":");
-            write_node(out, core, tests, tree, nodes, no as usize);
-            out.push_str(",\"right\":");
-            write_node(out, core, tests, tree, nodes, yes as usize);
-            out.push_str(",\"split\":");
-            write_split(out, core, tests, test);
         }
     }
-    out.push('}');
+
+    /// A node with all below it: as deep as a tree, which the reader allows a hundred levels or so.
+    fn node(&self, out: &mut String, tree: &CoreTree, nodes: &[CoreNode], at: usize) {
+        match nodes[at] {
+            CoreNode::Leaf(leaf) => {
+                let leaf = leaf as usize;
+                let values = &tree.values[leaf * self.core.dimension..][..self.core.dimension];
+                out.push_str("{\"value\":");
+                match values {
+                    [value] => out.push_str(&self.texts.number(*value)),
+                    values => self.texts.numbers(out, values),
+                }
+                if let Some(&weight) = tree.weights.get(leaf) {
+                    put(out, format_args!(",\"weight\":{}", self.texts.number(weight)));
+                }
+            }
+            CoreNode::Split { test, no, yes } => {
+                out.push_str("{\"left\":");
+                self.node(out, tree, nodes, no as usize);
+                out.push_str(",\"right\":");
+                self.node(out, tree, nodes, yes as usize);
+                out.push_str(",\"split\":");
+                self.split(out, test);
+            }
+        }
+        out.push('}');
+    }
 }

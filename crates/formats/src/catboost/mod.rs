@@ -84,7 +84,8 @@ impl Document for File {
     }
 
     fn dialect(&self) -> String {
-        let version = self.core.info.version.as_deref().map_or(String::new(), |version| format!(" {version}"));
+        let version =
+            self.core.info.version.as_deref().map_or(String::new(), |version| format!(" {version}"));
         let encoding = match self.encoding {
             Encoding::Binary(_) => "binary",
             Encoding::Json => "JSON",
@@ -131,6 +132,9 @@ impl Document for File {
 
 impl EditableDocument for File {
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
+        if *edit == Edit::unchanged(&self.ensemble) {
+            return Ok(self.clone());
+        }
         let core = edit::edited(&self.core, &self.ensemble, edit)?;
         let unreadable = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let bytes = match &self.encoding {

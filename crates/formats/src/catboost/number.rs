@@ -141,9 +141,8 @@ fn nearby<'a>(
     form: impl Fn(&str) -> String + 'a,
 ) -> impl Iterator<Item = String> + 'a {
     let nearest: u128 = digits.parse().expect("at most 36 digits");
-    let steps = (0..=farthest).flat_map(move |distance| {
-        [nearest + distance * step, nearest.saturating_sub(distance * step)]
-    });
+    let steps = (0..=farthest)
+        .flat_map(move |distance| [nearest + distance * step, nearest.saturating_sub(distance * step)]);
     steps.map(move |digits| form(&digits.to_string()))
 }
 
@@ -151,7 +150,9 @@ fn nearby<'a>(
 fn decimal(digits: &str, power: i64) -> String {
     let digits = match digits.trim_end_matches('0') {
         "" => "0",
-        shorter if power >= 0 && (shorter.len() as i64) <= power => &digits[..(power as usize + 1).min(digits.len())],
+        shorter if power >= 0 && (shorter.len() as i64) <= power => {
+            &digits[..(power as usize + 1).min(digits.len())]
+        }
         shorter => shorter,
     };
     let count = digits.len() as i64;
@@ -183,7 +184,9 @@ mod tests {
             let value = match round % 4 {
                 // As leaves are: small numbers with every bit in use.
                 0 | 1 => (random() >> 11) as f64 / (1u64 << 53) as f64 - 0.5,
-                2 => ((random() >> 11) as f64 / (1u64 << 53) as f64) * 10f64.powi((random() % 40) as i32 - 20),
+                2 => {
+                    ((random() >> 11) as f64 / (1u64 << 53) as f64) * 10f64.powi((random() % 40) as i32 - 20)
+                }
                 _ => f64::from_bits(random()),
             };
             if !value.is_finite() {

@@ -35,6 +35,34 @@ fn float(rng: &mut Rng) -> f64 {
         .expect("not empty")
 }
 
+/// One change to words of four or eight bytes in their places: offsets, lengths, indices and floats of a flatbuffer. Most
+/// of a file's first bytes are texts about its training, so that the change is in the last half as often as anywhere.
+pub(super) fn words(rng: &mut Rng, bytes: &mut [u8]) {
+    let start = if rng.bool() { bytes.len() / 2 } else { 0 };
+    if bytes.len() < start + 16 {
+        return;
+    }
+    let at = rng.usize(start..bytes.len() - 8);
+    match rng.u32(0..8) {
+        0 => overwrite(bytes, at & !3, &(integer(rng) as u32).to_le_bytes()),
+        1 => overwrite(bytes, at & !7, &float(rng).to_le_bytes()),
+        2 => overwrite(bytes, at & !3, &(float(rng) as f32).to_le_bytes()),
+        3 => overwrite(bytes, at & !1, &(integer(rng) as u16).to_le_bytes()),
+        4 => {
+            // Another place's word: an offset to something else, a test of another column.
+            let from = rng.usize(0..bytes.len() - 8) & !3;
+            let word: [u8; 4] = bytes[from..from + 4].try_into().expect("four bytes");
+            overwrite(bytes, at & !3, &word);
+        }
+        _ => {
+            let word = &mut bytes[at & !3..][..4];
+            let value = u32::from_le_bytes(word.try_into().expect("four bytes"));
+            let moved = value.wrapping_add(rng.u32(0..9)).wrapping_sub(4);
+            word.copy_from_slice(&moved.to_le_bytes());
+        }
+    }
+}
+
 /// One change to UBJSON: a length, an element, a type, or nesting.
 pub(super) fn ubj(rng: &mut Rng, bytes: &mut Vec<u8>) {
     match rng.u32(0..10) {

@@ -27,7 +27,8 @@ fn mutated(rng: &mut Rng, target: Target, mut bytes: Vec<u8>, donor: &[u8]) -> V
         return bytes;
     }
     match target {
-        Target::XgBoostJson | Target::LightGbm => text::mutate(rng, &mut bytes),
+        Target::XgBoostJson | Target::LightGbm | Target::CatBoostJson => text::mutate(rng, &mut bytes),
+        Target::CatBoostBinary => binary::words(rng, &mut bytes),
         Target::XgBoostUbj => binary::ubj(rng, &mut bytes),
         Target::Onnx => binary::protobuf(rng, &mut bytes, 0),
         Target::Sklearn => {

@@ -1,0 +1,4 @@
+//! The reader of CatBoost's JSON, and all that follows a successful reading.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| secateur_testkit::fuzz::check(bytes));
