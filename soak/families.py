@@ -6,12 +6,14 @@ the original or a pruned one, and gives the classes that the library itself deci
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import tempfile
 import warnings
 from dataclasses import dataclass
 from typing import Any, Callable
 
+import catboost
 import lightgbm
 import numpy as np
 import onnxruntime
@@ -26,6 +28,8 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
+
+import secateur
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -197,6 +201,69 @@ def _lightgbm(random: np.random.Generator, boosting: str) -> Drawn:
     return Drawn(text, drawn.rows, _decide_lightgbm, f"{settings}, {rounds} rounds, categories {drawn.categorical}")
 
 
+# CatBoost
+
+
+def _catboost_rows(rows: np.ndarray, words: dict[int, dict[float, str]]) -> list[list[Any]]:
+    """Rows with texts in the columns of categories."""
+    return [
+        [words[at].get(value, "unheard of") if at in words else value for at, value in enumerate(row)] for row in rows.tolist()
+    ]
+
+
+def _catboost_words(data: bytes) -> dict[int, dict[float, str]]:
+    """For each column of categories the text of each code: tables here hold small whole numbers."""
+    model = secateur.Model.parse(data)
+    texts = {secateur.Model.category_hash(str(number)): str(number) for number in range(16)}
+    labels = model.category_labels()
+    return {column: {float(code): texts[label] for code, label in enumerate(labels[column])} for column in model.hashed_columns()}
+
+
+def _decide_catboost(data: bytes, rows: np.ndarray, form: str) -> np.ndarray:
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model")
+        path.write_bytes(data)
+        model = catboost.CatBoostClassifier()
+        model.load_model(str(path), format=form)
+    words = _catboost_words(data)
+    given = _catboost_rows(rows, words) if words else rows
+    # Labels are 0, 1, ...: positions.
+    return np.ravel(model.predict(given, thread_count=1)).astype(int)
+
+
+def _catboost(random: np.random.Generator) -> Drawn:
+    drawn = table(random, classes=_classes(random), missing=random.random() < 0.5, categories=random.random() < 0.35)
+    policy = str(random.choice(["SymmetricTree", "SymmetricTree", "Depthwise", "Lossguide"]))
+    settings: dict[str, Any] = {
+        "iterations": int(random.integers(2, 10 if drawn.classes == 2 else 5)),
+        "depth": int(random.integers(1, 4)),
+        "learning_rate": float(random.uniform(0.1, 1.0)),
+        "l2_leaf_reg": float(random.choice([0.1, 1.0, 3.0])),
+        "nan_mode": str(random.choice(["Min", "Max"])),
+        "grow_policy": policy,
+        "one_hot_max_size": 50,
+        "random_seed": int(random.integers(1 << 30)),
+        "thread_count": 1,
+        "verbose": 0,
+        "allow_writing_files": False,
+    }
+    if drawn.classes > 2:
+        settings["loss_function"] = str(random.choice(["MultiClass", "MultiClassOneVsAll"]))
+    rows: Any = drawn.rows
+    if drawn.categorical:
+        codes = {column: {float(code): str(code) for code in range(16)} for column in drawn.categorical}
+        rows = _catboost_rows(np.where(np.isin(np.arange(drawn.rows.shape[1]), drawn.categorical), np.nan_to_num(drawn.rows), drawn.rows), codes)
+    model = catboost.CatBoostClassifier(**settings)
+    model.fit(rows, drawn.target, sample_weight=drawn.weights, cat_features=drawn.categorical or None)
+    form = str(random.choice(["cbm", "cbm", "json"]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model")
+        model.save_model(str(path), format=form)
+        data = path.read_bytes()
+    decide = functools.partial(_decide_catboost, form=form)
+    return Drawn(data, drawn.rows, decide, f"{settings}, {form}, categories {drawn.categorical}")
+
+
 # scikit-learn
 
 
@@ -324,6 +391,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Drawn]] = {
     "GradientBoosting": lambda random: _sklearn(random, "GradientBoosting"),
     "HistGradientBoosting": lambda random: _sklearn(random, "HistGradientBoosting"),
     "ONNX": _onnx,
+    "CatBoost": _catboost,
 }
 
 

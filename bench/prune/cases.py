@@ -1,7 +1,7 @@
 """The models of the pruning benchmark, and the figures that they are held against.
 
-Four groups: `stumps` and `discrete`, where trees go; `deep`, where none can and that has to be said quickly; `paper`,
-the paper's own setting. Goals are those of the prototype (sizes) and of the peer, fipepy with Gurobi (sizes, seconds).
+Five groups: `stumps` and `discrete`, where trees go; `deep`, where none can and that has to be said quickly; `paper`,
+the paper's own setting; `catboost`, symmetric trees of depth 1 and 6. Goals are those of the prototype (sizes) and of the peer, fipepy with Gurobi (sizes, seconds).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DATASETS = {
     "Spambase": "Spambase",
 }
 BUNDLED = ("wine", "digits")
-EXTENSIONS = {"XGBoost": "json", "LightGBM": "txt"}
+EXTENSIONS = {"XGBoost": "json", "LightGBM": "txt", "CatBoost": "cbm"}
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ PEER = {
 
 
 def all_cases() -> list[Case]:
-    return [*_stumps(), *_discrete(), *_deep(), *_paper()]
+    return [*_stumps(), *_discrete(), *_deep(), *_paper(), *_catboost()]
 
 
 def _stumps():
@@ -206,6 +206,14 @@ def _paper():
                     yield Case("paper", kind, depth, 50, dataset, 0, flags)
 
 
+def _catboost():
+    for dataset in ("FICO", "COMPAS", "Pima", "Breast", "HTRU2", "ELEC2", "Spambase", "House", "Seeds"):
+        for trees in (50, 100, 200, 1000):
+            yield Case("catboost", "CatBoost", 1, trees, dataset)
+        for trees in (50, 200, 1000):
+            yield Case("catboost", "CatBoost", 6, trees, dataset)
+
+
 def split(case: Case, datasets: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Training rows, test rows, and the classes of both."""
     from sklearn.model_selection import train_test_split
@@ -239,6 +247,15 @@ def train(case: Case, rows: np.ndarray, classes: np.ndarray, path: Path) -> None
             verbose=-1,
         )
         model.fit(rows, classes).booster_.save_model(path)
+        return
+    if case.kind == "CatBoost":
+        import catboost
+
+        model = catboost.CatBoostClassifier(
+            iterations=case.trees, depth=case.depth, random_seed=case.seed, thread_count=1, verbose=0,
+            allow_writing_files=False,
+        )
+        model.fit(rows, classes).save_model(str(path))
         return
     import skops.io
     from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier

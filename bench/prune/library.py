@@ -34,6 +34,12 @@ def _loaded(kind: str, path: Path):
 
         booster = lightgbm.Booster(model_file=path)
         return lambda rows: _decide(booster.predict(rows, num_threads=1))
+    if kind == "CatBoost":
+        import catboost
+
+        model = catboost.CatBoostClassifier()
+        model.load_model(str(path))
+        return lambda rows: np.ravel(model.predict(rows, thread_count=1))
     import skops.io
 
     model = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))

@@ -26,7 +26,7 @@ from cases import Case, all_cases, split, train
 from library import adversarial, classes, outside_band
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-GROUPS = ("stumps", "discrete", "deep", "paper")
+GROUPS = ("stumps", "discrete", "deep", "paper", "catboost")
 # One of each kind of case, all of them quick.
 QUICK = {
     ("stumps", "adaboost-d1-m50-pima-s0"),
@@ -37,6 +37,7 @@ QUICK = {
     ("deep", "xgboost-d3-m50-pima-s0"),
     ("paper", "adaboost-d1-m50-fico-s0"),
     ("paper", "lightgbm-d1-m50-breast-s0"),
+    ("catboost", "catboost-d1-m50-fico-s0"),
 }
 
 

@@ -7,6 +7,7 @@ import pathlib
 import pickle
 from typing import Any, Callable, NamedTuple
 
+import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -117,6 +118,34 @@ def boosted(**options: Any) -> lightgbm.LGBMClassifier:
     return lightgbm.LGBMClassifier(min_child_samples=5, verbose=-1, n_jobs=1, random_state=0, **options)
 
 
+def catboosted(**options: Any) -> catboost.CatBoostClassifier:
+    options = {"learning_rate": 0.5, "random_seed": 0, "thread_count": 1, **options}
+    return catboost.CatBoostClassifier(verbose=0, allow_writing_files=False, **options)
+
+
+def flat(model: Any, table: Any) -> np.ndarray:
+    """CatBoost gives a column for several classes."""
+    return np.ravel(model.predict(table))
+
+
+def catboost_categories() -> Case:
+    """The last column holds words; a code is the place of a word's hash in the model's list."""
+    train, test, target = parts(2)
+
+    def table(rows: np.ndarray, words: list[str]) -> pd.DataFrame:
+        frame = pd.DataFrame(rows, columns=list("abcd"))
+        known = np.isin(rows[:, 3], range(len(words)))
+        places = np.where(known, rows[:, 3], 0).astype(int)
+        frame["d"] = [words[place] if here else "unheard of" for place, here in zip(places, known)]
+        return frame
+
+    model = catboosted(iterations=10, depth=2, one_hot_max_size=10)
+    model.fit(table(train, COLORS), target, cat_features=["d"])
+    by_hash = {secateur.Model.category_hash(word): word for word in COLORS}
+    order = [by_hash[label] for label in secateur.load(model).category_labels()[3]]
+    return Case(model, train, test, to_library=functools.partial(table, words=order), predict=flat)
+
+
 def pipeline() -> Case:
     model = make_pipeline(
         FunctionTransformer(), StandardScaler(), AdaBoostClassifier(n_estimators=25, random_state=0)
@@ -144,6 +173,12 @@ CASES: dict[str, Callable[[], Case]] = {
     "LGBMClassifier, three classes": lambda: framed(boosted(n_estimators=6, num_leaves=3), 3),
     "LGBMClassifier, categories": lambda: categorical(boosted(n_estimators=10, num_leaves=3)),
     "lightgbm.Booster": lightgbm_booster,
+    "CatBoostClassifier": lambda: plain(catboosted(iterations=20, depth=1), labels=["benign", "malign"], predict=flat),
+    "CatBoostClassifier, three classes": lambda: framed(catboosted(iterations=6, depth=2), 3)._replace(predict=flat),
+    "CatBoostClassifier, asymmetric": lambda: plain(
+        catboosted(iterations=10, grow_policy="Lossguide", max_leaves=4, min_data_in_leaf=3), predict=flat
+    ),
+    "CatBoostClassifier, categories": catboost_categories,
     "DecisionTreeClassifier": lambda: plain(DecisionTreeClassifier(random_state=0), labels=[False, True]),
     "RandomForestClassifier": lambda: framed(RandomForestClassifier(15, max_depth=3, random_state=0)),
     "ExtraTreesClassifier": lambda: plain(ExtraTreesClassifier(12, max_depth=3, random_state=0), labels=[1.0, 3.0]),
@@ -199,6 +234,12 @@ def saved_and_loaded(model: Any, folder: pathlib.Path) -> tuple[Any, pathlib.Pat
         booster.save_model(path)
         # LightGBM's wrapper has no file of its own but a pickle.
         return pickle.loads(pickle.dumps(model)), path
+    if isinstance(model, catboost.CatBoost):
+        path = folder / "model.cbm"
+        model.save_model(str(path))
+        new = type(model)()
+        new.load_model(str(path))
+        return new, path
     path = folder / "model.skops"
     skops.io.dump(model, path)
     return skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path)), path

@@ -216,6 +216,7 @@ fn models_that_are_not_read_say_why() {
         ("regressor", "only classifiers"),
         ("ranker", "only classifiers"),
         ("several_labels", "choose one class"),
+        ("several_labels_sum", "choose one class"),
         ("counters", "one_hot_max_size"),
         ("scale", "scale"),
     ] {

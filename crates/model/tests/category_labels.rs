@@ -268,3 +268,52 @@ fn lists_without_columns_have_to_be_the_same() {
     let own = first.features().clone();
     assert!(LabelMatch::new(&first, &first.with_column_order(&own).unwrap()).is_ok());
 }
+
+/// A CatBoost model: a test for equality for each hash of its list, scores 1, 2, 4, ... for those that are not equal.
+fn hashed(hashes: &[u32]) -> Ensemble {
+    let labels = Some(hashes.iter().map(|&hash| Label::Hash(hash)).collect());
+    let categories = Categories { rule: CategoryRule::Hashed, unseen_is_missing: false, labels };
+    let mut features = Features::named(vec!["colour".to_owned()]);
+    features.set_categories(FeatureId(0), categories);
+    let sets: Vec<Vec<u32>> = (0..hashes.len() as u32).map(|code| vec![code]).collect();
+    let stumps: Vec<(&[u32], bool)> = sets.iter().map(|set| (&set[..], true)).collect();
+    // The side of XGBoost's sets is the one of CatBoost's tests: what is equal goes right.
+    build(XgBoost, features, &stumps)
+}
+
+#[test]
+fn hashes_are_matched_with_hashes_and_others_go_where_every_test_fails() {
+    let lists: [&[u32]; 4] = [&[10, 20, 30], &[30, 40], &[10, 20, 30], &[]];
+    for (ours, theirs) in [(0, 1), (1, 0), (0, 2), (1, 3), (3, 1)] {
+        let models = [hashed(lists[ours]), hashed(lists[theirs])];
+        let matched = LabelMatch::new(&models[0], &models[1]).unwrap();
+        let same = lists[ours] == lists[theirs];
+        assert_eq!(matched.joined().count(), usize::from(!same));
+        let [first, second] = matched.models();
+        let grid = Grid::new(&[first, second]).unwrap();
+        let axis = &grid.axes()[0];
+        let mut seen = std::collections::BTreeSet::new();
+        for cell in (0..axis.len()).map(secateur_model::CellId::new) {
+            let witness = grid.witness(&[cell])[0];
+            let hash = match matched.label(FeatureId(0), witness).as_deref() {
+                Some(Label::Hash(hash)) => Some(*hash),
+                None => None,
+                other => panic!("{other:?}"),
+            };
+            seen.insert(hash);
+            for (model, list) in [(first, lists[ours]), (second, lists[theirs])] {
+                let all = (1u32 << list.len()) - 1;
+                let own = list.iter().position(|other| Some(*other) == hash);
+                let expected = own.map_or(all, |code| all & !(1 << code));
+                assert_eq!(score(model, witness), f64::from(expected), "{hash:?} by {list:?}");
+            }
+        }
+        let mut expected: std::collections::BTreeSet<Option<u32>> =
+            lists[ours].iter().chain(lists[theirs]).map(|&hash| Some(hash)).collect();
+        expected.insert(None);
+        assert_eq!(seen, expected, "every hash of either list, and any other");
+    }
+    let text = model(LightGbm, categories(LightGbm, texts(&["ash"])), &[(&[0], false)]);
+    let refused = LabelMatch::new(&hashed(&[10]), &text).unwrap_err();
+    assert!(matches!(refused, LabelError::NothingInCommon { .. }), "{refused}");
+}

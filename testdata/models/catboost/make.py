@@ -131,12 +131,14 @@ def refused():
     counters = catboost.CatBoostClassifier(**small).fit(words, target, cat_features=["c"])
     scaled, _ = train(iterations=2, depth=2)
     scaled.set_scale_and_bias(0.7, 0.1)
+    several = catboost.CatBoostClassifier(**dict(small, loss_function="MultiLogloss")).fit(
+        rows, np.column_stack([target, 1 - target, target])
+    )
     return {
         "regressor": catboost.CatBoostRegressor(**small).fit(rows, rows[:, 0]),
         "ranker": catboost.CatBoostRanker(**small).fit(rows, target, group_id=np.arange(len(rows)) // 10),
-        "several_labels": catboost.CatBoostClassifier(**dict(small, loss_function="MultiLogloss")).fit(
-            rows, np.column_stack([target, 1 - target, target])
-        ),
+        "several_labels": several,
+        "several_labels_sum": catboost.sum_models([several, several]),
         "counters": counters,
         "text": catboost.CatBoostClassifier(**small).fit(texts, target, text_features=["t"]),
         "scale": scaled,

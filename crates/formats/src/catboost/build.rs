@@ -14,7 +14,7 @@ pub(super) fn ensemble(core: &Core) -> Result<Ensemble, FormatError> {
     core.check()?;
     if core.scale != 1.0 {
         let what = format!("a CatBoost model with the scale {}", core.scale);
-        let advice = "multiply its leaves instead: in Python, sum_models([model], weights=[scale]) does so";
+        let advice = "multiply its leaves instead: in Python, catboost.sum_models([model]) does so";
         return Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
     }
     let (classes, decision) = core.info.decision(core.dimension)?;

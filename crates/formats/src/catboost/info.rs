@@ -8,8 +8,8 @@ use crate::error::{FormatError, Place, Problem};
 /// The parts of the file's information that predictions depend on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Info {
-    /// The loss of training.
-    pub(super) loss: Option<String>,
+    /// The losses of training that the file names: in its parameters, or beside them in a sum of models.
+    losses: Vec<String>,
     /// The version that wrote the file.
     pub(super) version: Option<String>,
     class_params: Option<Value>,
@@ -37,12 +37,12 @@ impl Info {
                 let number = parsed().and_then(|value| value.as_f64()).filter(|t| *t > 0.0 && *t < 1.0);
                 self.threshold = Some(number.ok_or_else(|| wrong("a probability between 0 and 1"))?);
             }
-            "params" => {
+            "params" | "loss_function" => {
                 let loss = parsed().and_then(|value| {
-                    let name = value.get("loss_function")?.get("type")?.as_str()?;
-                    Some(name.to_owned())
+                    let loss = if key == "params" { value.get("loss_function")? } else { &value };
+                    Some(loss.get("type")?.as_str()?.to_owned())
                 });
-                self.loss = loss;
+                self.losses.extend(loss);
             }
             "catboost_version_info" => {
                 let version = value.as_str().and_then(|text| {
@@ -59,15 +59,15 @@ impl Info {
 
     /// Is the probability of class 1 `1 / (1 + exp(-score))`?
     pub(super) fn is_logistic(&self) -> bool {
-        matches!(self.loss.as_deref(), Some("Logloss" | "CrossEntropy"))
+        !self.losses.is_empty() && self.losses.iter().all(|loss| loss == "Logloss" || loss == "CrossEntropy")
     }
 
     /// The classes and the rule that chooses one, for a model with so many scores.
     pub(super) fn decision(&self, dimension: usize) -> Result<(ClassLabels, Decision), FormatError> {
         let refuse =
             |what: String, advice| Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
-        let loss = self.loss.as_deref().unwrap_or("an unknown loss");
-        if loss.starts_with("MultiLogloss") || loss.starts_with("MultiCrossEntropy") {
+        let several = |loss: &&String| loss.starts_with("MultiLogloss") || loss.starts_with("MultiCrossEntropy");
+        if let Some(loss) = self.losses.iter().find(several) {
             return refuse(
                 format!("a CatBoost model of several labels ({loss})"),
                 "its rows get a set of classes, and only models that choose one class are compared so far",
@@ -75,7 +75,7 @@ impl Info {
         }
         let Some(params) = &self.class_params else {
             return refuse(
-                format!("a CatBoost model without classes ({loss})"),
+                format!("a CatBoost model without classes ({})", self.losses.first().map_or("unknown loss", |loss| loss)),
                 "it is a regressor or a ranker, or its class labels were removed, and only classifiers are compared so \
                  far",
             );
