@@ -3,6 +3,7 @@
 Each family has 10,000 hostile rows. Libraries run with one thread where their result depends on that.
 """
 
+import catboost
 import lightgbm
 import numpy as np
 import onnxruntime
@@ -84,7 +85,27 @@ def onnx_forest(folder):
     return "model.onnx", X, lambda rows: outputs(rows)[1], lambda rows: outputs(rows)[0]
 
 
-FAMILIES = [xgboost_json, xgboost_ubj, lightgbm_text, forest, histogram_boosting, onnx_forest]
+def _catboost(folder, kind, **options):
+    X, y = load_iris(return_X_y=True) if kind == "json" else load_breast_cancer(return_X_y=True)
+    options = {"iterations": 30, "depth": 4, "thread_count": 1, "verbose": 0, "allow_writing_files": False, **options}
+    fitted = catboost.CatBoostClassifier(**options).fit(with_missing(X), y)
+    path = folder / f"model.{kind}"
+    fitted.save_model(str(path), format=kind)
+    # CatBoost does not read its own JSON exactly: the file counts.
+    read = catboost.CatBoostClassifier()
+    read.load_model(str(path), format=kind)
+    return path.name, X, lambda rows: read.predict(rows, prediction_type="RawFormulaVal"), lambda rows: np.ravel(read.predict(rows))
+
+
+def catboost_binary(folder):
+    return _catboost(folder, "cbm", grow_policy="Lossguide")
+
+
+def catboost_json(folder):
+    return _catboost(folder, "json")
+
+
+FAMILIES = [xgboost_json, xgboost_ubj, lightgbm_text, catboost_binary, catboost_json, forest, histogram_boosting, onnx_forest]
 
 
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")

@@ -13,7 +13,7 @@ import subprocess
 import numpy as np
 import pytest
 from command import binary
-from prunable import CASES, case, saved_and_loaded
+from prunable import CASES, COLORS, case, saved_and_loaded
 from threadpoolctl import threadpool_limits
 
 import secateur
@@ -118,7 +118,12 @@ def test_predictions_of_command_and_package_are_the_same(family):
     names = model.feature_names
     rows = drawn.test.astype(np.float64)
     labels = model.category_labels()
-    cells = [[_cell(value, labels.get(column)) for column, value in enumerate(row)] for row in rows]
+    hashed = model.hashed_columns()
+    words = {secateur.Model.category_hash(word): word for word in COLORS}
+    cells = [
+        [_cell(value, labels.get(column), words if column in hashed else None) for column, value in enumerate(row)]
+        for row in rows
+    ]
     table.write_text("\n".join(",".join(map(str, row)) for row in [names, *cells]) + "\n")
     ran = subprocess.run([binary(), "predict", path, "--data", table, "--raw"], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
@@ -130,7 +135,9 @@ def test_predictions_of_command_and_package_are_the_same(family):
     assert np.array_equal(scores, scores.astype(number))
 
 
-def _cell(value: float, labels: list[str] | None) -> str:
+def _cell(value: float, labels: list[str] | None, words: dict[str, str] | None) -> str:
+    if words is not None:
+        return words[labels[int(value)]] if value < len(labels) else "unheard of"
     return repr(float(value)) if labels is None else labels[int(value)]
 
 

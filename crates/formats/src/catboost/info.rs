@@ -66,7 +66,8 @@ impl Info {
     pub(super) fn decision(&self, dimension: usize) -> Result<(ClassLabels, Decision), FormatError> {
         let refuse =
             |what: String, advice| Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
-        let several = |loss: &&String| loss.starts_with("MultiLogloss") || loss.starts_with("MultiCrossEntropy");
+        let several =
+            |loss: &&String| loss.starts_with("MultiLogloss") || loss.starts_with("MultiCrossEntropy");
         if let Some(loss) = self.losses.iter().find(several) {
             return refuse(
                 format!("a CatBoost model of several labels ({loss})"),
@@ -75,7 +76,10 @@ impl Info {
         }
         let Some(params) = &self.class_params else {
             return refuse(
-                format!("a CatBoost model without classes ({})", self.losses.first().map_or("unknown loss", |loss| loss)),
+                format!(
+                    "a CatBoost model without classes ({})",
+                    self.losses.first().map_or("unknown loss", |loss| loss)
+                ),
                 "it is a regressor or a ranker, or its class labels were removed, and only classifiers are compared so \
                  far",
             );
