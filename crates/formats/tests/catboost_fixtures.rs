@@ -111,6 +111,7 @@ fn edited(fixture: &Fixture, edit: &Edit) -> ModelFile {
     let file = fixture.file.edit(edit).unwrap_or_else(|error| panic!("{}: {error}", fixture.name));
     let again = ModelFile::parse(&file.to_bytes()).unwrap();
     assert_eq!(again.ensemble(), file.ensemble(), "{}", fixture.name);
+    assert_eq!(fixture.file.draft(edit).unwrap(), *file.ensemble(), "{}: as a draft", fixture.name);
     assert_eq!(again.extension(), fixture.file.extension(), "{}", fixture.name);
     let (new, old) = (file.ensemble(), fixture.file.ensemble());
     assert_eq!(

@@ -26,8 +26,8 @@ fn a_model_that_is_not_there_or_no_model_is_named() {
     says(&folder.run("inspect ."), &["folder", "give a model file"]);
     for (content, words) in [
         (&b"\x80\x04\x95\x10"[..], ["pickle", "skops"]),
-        (b"{\"features_info\":{},\"oblivious_trees\":[]}", ["CatBoost", "cannot be read yet"]),
-        (b"CBM1abcd", ["CatBoost", "cannot be read yet"]),
+        (b"{\"features_info\":{},\"oblivious_trees\":[]}", ["CatBoost", "without trees"]),
+        (b"CBM1abcd", ["flatbuffers", "ends here"]),
         (b"hello", ["supported", ".skops"]),
         (b"", ["empty file", "give a model file"]),
         (b"{\"learner\":{}", ["strange", ""]),

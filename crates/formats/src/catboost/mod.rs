@@ -144,4 +144,13 @@ impl EditableDocument for File {
         // Reading back makes sure that the model held here is the one in the bytes.
         Self::parse_owned(bytes).map_err(unreadable)
     }
+
+    fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
+        if !matches!(self.encoding, Encoding::Binary(_)) || *edit == Edit::unchanged(&self.ensemble) {
+            return self.edit(edit).map(|edited| edited.ensemble);
+        }
+        // The binary format holds every number as it is, so the bytes would say nothing more.
+        let core = edit::edited(&self.core, &self.ensemble, edit)?;
+        build::ensemble(&core).map_err(|error| EditError::ReadBack { reason: error.to_string() })
+    }
 }
