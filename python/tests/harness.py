@@ -20,12 +20,13 @@ def neighbours(value: float) -> list[float]:
     """The value and those next to it in f32 and in f64."""
     with np.errstate(over="ignore", under="ignore"):
         single = np.float32(value)
-    around = [value, np.nextafter(value, -np.inf), np.nextafter(value, np.inf)]
-    around += [
-        float(single),
-        float(np.nextafter(single, np.float32(-np.inf))),
-        float(np.nextafter(single, np.float32(np.inf))),
-    ]
+        around = [value, np.nextafter(value, -np.inf), np.nextafter(value, np.inf)]
+        # CatBoost has borders at the end of f32.
+        around += [
+            float(single),
+            float(np.nextafter(single, np.float32(-np.inf))),
+            float(np.nextafter(single, np.float32(np.inf))),
+        ]
     return around
 
 
