@@ -128,7 +128,8 @@ def refused():
     words = pd.DataFrame({"a": rows[:, 0], "c": ["w%d" % (i * 7 % 90) for i in range(len(rows))]})
     texts = pd.DataFrame({"a": rows[:, 0], "t": ["some words %d" % (i % 3) for i in range(len(rows))]})
     small = dict(COMMON, iterations=2, depth=2)
-    counters = catboost.CatBoostClassifier(**small).fit(words, target, cat_features=["c"])
+    by_word = np.arange(len(rows)) * 7 % 90 % 2
+    counters = catboost.CatBoostClassifier(**small).fit(words, by_word, cat_features=["c"])
     scaled, _ = train(iterations=2, depth=2)
     scaled.set_scale_and_bias(0.7, 0.1)
     several = catboost.CatBoostClassifier(**dict(small, loss_function="MultiLogloss")).fit(
@@ -140,9 +141,9 @@ def refused():
         "several_labels": several,
         "several_labels_sum": catboost.sum_models([several, several]),
         "counters": counters,
-        "text": catboost.CatBoostClassifier(**small).fit(texts, target, text_features=["t"]),
+        "text": catboost.CatBoostClassifier(**small).fit(texts, np.arange(len(rows)) % 3 == 0, text_features=["t"]),
         "scale": scaled,
-    }, catboost.Pool(words, target, cat_features=["c"])
+    }, catboost.Pool(words, by_word, cat_features=["c"])
 
 
 def make_refused():
