@@ -114,6 +114,9 @@ def catboost_rebuild(model: Any, pruned: Model) -> Any:
     """A new object like `model`, with the trees of `pruned`."""
     new = copy.deepcopy(model)
     new.load_model(blob=pruned.to_bytes())
+    # A model that was loaded does not know how many columns it was fitted with.
+    if hasattr(model, "_n_features_in"):
+        new._n_features_in = model._n_features_in
     # What the object has kept about its old trees.
     for kept in ("_prediction_values_change", "_loss_value_change"):
         if getattr(new, kept, None) is not None:
