@@ -234,7 +234,7 @@ impl Parts {
         }
         for (node, &split) in self.splits.iter().enumerate() {
             let ends_here = self.steps.get(node) == Some(&[0, 0]);
-            if !(0..tests as i64).contains(&i64::from(split)) && !(split == 0 && ends_here) {
+            if !((0..tests as i64).contains(&i64::from(split)) || split == 0 && ends_here) {
                 return fail("TreeSplits", split, "the number of a test");
             }
         }

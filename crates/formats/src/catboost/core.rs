@@ -43,6 +43,7 @@ pub(super) struct FloatFeature {
 
 /// What a missing value is taken for, where the column had missing values in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "the names that files use")]
 pub(super) enum Treatment {
     AsIs,
     AsFalse,
