@@ -37,7 +37,7 @@ def values_of(models: list[secateur.Model], column: int, infinities: bool) -> li
             if single:
                 with np.errstate(over="ignore"):
                     at = np.float32(value)
-                around = [at, np.nextafter(at, np.float32(-np.inf)), np.nextafter(at, np.float32(np.inf))]
+                    around = [at, np.nextafter(at, np.float32(-np.inf)), np.nextafter(at, np.float32(np.inf))]
             else:
                 around = [value, np.nextafter(value, -np.inf), np.nextafter(value, np.inf)]
             found.update(float(other) for other in around)
