@@ -1,7 +1,8 @@
 """The models of the pruning benchmark, and the figures that they are held against.
 
-Five groups: `stumps` and `discrete`, where trees go; `deep`, where none can and that has to be said quickly; `paper`,
-the paper's own setting; `catboost`, symmetric trees of depth 1 and 6. Goals are those of the prototype (sizes) and of the peer, fipepy with Gurobi (sizes, seconds).
+Six groups: `stumps` and `discrete`, where trees go; `deep`, where none can and that has to be said quickly; `paper`,
+the paper's own setting; `catboost`, symmetric trees of depth 1 and 6; `domains`, discrete models for the inputs that can occur
+(`domains/*.toml`). Goals are those of the prototype (sizes) and of the peer, fipepy with Gurobi (sizes, seconds).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ DATASETS = {
     "Spambase": "Spambase",
 }
 BUNDLED = ("wine", "digits")
+DOMAINS = Path(__file__).resolve().parent / "domains"
 EXTENSIONS = {"XGBoost": "json", "LightGBM": "txt", "CatBoost": "cbm"}
 
 
@@ -67,7 +69,12 @@ class Case:
     @property
     def missing(self) -> bool:
         """Are missing values part of the claim?"""
-        return "--no-missing" not in self.flags
+        return "--no-missing" not in self.flags and self.domain is None
+
+    @property
+    def domain(self) -> Path | None:
+        """The file that says which inputs can occur."""
+        return DOMAINS / f"{self.dataset.lower()}.toml" if self.group == "domains" else None
 
     @property
     def options(self) -> str:
@@ -153,7 +160,7 @@ PEER = {
 
 
 def all_cases() -> list[Case]:
-    return [*_stumps(), *_discrete(), *_deep(), *_paper(), *_catboost()]
+    return [*_stumps(), *_discrete(), *_deep(), *_paper(), *_catboost(), *_domains()]
 
 
 def _stumps():
@@ -186,6 +193,53 @@ def _discrete():
 def _deep():
     for dataset, kind, depth in DEEP:
         yield Case("deep", kind, depth, 50, dataset, goal=Goal(nothing_goes=True, seconds=30.0))
+
+
+# Sizes for the inputs that can occur, of a throw-away script: weights, l1 and one order of elimination. (dataset, depth,
+# trees): size, cut off.
+OCCUR = {
+    ("COMPAS", 2, 50): (10, False),
+    ("COMPAS", 2, 200): (15, False),
+    ("COMPAS", 3, 50): (14, False),
+    ("COMPAS", 3, 200): (13, False),
+    ("COMPAS", 6, 50): (12, False),
+    ("COMPAS", 6, 200): (12, False),
+    ("FICO", 2, 200): (76, True),
+    ("FICO", 3, 200): (139, True),
+    ("FICO", 6, 200): (186, True),
+}
+
+
+def _domains():
+    for dataset in ("COMPAS", "FICO"):
+        for kind in ("XGBoost", "LightGBM", "RandomForest", "GradientBoosting", "AdaBoost"):
+            for depth in (2, 3, 4, 6):
+                for trees in (50, 100, 200):
+                    size, cut_off = OCCUR.get((dataset, depth, trees), (None, False)) if kind == "XGBoost" else (None, False)
+                    # Few cells: the smallest size is to be proved.
+                    small = dataset == "COMPAS" and trees == 50
+                    flags = ("--effort", "minimum") if small else ()
+                    goal = Goal(size, cut_off=cut_off, minimal=small, seconds=60.0)
+                    yield Case("domains", kind, depth, trees, dataset, flags=flags, goal=goal)
+
+
+def every_input(case: Case) -> np.ndarray:
+    """All rows of the domain of a case."""
+    import itertools
+    import tomllib
+
+    domain = tomllib.loads(case.domain.read_text())
+    parts = [([int(name)], [(value,) for value in limits["values"]]) for name, limits in domain["columns"].items()]
+    for group in domain["groups"]:
+        width = len(group["columns"])
+        ordered = [tuple(float(at >= width - ones) for at in range(width)) for ones in range(width + 1)]
+        one_hot = [tuple(float(at == one) for at in range(width)) for one in range(width)]
+        parts.append(([int(name) for name in group["columns"]], ordered if group["kind"] == "ordered" else one_hot))
+    rows = np.zeros((int(np.prod([len(choices) for _, choices in parts])), sum(len(columns) for columns, _ in parts)))
+    for row, choice in zip(rows, itertools.product(*(choices for _, choices in parts))):
+        for (columns, _), values in zip(parts, choice):
+            row[columns] = values
+    return rows
 
 
 def _paper():

@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 
 import secateur
-from cases import Case, all_cases, split, train
+from cases import Case, all_cases, every_input, split, train
 from library import adversarial, classes, outside_band
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-GROUPS = ("stumps", "discrete", "deep", "paper", "catboost")
+GROUPS = ("stumps", "discrete", "deep", "paper", "catboost", "domains")
 # One of each kind of case, all of them quick.
 QUICK = {
     ("stumps", "adaboost-d1-m50-pima-s0"),
@@ -38,6 +38,7 @@ QUICK = {
     ("paper", "adaboost-d1-m50-fico-s0"),
     ("paper", "lightgbm-d1-m50-breast-s0"),
     ("catboost", "catboost-d1-m50-fico-s0"),
+    ("domains", "xgboost-d2-m50-compas-s0"),
 }
 
 
@@ -172,6 +173,8 @@ def _run(case: Case, options: argparse.Namespace) -> Result:
     certificate = model.with_name(model.name + ".certificate")
     checker = options.secateur.with_name("secateur-check")
     flags = [*case.flags, "--threads", str(options.threads), "--time-limit", f"{options.limit}s"]
+    if case.domain is not None:
+        flags += ["--domain", case.domain]
     if checker.exists():
         flags += ["--certificate", certificate]
     if options.with_data:
@@ -186,8 +189,9 @@ def _run(case: Case, options: argparse.Namespace) -> Result:
     if checker.exists():
         checked = subprocess.run([checker, model, pruned, certificate, "--json"], capture_output=True, text=True)
         result.verdict = json.loads(checked.stdout)["verdict"] if checked.stdout else "unreadable"
-        result.cost = _cost(case, options, model, pruned, certificate)
-    hostile = adversarial(model, rows, options.rows, missing=case.missing)
+        result.cost = None if case.domain else _cost(case, options, model, pruned, certificate)
+    # With a domain the libraries decide every input of it.
+    hostile = every_input(case) if case.domain else adversarial(model, rows, options.rows, missing=case.missing)
     _ask_library(case, model, pruned, [rows, test_rows, hostile], options, result)
     return result
 
@@ -259,7 +263,7 @@ def _row(result: Result) -> str:
     library = f"{result.rows}, {result.changed}"
     if result.changed:
         library += f" ({result.changed_outside_band} outside the band)"
-    certificate = "- | - | - | -"
+    certificate = f"{result.verdict} | - | - | -"
     if (cost := result.cost) is not None:
         run = result.cpu
         certificate = (

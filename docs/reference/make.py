@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).parent
 PACKAGE = HERE.parents[1] / "python" / "secateur"
 
 FUNCTIONS = ["prune", "verify", "check", "inspect", "load"]
-CLASSES = ["Pruning", "Unproved", "Verification", "Inspection", "PrunedClassifier"]
+CLASSES = ["Pruning", "Unproved", "Verification", "Inspection", "Domain", "PrunedClassifier"]
 OPENING = """\
 # Reference of the Python package
 

@@ -7,7 +7,7 @@ Three lines make a fitted classifier smaller without changing a single decision:
 >>> smaller = result.model                 # doctest: +SKIP
 
 `verify` proves that two models decide alike or finds an input on which they do not, `check` checks a
-certificate, `inspect` says what a model is, `load` reads one. `PrunedClassifier` does fitting and pruning as
+certificate, `inspect` says what a model is, `load` reads one, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
 one scikit-learn estimator.
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from secateur._check import check
+from secateur._domain import Domain
 from secateur._errors import CertificateError, OptionError
 from secateur._inspect import Inspection, inspect
 from secateur._model import load
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CertificateError",
     "ComparisonError",
+    "Domain",
     "EditingError",
     "InputError",
     "Inspection",

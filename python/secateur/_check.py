@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from secateur import _labels
+from secateur import _domain, _labels
 from secateur._errors import CertificateError
 from secateur._model import recognise, same_inputs
 from secateur._secateur import check as _check
 
 
-def check(original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str]) -> dict[str, Any]:
+def check(
+    original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str], *, domain: Any = None
+) -> dict[str, Any]:
     """Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the search.
 
     `original` and `pruned` are whatever `secateur.load` reads; `certificate` is a path, or the certificate itself.
-    Returns the claim that is proved. A certificate is about the models' files; live objects whose class labels say
+    `domain`, a `secateur.Domain` or the path of its file, demands a proof that covers it: a claim about a smaller domain is
+    refused, and so is one that cannot be compared. Returns the claim that is proved. A certificate is about the models' files; live objects whose class labels say
     otherwise are refused with a `ComparisonError`, and an object beside a file without labels is logged. Raises `CertificateError` where it is not.
 
     >>> from sklearn.datasets import load_iris
@@ -37,7 +40,7 @@ def check(original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str
     _labels.certified_classes(first.model, second.model)
     content = certificate if isinstance(certificate, bytes) else None
     path = None if isinstance(certificate, bytes) else os.fsdecode(certificate)
-    answer = _check(first.model, second.model, path=path, content=content)
+    answer = _check(first.model, second.model, path=path, content=content, domain=_domain.as_text(domain))
     if answer["verdict"] == "valid":
         return answer["claim"]
     if answer["verdict"] == "malformed":

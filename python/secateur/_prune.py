@@ -11,7 +11,7 @@ from typing import Any, Callable, overload
 
 import numpy as np
 
-from secateur import _files, _options, _picture, _progress
+from secateur import _domain, _files, _options, _picture, _progress
 from secateur._model import Subject, recognise
 from secateur._secateur import prune as _run
 from secateur._secateur import prune_to_size
@@ -45,7 +45,7 @@ class Pruning:
     """What became of each tree of the original: "kept", "scaled", "rewritten" (with other leaves), "merged" (into the
     leaves of another tree), "constant" (the same everywhere, now in the intercept) or "dropped"."""
     scope: str
-    """The inputs of the claim: "all", or "no_missing" where those with missing values are left out."""
+    """The inputs of the claim: "all", "no_missing" where those with missing values are left out, or "domain"."""
     band: float
     """The claim is for inputs on which the original's winner leads by more than this."""
     exact: bool
@@ -78,6 +78,8 @@ class Pruning:
     """What is proved, in a sentence."""
     _facts: dict[str, Any] = field(default_factory=dict)
     _words: str = ""
+    domain: _domain.Domain | None = None
+    """The domain of the claim; `None` where it is about every input that the library accepts."""
 
     @property
     def minimal(self) -> bool:
@@ -145,6 +147,7 @@ def prune(
     weight_per: str | None = ...,
     band: str | float = ...,
     missing: bool = ...,
+    domain: Any = ...,
     time_limit: float | str | None = ...,
     threads: int | None = ...,
     certificate: bool | str | os.PathLike[str] | None = ...,
@@ -175,6 +178,7 @@ def prune(
     weight_per: str | None = None,
     band: str | float = "auto",
     missing: bool = True,
+    domain: Any = None,
     time_limit: float | str | None = None,
     threads: int | None = None,
     certificate: bool | str | os.PathLike[str] | None = None,
@@ -209,6 +213,10 @@ def prune(
     - `missing`: False leaves inputs with missing values out of the claim, for those who never have any. More can go
       then, from forests most of all. Rows of `X` with missing values do not count. Where the library takes no missing
       values, this changes nothing.
+    - `domain`: which inputs can occur, a `secateur.Domain` or the path of its file. The claim is about these inputs and no
+      others, and far more can go where columns depend on each other (one-hot encoded columns most of all). Rows of `X`
+      outside of it do not count. For a pipeline the default is what its steps guarantee (`Domain.from_pipeline`), since
+      every input of the pipeline lands there; `result.domain` says what that is. False is every input.
     - `time_limit`: seconds, or "500ms", "30s", "10m", "2h"; the best model that is proved by then is the answer.
     - `threads`: all cores unless given. `seed`: where random choices start. `solver`: who solves the linear programs,
       "simplex", "microlp", or "highs" where it was built in; what is proved does not depend on it.
@@ -256,6 +264,7 @@ def prune(
     if size is not None or y is not None or accept_unproved:
         raise OptionError("size, y and accept_unproved go with method; a proved model has the size that can be proved")
     before = subject.model
+    settings["domain"] = _chosen_domain(subject, domain, missing)
     rows = subject.rows(X)
     place = os.fsdecode(certificate) if isinstance(certificate, (str, os.PathLike)) else None
     if settings["time_limit"] is not None:
@@ -301,11 +310,25 @@ def prune(
         claim=answer["claim"],
         _facts=facts,
         _words=answer["words"],
+        domain=_domain.of_facts(facts["domain"]),
     )
     if settings["self_check"] and not result.checked:
         _log.warning("the time was too short for a certificate; the model is proved, but the checker has not seen it")
     _log.info("%s", _picture.summary(result))
     return result
+
+
+def _chosen_domain(subject: Subject, domain: Any, missing: bool) -> str | None:
+    """The domain that was given; for a pipeline, what its steps guarantee."""
+    if domain is False or domain is None and not missing:
+        return None
+    if domain is None:
+        found = _domain.of_steps(subject)
+        if found is None:
+            return None
+        _log.info("the steps of the pipeline guarantee a domain, which the claim is about: %r", found)
+        domain = found
+    return _domain.as_text(domain, missing)
 
 
 def _wanted(certificate: bool | str | os.PathLike[str] | None) -> bool:

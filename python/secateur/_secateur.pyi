@@ -66,6 +66,7 @@ def verify(
     threads: int | None = None,
     seed: int = 0,
     missing: bool = True,
+    domain: str | None = None,
     certify: bool = False,
     certificate: str | None = None,
     paths: tuple[str | None, str | None] = ...,
@@ -86,6 +87,7 @@ def prune(
     solver: str = "simplex",
     progress: Callable[[dict[str, Any]], None] | None = None,
     missing: bool = True,
+    domain: str | None = None,
     self_check: bool = True,
     path: str | None = None,
     certificate: str | None = None,
@@ -100,7 +102,12 @@ def check(
     *,
     path: str | PathLike[str] | None = None,
     content: bytes | None = None,
+    domain: str | None = None,
 ) -> dict[str, Any]: ...
+def domain_from_toml(text: str) -> str: ...
+def domain_to_toml(text: str) -> str: ...
+def domain_words(text: str) -> list[str]: ...
+def propose_domain(names: list[str], named: bool, rows: NDArray[np.float64]) -> tuple[str, list[str]]: ...
 def sklearn_model(parts: dict[str, Any]) -> Model: ...
 def sklearn_parts(model: Model) -> dict[str, Any]: ...
 def run_secateur(arguments: list[str]) -> int: ...

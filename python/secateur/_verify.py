@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from secateur import _files, _labels, _options
+from secateur import _domain, _files, _labels, _options
 from secateur._model import recognise, same_inputs
 from secateur._secateur import verify as _run
 
@@ -25,7 +25,8 @@ class Verification:
     first model's winner above which the two are proved to decide alike, where they are similar enough for that.
     With `exact` (`band=0`) all this is about the models' exact sums: where a library's rounding decides, its classes can
     differ.
-    `scope` says which inputs are meant: "all", or "no_missing" where those with missing values are left out. `notes` says
+    `scope` says which inputs are meant: "all", "no_missing" where those with missing values are left out, or "domain",
+    and `domain` is that domain. `notes` says
     what else to know of the comparison, such as classes that could only be matched by position.
     `certificate` is the proof, or where it was written, as asked for; `checked` says whether the independent checker
     accepted it. `str` gives what `secateur verify` prints.
@@ -55,6 +56,7 @@ class Verification:
     certificate: str | bytes | None = None
     _facts: dict[str, Any] = field(default_factory=dict, repr=False)
     _words: str = field(default="", repr=False)
+    domain: _domain.Domain | None = None
 
     @property
     def identical(self) -> bool:
@@ -86,6 +88,7 @@ def verify(
     *,
     band: str | float = "auto",
     missing: bool = True,
+    domain: Any = None,
     time_limit: float | str | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -100,7 +103,8 @@ def verify(
     pipelines the last steps are compared, and the steps before must be the same. `band` is "auto" (the smallest one for
     which the first model's own decision is no artefact of its rounding), 0 (the exact sums, ties included, and not what
     a library's rounding makes of them) or
-    a larger score. `missing=False` leaves inputs with missing values out. `time_limit` is in seconds, or "30s", "10m", "2h".
+    a larger score. `missing=False` leaves inputs with missing values out; `domain`, a `secateur.Domain` or the path of
+    its file, says which inputs can occur, and counterexamples are among them. `time_limit` is in seconds, or "30s", "10m", "2h".
     `X` may hold rows to start from; a counterexample is brought as near to one of them as it can be. `certificate` is
     a path to write the proof to, or True to have it in the result; the independent checker has accepted it then.
     `report` is a path to write an HTML page about the answer to.
@@ -131,6 +135,7 @@ def verify(
         first.rows(X),
         band=_options.band(band),
         missing=_options.flag("missing", missing),
+        domain=_domain.as_text(domain, missing),
         time_limit=_options.time_limit(time_limit),
         threads=_options.threads(threads),
         seed=_options.count("seed", seed, 0),
@@ -180,4 +185,5 @@ def verify(
         _facts=facts,
         _words=answer["words"],
         notes=(*notes, *loud),
+        domain=_domain.of_facts(facts["domain"]),
     )

@@ -1,12 +1,12 @@
 //! What a certificate claims.
 
-use secateur_model::Scope;
+use secateur_model::Domain;
 
 use crate::digest::Digest;
 
-/// The claim: for every input in scope on which the original's winner leads by more than the band, the
+/// The claim: for every input of the domain on which the original's winner leads by more than the band, the
 /// library loading the pruned model decides as the library loading the original.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// The original model.
     pub original: Digest,
@@ -14,10 +14,17 @@ pub struct Claim {
     pub pruned: Digest,
     /// How near to the original's decision boundary the claim reaches.
     pub band: BandClaim,
-    /// For which inputs, of those that both models accept.
-    pub scope: Scope,
+    /// For which inputs, of those that both models accept; columns are counted as the original counts them.
+    pub domain: Domain,
     /// Systems may use the pruned model's rounding by input ([`Slack::Local`](crate::Slack)).
     pub local_rounding: bool,
+}
+
+impl Claim {
+    /// The version of the format that a certificate of this claim is written in: the first that can hold it.
+    pub fn version(&self) -> u32 {
+        if self.domain.is_everything() || self.domain.is_no_missing() { 1 } else { 2 }
+    }
 }
 
 /// The band of a claim.

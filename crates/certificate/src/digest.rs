@@ -309,7 +309,7 @@ impl Encoding<'_> {
 mod tests {
     use super::*;
     use fastrand::Rng;
-    use secateur_model::Scope;
+    use secateur_model::Domain;
     use secateur_testkit::{Shape, ensemble, mutate};
     use std::collections::HashMap;
 
@@ -330,7 +330,11 @@ mod tests {
             let other = mutate(&mut rng, &model);
             assert_eq!(Digest::of(&model), Digest::of(&model.clone()));
             changed += u32::from(model != other);
-            assert_eq!(Digest::of(&model.within(Scope::NoMissing)), Digest::of(&model), "seed {seed}");
+            assert_eq!(
+                Digest::of(&model.within(&Domain::no_missing()).unwrap()),
+                Digest::of(&model),
+                "seed {seed}"
+            );
             for model in [model, other] {
                 let known = seen.entry(Digest::of(&model)).or_insert_with(|| model.clone());
                 assert_eq!(*known, model, "seed {seed}: two models, one digest");

@@ -4,9 +4,9 @@
 //! byte, the lens or the axis in the others. Kind 0 is for all other steps, told apart by those bits.
 
 use num_bigint::BigUint;
-use secateur_model::Scope;
 
 use crate::claim::{BandClaim, Claim};
+use crate::domain::encode_domain;
 use crate::step::{Intercept, Slack, Step};
 
 pub(crate) const EXTENDED: u8 = 0;
@@ -132,7 +132,14 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
     }
 }
 
+/// What a claim of version 2 is about: decisions. Other kinds may come.
+pub(crate) const DECISIONS: u8 = 0;
+
 pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
+    let version = claim.version();
+    if version > 1 {
+        out.push(DECISIONS);
+    }
     out.extend_from_slice(&claim.original.0);
     out.extend_from_slice(&claim.pruned.0);
     match claim.band {
@@ -142,10 +149,10 @@ pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
             float(out, score);
         }
     }
-    out.push(match claim.scope {
-        Scope::All => 0,
-        Scope::NoMissing => 1,
-    });
+    match version {
+        1 => out.push(u8::from(claim.domain.is_no_missing())),
+        _ => encode_domain(&claim.domain, out),
+    }
     out.push(u8::from(claim.local_rounding));
 }
 
@@ -171,7 +178,7 @@ pub(crate) fn number(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-fn float(out: &mut Vec<u8>, value: f64) {
+pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
     out.extend_from_slice(&value.to_bits().to_le_bytes());
 }
 

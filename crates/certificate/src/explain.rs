@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use secateur_model::Scope;
-
 use crate::claim::{BandClaim, Claim};
 use crate::step::{Intercept, Slack, Step};
 
@@ -16,9 +14,15 @@ pub fn explain_claim(claim: &Claim) -> String {
         BandClaim::Exact => "exact arithmetic, ties by rule".to_owned(),
         BandClaim::Score(score) => format!("leads above {score:e}"),
     };
-    let scope = match claim.scope {
-        Scope::All => "every input that both models accept",
-        Scope::NoMissing => "every input without missing values that both models accept",
+    let scope = match &claim.domain {
+        domain if domain.is_everything() => "every input that both models accept".to_owned(),
+        domain if domain.is_no_missing() => {
+            "every input without missing values that both models accept".to_owned()
+        }
+        domain => {
+            let parts = domain.words(&|column| format!("column {column}"));
+            format!("every input that both models accept with: {}", parts.join("; "))
+        }
     };
     let rounding = if claim.local_rounding { "by input where a system says so" } else { "over all inputs" };
     format!(

@@ -3,10 +3,11 @@
 //! A certificate is a line of text that names the format, and a compressed stream: the [`Claim`] with the
 //! [`Digest`]s of both models, then [`Step`]s up to an explicit end. [`Writer`] and [`Reader`] stream: neither
 //! holds more than one step. Nothing here judges a step; that is the checker's work. The format is specified in
-//! `docs/spec/certificate-v1.md`, which is normative.
+//! `docs/spec/certificate-v1.md`, and what version 2 adds in `certificate-v2.md`; both are normative.
 
 mod claim;
 mod digest;
+mod domain;
 mod encode;
 mod explain;
 mod reader;
@@ -21,10 +22,17 @@ pub use reader::{ReadError, Reader};
 pub use step::{CoverTerm, CutTerm, Intercept, Slack, Step};
 pub use writer::Writer;
 
-pub use secateur_model::Scope;
+pub use secateur_model::Domain;
 
-/// The first line of every certificate of this version.
+/// The first line of every certificate of version 1.
 pub const MAGIC: &[u8] = b"secateur certificate 1\n";
+
+/// The first line of every certificate of version 2, which has claims that version 1 cannot hold.
+pub const MAGIC_2: &[u8] = b"secateur certificate 2\n";
+
+fn magic(version: u32) -> &'static [u8] {
+    if version == 1 { MAGIC } else { MAGIC_2 }
+}
 
 /// No list in a step has more entries.
 pub const LONGEST_LIST: u64 = 1 << 20;

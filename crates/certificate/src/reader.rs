@@ -8,14 +8,14 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::ZlibDecoder;
 use num_bigint::BigUint;
-use secateur_model::Scope;
+use secateur_model::Domain;
 use thiserror::Error;
 
 use crate::claim::{BandClaim, Claim};
 use crate::digest::Digest;
 use crate::encode as code;
 use crate::step::{CoverTerm, CutTerm, Intercept, Slack, Step};
-use crate::{LONGEST_LIST, LONGEST_NUMBER, MAGIC};
+use crate::{LONGEST_LIST, LONGEST_NUMBER, MAGIC, MAGIC_2};
 
 /// Why something is no certificate.
 #[derive(Debug, Error)]
@@ -26,7 +26,7 @@ pub enum ReadError {
     Io { step: u64, source: io::Error },
     #[error("this is no certificate: it does not begin with \"secateur certificate\"")]
     Magic,
-    #[error("a certificate of format {found:?}; this program reads format 1")]
+    #[error("a certificate of format {found:?}; this program reads formats 1 and 2")]
     Version { found: String },
     #[error("step {step}: the certificate ends before its end step")]
     Truncated { step: u64 },
@@ -42,6 +42,10 @@ pub enum ReadError {
     TooLong { step: u64, count: u64, limit: u64 },
     #[error("the end counts {counted} steps, and there are {found}")]
     StepCount { counted: u64, found: u64 },
+    #[error(
+        "the domain of the claim contradicts itself, is not in its normal form, or has a part that is not known"
+    )]
+    Domain,
     #[error("something follows the end of the certificate")]
     Trailing,
 }
@@ -60,6 +64,7 @@ impl ReadError {
             Self::UnknownStep { .. } => "malformed.unknown_step",
             Self::TooLong { .. } => "malformed.too_long",
             Self::StepCount { .. } => "malformed.step_count",
+            Self::Domain => "malformed.domain",
             Self::Trailing => "malformed.trailing",
         }
     }
@@ -87,12 +92,12 @@ impl<R: Read> Reader<R> {
     /// Reads the first line and the claim.
     pub fn new(input: R) -> Result<Self, ReadError> {
         let mut input = BufReader::with_capacity(BUFFER, input);
-        first_line(&mut input)?;
+        let version = first_line(&mut input)?;
         let claim = Claim {
             original: Digest([0; 32]),
             pruned: Digest([0; 32]),
             band: BandClaim::Exact,
-            scope: Scope::All,
+            domain: Domain::everything(),
             local_rounding: false,
         };
         let mut reader = Self {
@@ -104,7 +109,7 @@ impl<R: Read> Reader<R> {
             steps: 0,
             ended: false,
         };
-        reader.claim = reader.read_claim()?;
+        reader.claim = reader.read_claim(version)?;
         Ok(reader)
     }
 
@@ -136,16 +141,23 @@ impl<R: Read> Reader<R> {
         Ok(Some(step))
     }
 
-    fn read_claim(&mut self) -> Result<Claim, ReadError> {
+    fn read_claim(&mut self, version: u32) -> Result<Claim, ReadError> {
+        if version > 1 && self.choice(1)? != code::DECISIONS {
+            return Err(ReadError::Domain);
+        }
         let original = Digest(self.array()?);
         let pruned = Digest(self.array()?);
         let band = match self.choice(2)? {
             0 => BandClaim::Exact,
             _ => BandClaim::Score(self.float()?),
         };
-        let scope = if self.choice(2)? == 0 { Scope::All } else { Scope::NoMissing };
+        let domain = match version {
+            1 if self.choice(2)? == 0 => Domain::everything(),
+            1 => Domain::no_missing(),
+            _ => self.read_domain()?,
+        };
         let local_rounding = self.choice(2)? == 1;
-        Ok(Claim { original, pruned, band, scope, local_rounding })
+        Ok(Claim { original, pruned, band, domain, local_rounding })
     }
 
     #[inline]
@@ -228,7 +240,7 @@ impl<R: Read> Reader<R> {
         Ok(CoverTerm { cut: self.index()?, numerator: self.number()? })
     }
 
-    fn list<T>(
+    pub(crate) fn list<T>(
         &mut self,
         mut entry: impl FnMut(&mut Self) -> Result<T, ReadError>,
     ) -> Result<Vec<T>, ReadError> {
@@ -258,7 +270,7 @@ impl<R: Read> Reader<R> {
         Ok(count)
     }
 
-    fn choice(&mut self, choices: u8) -> Result<u8, ReadError> {
+    pub(crate) fn choice(&mut self, choices: u8) -> Result<u8, ReadError> {
         let found = self.byte()?;
         if found < choices { Ok(found) } else { Err(ReadError::Choice { step: self.steps, found, choices }) }
     }
@@ -276,12 +288,12 @@ impl<R: Read> Reader<R> {
     }
 
     #[inline]
-    fn index(&mut self) -> Result<u32, ReadError> {
+    pub(crate) fn index(&mut self) -> Result<u32, ReadError> {
         u32::try_from(self.number()?).map_err(|_| ReadError::Number { step: self.steps })
     }
 
     #[inline]
-    fn number(&mut self) -> Result<u64, ReadError> {
+    pub(crate) fn number(&mut self) -> Result<u64, ReadError> {
         let mut value = 0u64;
         let mut shift = 0;
         loop {
@@ -299,7 +311,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    fn float(&mut self) -> Result<f64, ReadError> {
+    pub(crate) fn float(&mut self) -> Result<f64, ReadError> {
         Ok(f64::from_bits(u64::from_le_bytes(self.array()?)))
     }
 
@@ -353,12 +365,16 @@ impl<R: Read> Reader<R> {
     }
 }
 
-fn first_line(input: &mut impl BufRead) -> Result<(), ReadError> {
+/// The version that the first line names.
+fn first_line(input: &mut impl BufRead) -> Result<u32, ReadError> {
     let mut line = Vec::new();
     let failed = |source| ReadError::Io { step: 0, source };
     input.take(LONGEST_LINE as u64).read_until(b'\n', &mut line).map_err(failed)?;
     if line == MAGIC {
-        return Ok(());
+        return Ok(1);
+    }
+    if line == MAGIC_2 {
+        return Ok(2);
     }
     let Some(version) = line.strip_prefix(b"secateur certificate ") else {
         return Err(if line.len() < MAGIC.len() && MAGIC.starts_with(&line) {
@@ -369,7 +385,9 @@ fn first_line(input: &mut impl BufRead) -> Result<(), ReadError> {
     };
     match version.strip_suffix(b"\n") {
         Some(version) => Err(ReadError::Version { found: String::from_utf8_lossy(version).into_owned() }),
-        None if MAGIC.starts_with(&line) => Err(ReadError::Truncated { step: 0 }),
+        None if MAGIC.starts_with(&line) || MAGIC_2.starts_with(&line) => {
+            Err(ReadError::Truncated { step: 0 })
+        }
         None => Err(ReadError::Magic),
     }
 }

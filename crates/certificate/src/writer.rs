@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::MAGIC;
 use crate::claim::Claim;
 use crate::encode::{encode, encode_claim};
+use crate::magic;
 use crate::step::Step;
 
 /// Bytes that are collected before they are compressed.
@@ -26,7 +26,7 @@ pub struct Writer<W: Write> {
 impl<W: Write> Writer<W> {
     /// Begins a certificate of this claim.
     pub fn new(mut out: W, claim: &Claim) -> io::Result<Self> {
-        out.write_all(MAGIC)?;
+        out.write_all(magic(claim.version()))?;
         let mut block = Vec::with_capacity(2 * BLOCK);
         encode_claim(claim, &mut block);
         // The lowest level: steps compress well, and a higher one costs more than the search.

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 use secateur_certificate::{Intercept, Step};
-use secateur_model::{ClassId, Ensemble, Exact, LeafId, Output};
+use secateur_model::{ClassId, Ensemble, Exact, FeatureId, LeafId, Output};
 
 use crate::layout::finite;
 use crate::pair::{Pair, leaves, others};
@@ -172,8 +172,10 @@ impl<'a> Bounds<'a> {
         let model = self.pair.read;
         if values.is_empty() || leaves(model, values).is_none() {
             let mut each = values.iter().copied().enumerate();
-            let unaccepted = each.find(|&(_, value)| model.domain().read(value).is_none());
             let columns = model.features().len();
+            let unaccepted = each.find(|&(at, value)| model.read(FeatureId::new(at), value).is_none());
+            let outside = || model.inputs().first_outside(values).map(|at| (at.index(), values[at.index()]));
+            let unaccepted = unaccepted.or_else(|| (values.len() == columns).then(outside).flatten());
             return Err(Reason::PointValues { values: values.len(), columns, unaccepted });
         }
         let (values_then, limit) = (self.points.len() + values.len(), self.limits.point_values);

@@ -8,15 +8,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use secateur_certificate::{BandClaim, Intercept, Reader, explain_claim, explain_step};
-use secateur_formats::ModelFile;
-use secateur_model::Scope;
+use secateur_formats::{DomainFile, ModelFile};
+use secateur_model::{Domain, Ensemble, FeatureId};
 use serde_json::{Value, json};
 
+use crate::covers::covers;
 use crate::{ColumnBound, Limits, MatchedLabels, Proved, Reason, Verdict, aligned, check};
 
 const USAGE: &str = "\
 Check a certificate that two models decide alike on every input, or on every
-input without missing values
+input of the domain that it names
 
 Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
        secateur-check --explain[=N] CERTIFICATE
@@ -26,8 +27,11 @@ Options:
                  score for one about what the libraries decide, at least this
                  near to the original's decision boundary. A certificate with a
                  larger band, or of the other kind, is invalid
+  --domain FILE  Demand a claim about every input of this domain (TOML). A
+                 certificate whose domain is smaller, or cannot be compared, is
+                 invalid
   --every-input  Demand a claim about every input. A certificate that leaves
-                 missing values out is invalid
+                 any out is invalid
   --json         Print one JSON object
   --explain[=N]  Print the certificate as text, with its first N steps (all
                  unless given). Nothing is checked
@@ -45,6 +49,7 @@ struct Arguments {
     explain: Option<u64>,
     band: Option<f64>,
     every_input: bool,
+    domain: Option<PathBuf>,
 }
 
 /// Runs the command as its process would; the exit code. The first argument is the name of the program.
@@ -73,6 +78,12 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
             "--band" => {
                 let value = words.next().ok_or("--band needs a value")?;
                 arguments.band = Some(band(&value.to_string_lossy())?);
+            }
+            "--domain" => {
+                arguments.domain = Some(words.next().ok_or("--domain needs a file")?.into());
+            }
+            _ if text.starts_with("--domain=") => {
+                arguments.domain = Some(text["--domain=".len()..].into());
             }
             _ if text.starts_with("--explain=") => {
                 let count = text["--explain=".len()..].parse();
@@ -103,15 +114,24 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     }
     let original = read(&arguments.files[0])?;
     let pruned = read(&arguments.files[1])?;
+    let asked = match &arguments.domain {
+        Some(path) => {
+            let told = |error| format!("{}: {error}", path.display());
+            Some(DomainFile::read(path).and_then(|file| file.resolve(original.ensemble())).map_err(told)?)
+        }
+        None => None,
+    };
     let pruned_aligned = aligned(original.ensemble(), pruned.ensemble());
     let pruned = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
     let verdict = check(original.ensemble(), pruned, open()?, &Limits::default())
         .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
     let verdict = match verdict {
-        Verdict::Valid(proved) => match not_what_was_asked(&proved, arguments) {
-            Some(reason) => Verdict::Invalid { reason, step: None },
-            None => Verdict::Valid(proved),
-        },
+        Verdict::Valid(proved) => {
+            match not_what_was_asked(&proved, arguments, asked.as_ref(), original.ensemble()) {
+                Some(reason) => Verdict::Invalid { reason, step: None },
+                None => Verdict::Valid(proved),
+            }
+        }
         other => other,
     };
     let code = match verdict {
@@ -120,15 +140,22 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
         Verdict::Incomplete { .. } => 3,
     };
     let text = if arguments.json {
-        serde_json::to_string_pretty(&to_json(&verdict)).map_err(|error| error.to_string())? + "\n"
+        serde_json::to_string_pretty(&to_json(&verdict, original.ensemble()))
+            .map_err(|error| error.to_string())?
+            + "\n"
     } else {
-        words(&verdict)
+        words(&verdict, original.ensemble())
     };
     Ok((text, code))
 }
 
 /// Why a valid certificate proves less than was asked for.
-fn not_what_was_asked(proved: &Proved, arguments: &Arguments) -> Option<Reason> {
+fn not_what_was_asked(
+    proved: &Proved,
+    arguments: &Arguments,
+    asked: Option<&Domain>,
+    original: &Ensemble,
+) -> Option<Reason> {
     if let Some(asked) = arguments.band.filter(|&asked| !reaches(proved.band(), asked)) {
         let claimed = match proved.band() {
             BandClaim::Exact => None,
@@ -136,8 +163,37 @@ fn not_what_was_asked(proved: &Proved, arguments: &Arguments) -> Option<Reason> 
         };
         return Some(Reason::ClaimBandAsked { claimed, asked });
     }
-    let scope = proved.claim.scope;
-    (arguments.every_input && scope != Scope::All).then_some(Reason::ClaimScopeAsked { scope })
+    let claimed = &proved.claim.domain;
+    if arguments.every_input && !claimed.is_everything() {
+        return Some(Reason::ClaimScopeAsked { inputs: domain_words(claimed, original) });
+    }
+    domain_not_covered(claimed, asked?, original).map(|why| Reason::ClaimDomainAsked { why })
+}
+
+/// Why a claim about one domain does not cover another, for inputs of this model; `None` where it does.
+pub fn domain_not_covered(claimed: &Domain, asked: &Domain, original: &Ensemble) -> Option<String> {
+    let columns = original.features().len();
+    let fits = |domain: &Domain| {
+        if original.accepts_missing() { domain.clone() } else { domain.without_missing_values() }
+    };
+    covers(&fits(claimed), &fits(asked), columns).err()
+}
+
+/// The verdict where a claim about this domain is asked for: a valid certificate that does not cover it is refused.
+pub fn covering(verdict: Verdict, asked: &Domain, original: &Ensemble) -> Verdict {
+    match verdict {
+        Verdict::Valid(proved) => match domain_not_covered(&proved.claim.domain, asked, original) {
+            Some(why) => Verdict::Invalid { reason: Reason::ClaimDomainAsked { why }, step: None },
+            None => Verdict::Valid(proved),
+        },
+        other => other,
+    }
+}
+
+/// The domain in words, with the original's names of columns.
+fn domain_words(domain: &Domain, original: &Ensemble) -> String {
+    let name = |column: FeatureId| original.features().name(column).escape_debug().to_string();
+    domain.words(&name).join("; ")
 }
 
 /// Does a claim say what is asked for? One about exact sums says nothing of what a library decides, and one about
@@ -177,14 +233,16 @@ fn explain(path: &Path, file: File, most: u64) -> Result<(), String> {
     }
 }
 
-fn words(verdict: &Verdict) -> String {
+fn words(verdict: &Verdict, original: &Ensemble) -> String {
     match verdict {
         Verdict::Invalid { reason, step } => format!("invalid: {}\n", reason.describe(*step)),
         Verdict::Incomplete { reason, step } => format!("incomplete: {}\n", reason.describe(*step)),
         Verdict::Valid(proved) => {
-            let inputs = match proved.claim.scope {
-                Scope::All => "every input",
-                Scope::NoMissing => "every input without missing values",
+            let domain = &proved.claim.domain;
+            let inputs = match domain {
+                domain if domain.is_everything() => "every input",
+                domain if domain.is_no_missing() => "every input without missing values",
+                _ => "every input of the domain below",
             };
             let mut text = match proved.band() {
                 BandClaim::Exact => format!(
@@ -200,6 +258,9 @@ fn words(verdict: &Verdict) -> String {
                      original's winner leads by more than {score:e}\n"
                 ),
             };
+            if !domain.is_everything() && !domain.is_no_missing() {
+                text += &format!("domain: {}\n", domain_words(domain, original));
+            }
             text += &label_words(&proved.labels);
             let family = |bound: &ColumnBound| {
                 let intercept = match bound.intercept {
@@ -247,10 +308,10 @@ fn label_words(labels: &MatchedLabels) -> String {
     if parts.is_empty() { String::new() } else { format!("category labels: {}\n", parts.join("; ")) }
 }
 
-/// What `--json` prints.
-pub fn to_json(verdict: &Verdict) -> Value {
+/// What `--json` prints; the original has the names of columns.
+pub fn to_json(verdict: &Verdict, original: &Ensemble) -> Value {
     let (name, reason, step, claim) = match verdict {
-        Verdict::Valid(proved) => ("valid", None, None, claim_json(proved)),
+        Verdict::Valid(proved) => ("valid", None, None, claim_json(proved, original)),
         Verdict::Invalid { reason, step } => ("invalid", Some(reason), *step, Value::Null),
         Verdict::Incomplete { reason, step } => ("incomplete", Some(reason), *step, Value::Null),
     };
@@ -258,7 +319,8 @@ pub fn to_json(verdict: &Verdict) -> Value {
     json!({"verdict": name, "reason": code, "message": message, "step": step, "claim": claim})
 }
 
-fn claim_json(proved: &Proved) -> Value {
+fn claim_json(proved: &Proved, original: &Ensemble) -> Value {
+    let domain = &proved.claim.domain;
     let bound = |bound: &ColumnBound| {
         json!({
             "bound": bound.bound,
@@ -271,7 +333,8 @@ fn claim_json(proved: &Proved) -> Value {
         "original": proved.claim.original.to_string(),
         "pruned": proved.claim.pruned.to_string(),
         "band": {"exact": proved.band() == BandClaim::Exact, "score": proved.band().score()},
-        "scope": proved.claim.scope.name(),
+        "scope": scope_name(domain),
+        "domain": (!domain.is_everything()).then(|| DomainFile::of(domain, original.features()).to_json()),
         "labels": {
             "by_label": proved.labels.by_label,
             "by_code": proved.labels.by_code,
@@ -283,6 +346,15 @@ fn claim_json(proved: &Proved) -> Value {
         "cost": proved.cost.as_ref().map(bound),
         "threshold_splits": proved.thresholds,
     })
+}
+
+/// One word for the inputs of a claim.
+fn scope_name(domain: &Domain) -> &'static str {
+    match domain {
+        domain if domain.is_everything() => "all",
+        domain if domain.is_no_missing() => "no_missing",
+        _ => "domain",
+    }
 }
 
 fn intercept_word(intercept: Intercept) -> &'static str {

@@ -13,9 +13,10 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
-use secateur_model::{Ensemble, Exact, Grid, LeafId, Node, Output};
+use secateur_model::{Ensemble, Exact, Grid, GridError, LeafId, Node, Output};
 
 use crate::Stop;
+use crate::inputs::looks_at_all;
 use crate::joint::{Joint, Range, Side, common};
 use crate::pair::Pair;
 use crate::reason::{ModelRole, Reason};
@@ -113,10 +114,14 @@ impl Touch {
 impl<'a> Layout<'a> {
     pub(crate) fn new(pair: &Pair<'a>, limits: Limits) -> Result<Self, Reason> {
         let models = [pair.original, pair.pruned];
-        let grid = Grid::new(&models).map_err(|_| Reason::ClaimFeatures {
-            original: pair.original.features().len(),
-            pruned: pair.pruned.features().len(),
+        let grid = Grid::new(&models).map_err(|error| match error {
+            GridError::Domain(error) => Reason::ClaimDomain { error },
+            _ => Reason::ClaimFeatures {
+                original: pair.original.features().len(),
+                pruned: pair.pruned.features().len(),
+            },
         })?;
+        looks_at_all(&grid, models)?;
         let sizes = searched_sizes(&grid, models);
         let rounding = pair.local.as_ref().map(|local| Rounding {
             steps: local.steps.clone(),

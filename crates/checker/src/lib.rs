@@ -3,7 +3,7 @@
 //! # What is proved
 //! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An input is a
 //! row of values that both libraries accept: every float of their input type, missing values and infinities
-//! where both take them; a claim may leave missing values out, and says so (`scope`). The *lead* of class y
+//! where both take them; a claim may leave inputs out, and says so (its domain). The *lead* of class y
 //! over class c is the exact difference that A's (B's) decision rule looks at, on the stored numbers, nothing
 //! rounded. A valid certificate with band b proves:
 //!
@@ -44,6 +44,8 @@
 
 mod bounds;
 pub mod command;
+mod covers;
+mod inputs;
 mod joint;
 mod layout;
 mod lens;
@@ -55,10 +57,11 @@ mod state;
 mod system;
 mod verdict;
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use secateur_certificate::{Claim, Digest, ReadError, Reader, Step};
-use secateur_model::{Ensemble, FeatureId, LabelMatch};
+use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch};
 
 use bounds::Bounds;
 use layout::Layout;
@@ -95,23 +98,38 @@ pub fn check_until(
 ) -> Result<Verdict, ReadError> {
     let mut reader = Reader::new(certificate)?;
     // What is looked at is what the claim is about, whatever inputs the caller has in mind.
-    let scope = reader.claim().scope;
-    let [original, pruned] = [original.within(scope), pruned.within(scope)];
-    let answer = match matched(&original, &pruned, reader.claim()) {
-        Ok(labels) => match Pair::new(&original, labels.models(), reader.claim()) {
-            Ok(pair) => {
-                let told = MatchedLabels::of(&labels, &original);
-                follow(&pair, &mut reader, *limits, stop)?.map(|proved| Proved { labels: told, ..proved })
-            }
+    let answer = match narrowed(original, pruned, &reader.claim().domain) {
+        Err(reason) => Err((reason, None)),
+        Ok([original, pruned]) => match matched(&original, &pruned, reader.claim()) {
+            Ok(labels) => match Pair::new(&original, labels.models(), reader.claim()) {
+                Ok(pair) => {
+                    let told = MatchedLabels::of(&labels, &original);
+                    follow(&pair, &mut reader, *limits, stop)?.map(|proved| Proved { labels: told, ..proved })
+                }
+                Err(reason) => Err((reason, None)),
+            },
             Err(reason) => Err((reason, None)),
         },
-        Err(reason) => Err((reason, None)),
     };
     Ok(match answer {
         Ok(proved) => Verdict::Valid(proved),
         Err((reason, step)) if reason.is_incomplete() => Verdict::Incomplete { reason, step },
         Err((reason, step)) => Verdict::Invalid { reason, step },
     })
+}
+
+/// Both models for the inputs of the claim, which count columns as the original does.
+fn narrowed<'a>(
+    original: &'a Ensemble,
+    pruned: &'a Ensemble,
+    domain: &Domain,
+) -> Result<[Cow<'a, Ensemble>; 2], Reason> {
+    let refused = |error| Reason::ClaimDomain { error };
+    // Other columns are another reason, which comes later.
+    if original.features().len() != pruned.features().len() {
+        return Ok([original.for_every_input(), pruned.for_every_input()]);
+    }
+    Ok([original.within(domain).map_err(refused)?, pruned.within(domain).map_err(refused)?])
 }
 
 /// The models as they are compared: digests are those of the models as they were read, and then one category code
@@ -200,7 +218,7 @@ fn follow(
             Ok(false) => {}
             Ok(true) => {
                 let (columns, cost, thresholds) = run.bounds.proved();
-                let (claim, systems) = (*reader.claim(), run.systems);
+                let (claim, systems) = (reader.claim().clone(), run.systems);
                 let labels = MatchedLabels::default();
                 return Ok(Ok(Proved { claim, labels, systems, steps: at, columns, cost, thresholds }));
             }

@@ -121,12 +121,15 @@ pub(crate) fn others(model: &Ensemble, class: ClassId) -> impl Iterator<Item = C
     (0..model.classes().len() as u32).map(ClassId).filter(move |&other| other != class)
 }
 
-/// The leaves of a row, `None` where the model does not accept it.
+/// The leaves of a row, `None` where the model does not accept it or the claim is not about it.
 pub(crate) fn leaves(model: &Ensemble, row: &[f64]) -> Option<Vec<LeafId>> {
+    if row.len() != model.features().len() || !model.inputs().contains(row) {
+        return None;
+    }
     let values = row.iter().enumerate();
     let read: Vec<f64> =
         values.map(|(index, &value)| model.read(FeatureId::new(index), value)).collect::<Option<_>>()?;
-    (read.len() == model.features().len()).then(|| model.leaves(&read).collect())
+    Some(model.leaves(&read).collect())
 }
 
 /// How far one class is ahead of another, times the divisor: a combination of sums plus a constant.

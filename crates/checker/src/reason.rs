@@ -9,7 +9,7 @@
 use std::fmt;
 
 use secateur_certificate::Digest;
-use secateur_model::{LabelError, Scope};
+use secateur_model::{DomainError, LabelError};
 
 /// One of the two models that a certificate is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,10 +155,15 @@ reasons! {
                  above {asked:e} was asked for."
             ),
         };
+    /// The claim's domain does not fit the models.
+    ClaimDomain { error: DomainError } = "claim.domain",
+        "The domain of the claim does not fit the models: {error}.";
     /// The claim leaves out inputs, and one about every input was asked for.
-    ClaimScopeAsked { scope: Scope } = "claim.scope_asked",
-        "A claim about every input was asked for, and the scope of this one is {}: it says nothing about missing values.",
-        scope.name();
+    ClaimScopeAsked { inputs: String } = "claim.scope_asked",
+        "A claim about every input was asked for, and this one is about fewer: {inputs}.";
+    /// The claim's domain does not hold the one that was asked for.
+    ClaimDomainAsked { why: String } = "claim.domain_asked",
+        "A claim about a domain was asked for that is not within the one of this claim: {why}.";
     /// A step of this kind has no place here.
     OrderUnexpected { found: &'static str, place: &'static str } = "order.unexpected",
         "A step of the kind {found} has no place {place}.";
@@ -240,8 +245,8 @@ reasons! {
     PointValues { values: usize, columns: usize, unaccepted: Option<(usize, f64)> } = "point.values",
         "The point is no input of the original: {}.",
         match unaccepted {
-            Some((column, value)) => format!("it does not accept {value:?} in column {column} (the point has {values} \
-                values for {columns} columns)"),
+            Some((column, value)) => format!("it does not accept {value:?} in column {column}, or the claim leaves it \
+                out (the point has {values} values for {columns} columns)"),
             None => format!("it has {values} values for {columns} columns"),
         };
     /// Columns are given twice, or not every tree of the original is in exactly one of them.

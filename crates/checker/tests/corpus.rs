@@ -12,11 +12,11 @@ use std::process::Command;
 use common::{Opened, assert_told, certified, certified_with, stumps, stumps_with};
 use num_bigint::BigUint;
 use secateur_certificate::{
-    BandClaim, CoverTerm, CutTerm, Digest, Intercept, MAGIC, Scope, Slack, Step, Writer, encode,
+    BandClaim, CoverTerm, CutTerm, Digest, Domain, Intercept, MAGIC, MAGIC_2, Slack, Step, Writer, encode,
 };
 use secateur_checker::{Limits, Reason, Verdict, check};
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{Ensemble, TreeId};
+use secateur_model::{Column, Ensemble, FeatureId, Group, GroupKind, TreeId};
 use secateur_oracle::{Band, Options};
 
 fn testdata() -> PathBuf {
@@ -90,6 +90,12 @@ const BINARY: [&str; 2] = ["binary", "binary_scaled"];
 const THREE: [&str; 2] = ["three", "three_scaled"];
 const MISSING: [&str; 2] = ["first_stump", "missing_left"];
 const STUMPS: [&str; 2] = ["stumps", "first_stump"];
+const TOGETHER: [&str; 2] = ["stumps", "second_stump"];
+
+/// The first two columns hold one of these rows.
+fn table(rows: Vec<Vec<f64>>) -> Group {
+    Group { columns: vec![FeatureId(0), FeatureId(1)], kind: GroupKind::Table(rows) }
+}
 
 fn cut(terms: &[(u32, u32, u32, u32)]) -> Step {
     let term = |&(point, winner, other, multiplier): &(u32, u32, u32, u32)| CutTerm {
@@ -211,9 +217,21 @@ fn cases(models: &Models) -> Vec<Case> {
     // Alike but for missing values.
     let [first, other] = models.pair(MISSING);
     assert!(certified(first, other, Band::Auto).is_none(), "the models differ at missing values");
-    let narrow = certified(&first.within(Scope::NoMissing), other, Band::Auto).expect("and nowhere else");
+    let narrow = certified(&first.within(&Domain::no_missing()).unwrap(), other, Band::Auto)
+        .expect("and nowhere else");
     let narrow = Opened::read(&narrow).unwrap();
     add("accept", "no_missing", MISSING, narrow.write(), None);
+
+    // Other columns decide, and in the domain they hold the same.
+    let [first, other] = models.pair(TOGETHER);
+    assert!(certified(first, other, Band::Auto).is_none(), "the models differ where the columns do");
+    let equal = vec![vec![0.0, 0.0], vec![1.0, 1.0]];
+    let limits = Column { min: Some(0.0), whole: true, missing: false, ..Column::default() };
+    let within = Domain::new(true, [(FeatureId(2), limits)], vec![table(equal.clone())]).unwrap();
+    let together = certified(&first.within(&within).unwrap(), other, Band::Auto).expect("and nowhere else");
+    let together = Opened::read(&together).unwrap();
+    assert_eq!(together.claim.version(), 2);
+    add("accept", "domain", TOGETHER, together.write(), None);
 
     let find = |opened: &Opened, wanted: fn(&Step) -> bool| opened.steps.iter().position(wanted).unwrap();
     let mut refuse = |name: &str, models, opened: &Opened, change: &dyn Fn(&mut Opened), reason| {
@@ -235,10 +253,30 @@ fn cases(models: &Models) -> Vec<Case> {
         (copy.claim.band, copy.claim.local_rounding) = (BandClaim::Exact, true);
     };
     refuse("rounding_by_input_without_rounding", BINARY, &binary, &exact, "claim.local_rounding");
-    let widen = |copy: &mut Opened| copy.claim.scope = Scope::All;
+    let widen = |copy: &mut Opened| copy.claim.domain = Domain::everything();
     refuse("scope_wider_than_proved", MISSING, &narrow, &widen, "close.bound_not_met");
     let missing = |copy: &mut Opened| copy.steps.push(Step::Point { values: vec![f64::NAN; width] });
     refuse("missing_value_out_of_scope", MISSING, &narrow, &missing, "point.values");
+
+    let wider = |rows: Vec<Vec<f64>>| {
+        move |copy: &mut Opened| {
+            copy.claim.domain = Domain::new(true, [], vec![table(rows.clone())]).unwrap();
+        }
+    };
+    let more = [equal.clone(), vec![vec![1.0, 0.0]]].concat();
+    refuse("domain_wider_than_proved", TOGETHER, &together, &wider(more), "close.bound_not_met");
+    refuse("domain_gone", TOGETHER, &together, &widen, "close.bound_not_met");
+    let beyond = |copy: &mut Opened| {
+        let limits = Column { min: Some(0.0), ..Column::default() };
+        copy.claim.domain = Domain::new(true, [(FeatureId(999), limits)], Vec::new()).unwrap();
+    };
+    refuse("domain_of_another_column", TOGETHER, &together, &beyond, "claim.domain");
+    let outside = |copy: &mut Opened| {
+        let mut values = vec![0.0; width];
+        values[0] = 1.0;
+        copy.steps.push(Step::Point { values });
+    };
+    refuse("point_outside_of_the_domain", TOGETHER, &together, &outside, "point.values");
 
     let stack = |original: Vec<u32>| {
         move |copy: &mut Opened| {
@@ -421,7 +459,7 @@ fn cases(models: &Models) -> Vec<Case> {
     let mut malformed = |name, bytes: Vec<u8>, reason| add("malformed", name, STUMPS, bytes, Some(reason));
     malformed("empty", Vec::new(), "malformed.truncated");
     malformed("a_model", b"{\"learner\": {}}\n".to_vec(), "malformed.magic");
-    malformed("another_version", b"secateur certificate 2\n".to_vec(), "malformed.version");
+    malformed("another_version", b"secateur certificate 3\n".to_vec(), "malformed.version");
     malformed("half", whole[..whole.len() / 2].to_vec(), "malformed.truncated");
     malformed("checksum_missing", whole[..whole.len() - 1].to_vec(), "malformed.truncated");
     malformed("something_behind", [&whole[..], b"x"].concat(), "malformed.trailing");
@@ -447,6 +485,24 @@ fn cases(models: &Models) -> Vec<Case> {
     let mut steps = Vec::new();
     met.steps.iter().for_each(|step| encode(step, &mut steps));
     malformed("steps_not_counted", body(&steps), "malformed.step_count");
+    // Claims of version 2: digests, exact arithmetic, then a domain.
+    let claim = |kind: u8, domain: &[u8]| {
+        let mut bytes = vec![kind];
+        bytes.extend([0; 64]);
+        bytes.push(0);
+        bytes.extend_from_slice(domain);
+        bytes.push(0);
+        let mut encoder = flate2::write::ZlibEncoder::new(MAGIC_2.to_vec(), flate2::Compression::new(1));
+        std::io::Write::write_all(&mut encoder, &bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    malformed("claim_of_no_kind", claim(1, &[1, 0, 0, 0]), "malformed.choice");
+    // One column, number 0, may be missing: it says nothing that the first byte does not.
+    malformed("domain_says_nothing", claim(0, &[1, 1, 0, 1, 0, 0]), "malformed.domain");
+    malformed("domain_with_unknown_part", claim(0, &[0, 0, 0, 1]), "malformed.domain");
+    malformed("domain_with_group_of_one", claim(0, &[1, 0, 1, 0, 1, 3, 0]), "malformed.domain");
+    malformed("domain_with_columns_turned", claim(0, &[1, 0, 1, 0, 2, 3, 2, 0]), "malformed.domain");
+    malformed("domain_with_unknown_flag", claim(0, &[1, 1, 0, 64, 0, 0]), "malformed.choice");
     cases
 }
 
@@ -472,6 +528,7 @@ const ELSEWHERE: &[&str] = &[
     "claim.no_certain_margin",
     "claim.band_asked",
     "claim.scope_asked",
+    "claim.domain_asked",
     "cells.order_of_addition",
     "limit.overlay",
     "limit.lenses",
@@ -546,7 +603,8 @@ fn the_corpus_is_judged_as_it_says() {
             (Err(committed), Err(made)) => assert_eq!(committed.code(), made.code(), "{}", case.name),
             _ => panic!("{}: another certificate is committed", case.name),
         }
-        assert!(committed.starts_with(MAGIC) || case.name.starts_with("malformed/"), "{}", case.name);
+        let known = committed.starts_with(MAGIC) || committed.starts_with(MAGIC_2);
+        assert!(known || case.name.starts_with("malformed/"), "{}", case.name);
     }
 }
 
@@ -634,9 +692,46 @@ fn the_program_ends_with_the_codes_of_its_contract() {
     assert_eq!(code, 1);
     assert_eq!(
         text,
-        "invalid: A claim about every input was asked for, and the scope of this one is no_missing: it says nothing \
-         about missing values. (claim.scope_asked at the claim)\n"
+        "invalid: A claim about every input was asked for, and this one is about fewer: no missing values. \
+         (claim.scope_asked at the claim)\n"
     );
+    let within = ["models/stumps.json", "models/second_stump.json", "accept/domain"];
+    let (code, text, _) = run(&within);
+    assert!(code == 0 && text.contains("decide alike on every input of the domain below, "), "{text}");
+    assert!(
+        text.contains("domain: f2: at least 0, whole, not missing; f0, f1 together take one of 2 rows\n"),
+        "{text}"
+    );
+    let (_, text, _) = run(&[&within[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["claim"]["scope"], "domain");
+    assert_eq!(json["claim"]["domain"]["groups"][0]["kind"], "table", "{text}");
+    assert_eq!(run(&[&within[..], &["--every-input"]].concat()).0, 1);
+    let scratch = std::env::temp_dir().join(format!("secateur-domains-{}", std::process::id()));
+    let asked = |toml: &str| {
+        fs::write(&scratch, toml).unwrap();
+        run(&[&within[..], &["--domain", scratch.to_str().unwrap()]].concat())
+    };
+    let rows = |rows: &str| {
+        format!(
+            "[[groups]]\nkind = \"table\"\ncolumns = [0, 1]\nrows = [{rows}]\n[columns.2]\nvalues = [0, 7]\nmissing = false\n"
+        )
+    };
+    assert_eq!(asked(&rows("[0, 0]")).0, 0, "a smaller domain is covered");
+    assert_eq!(asked(&rows("[0, 0], [1, 1]")).0, 0, "the same one too");
+    let (code, text, _) = asked(&rows("[0, 0], [1, 0]"));
+    assert_eq!(code, 1);
+    assert_eq!(
+        text,
+        "invalid: A claim about a domain was asked for that is not within the one of this claim: it has tuples that are not \
+         in the claim's group 1. (claim.domain_asked at the claim)\n"
+    );
+    let (code, text, _) = asked("[columns.2]\nvalues = [0]\nmissing = false\n");
+    assert!(code == 1 && text.contains("cannot be listed"), "{text}");
+    assert_eq!(asked("").0, 1);
+    let (code, _, errors) = asked("[columns.no]\nmin = 1\n");
+    assert!(code == 2 && errors.contains("columns.no: the model has no column \"no\""), "{errors}");
+    fs::remove_file(&scratch).unwrap();
     let (_, text, _) = run(&["--explain", "accept/no_missing"]);
     assert!(text.contains("every input without missing values"), "{text}");
     assert_eq!(with("--wrong").0, 2);

@@ -73,7 +73,7 @@ fn whatever_the_bytes_are_no_false_claim_is_accepted() {
         let mut steps = body(seed);
         let other = body(rng.choice(&seeds).unwrap());
         mutate(&mut rng, &mut steps, &other);
-        let mut claim = seed.claim;
+        let mut claim = seed.claim.clone();
         (claim.original, claim.pruned) = (Digest::of(&first), Digest::of(&second));
         claim.band = if rng.bool() { BandClaim::Exact } else { BandClaim::Score(0.5) };
         claim.local_rounding &= claim.band != BandClaim::Exact;

@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Opened, certified, certified_with, joined_pair, searched_pair};
-use secateur_certificate::{BandClaim, Claim, Digest, Scope, Slack, Step};
+use secateur_certificate::{BandClaim, Claim, Digest, Domain, Slack, Step};
 use secateur_model::{Ensemble, Grid};
 use secateur_oracle::{Band, Options, exact_class};
 use secateur_testkit::every_row;
@@ -61,9 +61,9 @@ fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
         claim("digest", &|copy| copy.claim.pruned.0[byte] ^= 0x80);
     }
     claim("announced", &|copy| copy.claim.local_rounding ^= true);
-    match opened.claim.scope {
-        Scope::All => claim("scope narrowed", &|copy| copy.claim.scope = Scope::NoMissing),
-        Scope::NoMissing => claim("scope widened", &|copy| copy.claim.scope = Scope::All),
+    match opened.claim.domain.is_everything() {
+        true => claim("scope narrowed", &|copy| copy.claim.domain = Domain::no_missing()),
+        false => claim("scope widened", &|copy| copy.claim.domain = Domain::everything()),
     }
     claim("band up", &|copy| {
         copy.claim.band = BandClaim::Score(opened.claim.band.score() * 2.0 + 1.0);
@@ -205,7 +205,7 @@ fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
 
 /// A claim with another band or scope, from its definition.
 fn claim_is_true(first: &Ensemble, second: &Ensemble, claim: &Claim) -> bool {
-    let [first, second] = [first.within(claim.scope), second.within(claim.scope)];
+    let [first, second] = [first.within(&claim.domain).unwrap(), second.within(&claim.domain).unwrap()];
     let grid = Grid::new(&[&first, &second]).unwrap();
     let predictor = secateur_model::Predictor::new(&second);
     every_row(&grid).all(|row| {
@@ -235,12 +235,14 @@ fn every_change_is_refused_or_known_to_be_harmless() {
             continue;
         }
         let band = if seed % 2 == 0 { Band::Auto } else { Band::Exact };
-        let scope = if seed % 3 == 0 { Scope::NoMissing } else { Scope::All };
+        let scope = if seed % 3 == 0 { Domain::no_missing() } else { Domain::everything() };
         // Half of them without joins, which leave little to split.
         let small_boxes = seed % 16 < 8;
         let options =
             Options { small_boxes, shortcuts: !small_boxes || seed % 16 == 0, ..Options::unlimited() };
-        let Some(bytes) = certified_with(&first.within(scope), &second, band, &options) else { continue };
+        let Some(bytes) = certified_with(&first.within(&scope).unwrap(), &second, band, &options) else {
+            continue;
+        };
         let opened = Opened::read(&bytes).unwrap();
         assert_eq!(opened.write(), bytes, "reading and writing a certificate changes it");
         let has = |wanted: fn(&Step) -> bool| opened.steps.iter().any(wanted);
@@ -336,7 +338,7 @@ fn a_flipped_bit_is_seen_or_changes_nothing() {
             flipped[at] ^= 1 << bit;
             // The last byte of compressed data may have bits without a meaning.
             let Ok(read) = Opened::read(&flipped) else { continue };
-            assert_eq!((read.claim, &read.steps), (opened.claim, &opened.steps), "byte {at}, bit {bit}");
+            assert_eq!((&read.claim, &read.steps), (&opened.claim, &opened.steps), "byte {at}, bit {bit}");
             unseen += 1;
         }
     }

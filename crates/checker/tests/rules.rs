@@ -5,7 +5,7 @@ mod common;
 use common::{Opened, assert_told, certified, searched_pair, stump_pair, stumps};
 use fastrand::Rng;
 use num_bigint::BigUint;
-use secateur_certificate::{BandClaim, Claim, CoverTerm, CutTerm, Digest, Intercept, Scope, Slack, Step};
+use secateur_certificate::{BandClaim, Claim, CoverTerm, CutTerm, Digest, Domain, Intercept, Slack, Step};
 use secateur_checker::{Limits, Reason, Verdict, check, check_until};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
@@ -19,7 +19,7 @@ fn claim(original: &Ensemble, pruned: &Ensemble, band: BandClaim) -> Claim {
         original: Digest::of(original),
         pruned: Digest::of(pruned),
         band,
-        scope: Scope::All,
+        domain: Domain::everything(),
         local_rounding: false,
     }
 }
@@ -196,7 +196,7 @@ fn a_join_of_the_whole_space_decides_as_brute_force_does() {
                 steps.push(Step::Join { row: rng.u32(0..count - 1), fixed });
             }
         }
-        let opened = Opened { claim, steps };
+        let opened = Opened { claim: claim.clone(), steps };
         let holds = every_row(&grid).all(|row| {
             let winner = exact_class(&first, &row);
             match claim.band {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Opened, leads_by_more_than};
 use fastrand::Rng;
-use secateur_certificate::{Scope, Step};
+use secateur_certificate::{Domain, Step};
 use secateur_checker::Verdict;
 use secateur_model::{Ensemble, EnsembleBuilder, FeatureId, Grid, Node, Predictor, Tree, TreeBuilder};
 use secateur_oracle::Verdict as Compared;
@@ -94,9 +94,9 @@ fn a_scope_is_proved_and_checked_for_its_inputs_alone() {
             continue;
         }
         let band = if rng.bool() { Band::Exact } else { Band::Auto };
-        let narrow = first.within(Scope::NoMissing);
+        let narrow = first.within(&Domain::no_missing()).unwrap();
         let Ok(comparison) = Comparison::new(&narrow, &second, band) else { continue };
-        assert_eq!(comparison.scope(), Scope::NoMissing);
+        assert_eq!(comparison.inputs(), Domain::no_missing());
         let rows = all_rows(&first, &second);
         let predictor = Predictor::new(&second);
         let wrong = |row: &&Vec<f64>| !holds([&first, &second], &predictor, row, band);
@@ -121,21 +121,21 @@ fn a_scope_is_proved_and_checked_for_its_inputs_alone() {
         assert!(whole.is_none() || true_everywhere, "seed {seed}: a false claim was proved");
         if let Some(whole) = whole {
             let mut opened = Opened::read(&whole).unwrap();
-            assert_eq!(opened.claim.scope, Scope::All);
-            opened.claim.scope = Scope::NoMissing;
+            assert_eq!(opened.claim.domain, Domain::everything());
+            opened.claim.domain = Domain::no_missing();
             narrowed += u32::from(opened.refusal(&first, &second).is_none());
             both += 1;
         }
         let Some(certificate) = certificate else { continue };
         let mut opened = Opened::read(&certificate.finish(true).unwrap()).unwrap();
-        assert_eq!(opened.claim.scope, Scope::NoMissing);
+        assert_eq!(opened.claim.domain, Domain::no_missing());
         for models in [[&first, &second], [&*narrow, &second]] {
             let verdict = opened.verdict(models[0], models[1]);
             let Verdict::Valid(valid) = verdict else { panic!("seed {seed}: {verdict:?}") };
-            assert_eq!(valid.claim.scope, Scope::NoMissing);
+            assert_eq!(valid.claim.domain, Domain::no_missing());
         }
         proved += 1;
-        opened.claim.scope = Scope::All;
+        opened.claim.domain = Domain::everything();
         // Whatever scope the caller's models have.
         for models in [[&first, &second], [&*narrow, &second]] {
             let refused = opened.refusal(models[0], models[1]).is_some();
@@ -157,8 +157,8 @@ fn a_point_with_a_missing_value_is_no_point_of_the_scope() {
     shape.domain.missing = true;
     let model = ensemble(&mut rng, &shape);
     let point = Step::Point { values: vec![f64::NAN; model.features().len()] };
-    for (scope, refused) in [(Scope::All, false), (Scope::NoMissing, true)] {
-        let bytes = common::certified(&model.within(scope), &model, Band::Exact).unwrap();
+    for (scope, refused) in [(Domain::everything(), false), (Domain::no_missing(), true)] {
+        let bytes = common::certified(&model.within(&scope).unwrap(), &model, Band::Exact).unwrap();
         let mut opened = Opened::read(&bytes).unwrap();
         opened.steps.push(point.clone());
         let reason = opened.refusal(&model, &model).map(|(reason, _)| reason.code());
@@ -169,12 +169,12 @@ fn a_point_with_a_missing_value_is_no_point_of_the_scope() {
 #[test]
 fn where_no_missing_values_are_accepted_there_is_one_scope() {
     let model = common::stumps(0.5, &[(0, 0.5, -1.0, 1.0)]);
-    let narrow = model.within(Scope::NoMissing);
+    let narrow = model.within(&Domain::no_missing()).unwrap();
     let bytes = common::certified(&narrow, &model, Band::Auto).unwrap();
     assert_eq!(bytes, common::certified(&model, &model, Band::Auto).unwrap());
     let mut opened = Opened::read(&bytes).unwrap();
-    assert_eq!(opened.claim.scope, Scope::All);
+    assert_eq!(opened.claim.domain, Domain::everything());
     // To say the same in other words is no mistake.
-    opened.claim.scope = Scope::NoMissing;
+    opened.claim.domain = Domain::no_missing();
     assert_eq!(opened.refusal(&model, &model), None);
 }

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Result, anyhow};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use secateur_model::Scope;
+use secateur::DomainFile;
+use secateur_model::Ensemble;
 
 use crate::output::complain;
 use crate::verify::{BandArgument, Limit};
@@ -36,6 +38,7 @@ Examples:
   secateur inspect model.json                    what is in this file?
   secateur predict model.json --data table.csv   what does it predict?
   secateur verify model.txt model.onnx           do they decide alike?
+  secateur domain table.csv -o inputs.toml       which inputs can occur?
 
 Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).";
 
@@ -45,6 +48,7 @@ pub(crate) enum Command {
     Inspect(Inspect),
     Predict(Predict),
     Verify(Verify),
+    Domain(Domain),
     Demo(Demo),
 }
 
@@ -54,10 +58,15 @@ pub(crate) enum Command {
 Examples:
   secateur inspect model.txt
   secateur inspect model.txt -v          list every feature
+  secateur inspect model.txt --domain inputs.toml
   secateur inspect model.txt --json      for scripts")]
 pub(crate) struct Inspect {
     /// The model file
     pub(crate) model: PathBuf,
+
+    /// Say what this domain, a TOML file, leaves of the inputs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) domain: Option<PathBuf>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -106,11 +115,13 @@ and 3 where that is undecided in the time given.
 The claim: wherever the first model's winner leads by more than the band, the library loading the second model decides \
 as the library loading the first. The band `auto` is the smallest for which the first model's own decision is no \
 artefact of its rounding; 0 compares both models in exact arithmetic, ties included. The claim is about every input that \
-both libraries accept; with --no-missing, about every such input without missing values.
+both libraries accept; with --domain, about every such input that the domain says can occur; with --no-missing, about \
+every such input without missing values.
 
 Examples:
   secateur verify model.json converted.onnx
   secateur verify old.txt new.txt --data table.csv   start from real rows
+  secateur verify old.txt new.txt --domain inputs.toml
   secateur verify old.txt new.txt --time-limit 10m --json")]
 pub(crate) struct Verify {
     /// The first model file
@@ -123,8 +134,12 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
-    /// Leave missing values out: the claim is then about every input without one in any column
-    #[arg(long)]
+    /// Claim only what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) domain: Option<PathBuf>,
+
+    /// Leave missing values out: the short form of a domain with `missing = false`
+    #[arg(long, conflicts_with = "domain")]
     pub(crate) no_missing: bool,
 
     /// Stop after this time, undecided: 500ms, 30s, 10m, 2h
@@ -223,8 +238,12 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
-    /// Leave missing values out: the claim is then about every input without one in any column
-    #[arg(long)]
+    /// Claim only what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) domain: Option<PathBuf>,
+
+    /// Leave missing values out: the short form of a domain with `missing = false`
+    #[arg(long, conflicts_with = "domain")]
     pub(crate) no_missing: bool,
 
     /// End after this time with the best model that is proved by then: 500ms, 30s, 10m, 2h
@@ -257,7 +276,7 @@ pub(crate) struct Prune {
 
     /// Prune to a given size by one of the paper's baselines: DECISIONS CHANGE, and nothing is proved
     #[arg(long, value_enum, requires_all = ["size", "data", "target", "accept_unproved"],
-          conflicts_with_all = ["certificate", "report", "time_limit", "no_missing"])]
+          conflicts_with_all = ["certificate", "report", "time_limit", "no_missing", "domain"])]
     pub(crate) method: Option<Method>,
 
     /// How many trees --method keeps, or rounds where there is a tree for each class
@@ -273,20 +292,30 @@ pub(crate) struct Prune {
     pub(crate) json: bool,
 }
 
-/// The scope that `--no-missing` stands for.
-fn scope(no_missing: bool) -> Scope {
-    if no_missing { Scope::NoMissing } else { Scope::All }
+/// The domain of a file, or what `--no-missing` stands for, over the columns of a model.
+fn domain(file: Option<&PathBuf>, no_missing: bool, model: &Ensemble) -> Result<secateur::Domain> {
+    let Some(path) = file else {
+        return Ok(if no_missing { secateur::Domain::no_missing() } else { secateur::Domain::everything() });
+    };
+    let found = DomainFile::read(path).and_then(|file| file.resolve(model));
+    found.map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
 impl Verify {
-    pub(crate) fn scope(&self) -> Scope {
-        scope(self.no_missing)
+    pub(crate) fn domain(&self, first: &Ensemble) -> Result<secateur::Domain> {
+        domain(self.domain.as_ref(), self.no_missing, first)
     }
 }
 
 impl Prune {
-    pub(crate) fn scope(&self) -> Scope {
-        scope(self.no_missing)
+    pub(crate) fn domain(&self, model: &Ensemble) -> Result<secateur::Domain> {
+        domain(self.domain.as_ref(), self.no_missing, model)
+    }
+}
+
+impl Inspect {
+    pub(crate) fn domain(&self, model: &Ensemble) -> Result<secateur::Domain> {
+        domain(self.domain.as_ref(), false, model)
     }
 }
 
@@ -347,6 +376,33 @@ pub(crate) enum Method {
     Imd,
     /// Diversity regularised (Li et al. 2012)
     Drep,
+}
+
+/// Propose a domain from a table: which inputs can occur, as prune and verify take it with --domain
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It looks for ranges, whole numbers, few values, missing values, and for columns that go together: one-hot encoded ones, \
+and those of which each implies the next. A table only suggests a domain: read the file, mend it, and use it if you vouch \
+that no other inputs occur. Nothing applies it by itself.
+
+Examples:
+  secateur domain table.csv --target y -o inputs.toml
+  secateur prune model.json -o small.json --domain inputs.toml")]
+pub(crate) struct Domain {
+    /// The table, CSV or Parquet with a header
+    pub(crate) table: PathBuf,
+
+    /// Write the domain to this file, whole or not at all, in place of stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// A column of the table that is not an input
+    #[arg(long, value_name = "NAME")]
+    pub(crate) target: Option<String>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Show the main job on an embedded model and table, start to finish

@@ -1,7 +1,7 @@
 //! `secateur inspect`: what a model file is.
 
-use anyhow::Result;
-use secateur::describe;
+use anyhow::{Result, anyhow};
+use secateur::describe_within;
 
 use crate::arguments::{Inspect, Talk};
 use crate::output::json_text;
@@ -9,6 +9,8 @@ use crate::{model, output};
 
 pub(crate) fn run(command: &Inspect, talk: Talk) -> Result<()> {
     let model = model::read(&command.model)?;
-    let facts = describe(&model.file, Some((command.model.display().to_string(), model.bytes)));
+    let domain = command.domain(model.file.ensemble())?;
+    let place = Some((command.model.display().to_string(), model.bytes));
+    let facts = describe_within(&model.file, place, &domain).map_err(|error| anyhow!("{error}"))?;
     output::print(&if command.json { json_text(&facts.json())? } else { facts.words(talk == Talk::Verbose) })
 }

@@ -1,7 +1,7 @@
 //! The `secateur` command line: smaller models that decide the same, what is in a model file, what it
 //! predicts, bit for bit, and whether two models decide alike.
 //!
-//! One file for each command (`inspect`, `predict`, `prune`, `verify`, `demo`); `table` reads CSV and Parquet files,
+//! One file for each command (`inspect`, `predict`, `prune`, `verify`, `domain`, `demo`); `table` reads CSV and Parquet files,
 //! `output` writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
 //!
 //! # Exit codes
@@ -15,7 +15,8 @@
 //! `checked` (has the independent checker accepted the proof?),
 //! `trees`, `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
 //! the moves), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word),
-//! `scope` (`all`, or `no_missing` where missing values are left out), `band` (`score`, `probability`, `exact`: the claim is
+//! `scope` (`all`, `no_missing` where missing values are left out, or `domain`), `domain` (null for all, or `missing`, `columns`,
+//! `groups`, `where` as in a domain file, and `cells_log10`), `rows_outside_domain` (null, or `rows` and the `first` of them), `band` (`score`, `probability`, `exact`: the claim is
 //! about exact sums), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),
 //! `output`, `certificate` (a path, or null), `data` (null, or `rows`; of the `measured` ones `in_band` and `rounded`,
 //! which the library decides otherwise than the exact sums; `changed_in_band`), `fates` (for
@@ -26,11 +27,14 @@
 //!
 //! # `verify --json`
 //! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` and `data` (as for
-//! `prune`), `scope` (as for `prune`), `domain` (in words), `labels` (how category labels were matched:
+//! `prune`), `scope`, `domain` and `rows_outside_domain` (as for `prune`), `inputs` (in words), `labels` (how category labels were matched:
 //! the columns `by_label` and `by_code`; `unplaced`: by code, as a file does not name the columns of its
 //! labels), `counterexample` (null, or `input` by feature with null for missing, `labels` of those of its
 //! values that stand for one, `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path,
 //! or null), `checked` (has the independent checker accepted it?), `nodes`, `seconds`.
+//!
+//! # `domain --json`
+//! `domain` (`missing`, `columns`, `groups`, `where` as in a domain file), `support` (a sentence for each part), `rows`.
 //!
 //! # `inspect --json`
 //! One object; its keys stay:
@@ -48,10 +52,12 @@
 //! | `decision` | `rule` (`threshold`, `argmax`, `argmax_softmax`, `argmax_sigmoid`), `score`, `threshold`, `strict`, `scale` (null where the rule has none), `words` |
 //! | `band` | `score`, `probability` (`[low, high]`), each null where there is none; `rounding`: a bound for each score, or null |
 //! | `log10_cells` | decimal logarithm of the number of grid cells, or null |
+//! | `domain` | what `--domain` says, as for `prune`, or null |
 //! | `notes` | sentences about how the library executes this file |
 
 mod arguments;
 mod demo;
+mod domain;
 mod failure;
 mod inspect;
 mod interrupt;
@@ -93,6 +99,7 @@ fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
         Command::Verify(command) => return verify::run(command, talk),
         Command::Inspect(command) => inspect::run(command, talk)?,
         Command::Predict(command) => predict::run(command, talk)?,
+        Command::Domain(command) => domain::run(command, talk)?,
         Command::Demo(command) => demo::run(command, talk)?,
     }
     Ok(Ending::Done)

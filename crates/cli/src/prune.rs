@@ -14,7 +14,7 @@ use secateur::{
     Budget, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Status, Watch,
     accepted_rows, prune,
 };
-use secateur_model::{ClassId, Ensemble, Scope};
+use secateur_model::{ClassId, Ensemble};
 
 use crate::arguments::{self, Method, Prune, Talk};
 use crate::failure::Ending;
@@ -33,7 +33,8 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
     let taken = refuse_to_overwrite(command)?;
-    let rows = read_rows(command, &original.file.ensemble().within(command.scope()), talk)?;
+    let domain = command.domain(original.file.ensemble())?;
+    let rows = read_rows(command, original.file.ensemble(), talk)?;
     // A place that cannot be written to is told before the work, not after it.
     let mut output = Output::open(Some(&command.output))?;
     let certificate = match &command.certificate {
@@ -46,7 +47,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         return to_size(command, method, &original, &rows, output, budget.elapsed());
     }
     let read = budget.elapsed().as_secs_f64();
-    let options = options(command, solver);
+    let options = options(command, solver, domain);
     let trees = original.file.ensemble().trees().len();
     let watch = Watch::default();
     // Until the model is written, a first signal ends what is going on and nothing more.
@@ -96,6 +97,9 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let written = output::finish_all(files)?;
     drop(listening);
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
+    if let (Some(outside), true, Some(path)) = (&pruning.outside, command.json, &command.data) {
+        talk.note(format!("note: {}: {}", path.display(), outside.words(original.file.ensemble())));
+    }
     if options.self_check && !pruning.checked() {
         talk.note(
             "note: the time was too short for a certificate; the model is proved, but the checker has not seen it",
@@ -160,7 +164,7 @@ fn solver(wanted: arguments::Solver) -> Result<LinearSolver> {
 }
 
 /// The user's choices. A certificate that is to be written is checked in any case.
-fn options(command: &Prune, solver: LinearSolver) -> PruneOptions {
+fn options(command: &Prune, solver: LinearSolver, domain: secateur::Domain) -> PruneOptions {
     PruneOptions {
         effort: match command.effort {
             arguments::Effort::Fast => secateur::Effort::Fast,
@@ -182,7 +186,7 @@ fn options(command: &Prune, solver: LinearSolver) -> PruneOptions {
         }),
         solver,
         band: command.band.0,
-        scope: command.scope(),
+        domain,
         threads: command.threads,
         seed: command.seed,
         self_check: command.certificate.is_some() || !command.no_self_check,
@@ -195,6 +199,7 @@ fn refuse_to_overwrite(command: &Prune) -> Result<Vec<(&Path, &'static str)>> {
     let model = "the model itself, which the proof is about (replace it when you are done with it)";
     let mut taken: Vec<(&Path, &str)> = vec![(&command.model, model)];
     taken.extend(command.data.as_deref().map(|path| (path, "the table")));
+    taken.extend(command.domain.as_deref().map(|path| (path, "the domain")));
     output::refuse_to_overwrite(&command.output, &taken)?;
     taken.push((&command.output, "the pruned model, and each needs a file of its own"));
     if let Some(path) = &command.certificate {
@@ -243,10 +248,7 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
     let kept = accepted_rows(ensemble, &values);
     if kept.len() < count {
         let left_out = counted((count - kept.len()) as u64, "row has", "rows have");
-        let why = match ensemble.scope() {
-            Scope::All => "values that the library does not accept as an input of this model",
-            Scope::NoMissing => "missing values, or values that the library does not accept,",
-        };
+        let why = "values that the library does not accept as an input of this model";
         talk.note(format!("note: {}: {left_out} {why} and are left out", path.display()));
     }
     if count == MOST_ROWS {

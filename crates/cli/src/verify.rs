@@ -26,6 +26,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let mut taken: Vec<(&Path, &str)> =
         vec![(&command.first, "the first model"), (&command.second, "the second model")];
     taken.extend(command.data.as_deref().map(|path| (path, "the table")));
+    taken.extend(command.domain.as_deref().map(|path| (path, "the domain")));
     let out = match &command.certificate {
         Some(path) => {
             output::refuse_to_overwrite(path, &taken)?;
@@ -35,10 +36,11 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         None => None,
     };
     let page = PageFile::open(command.report.as_deref(), &taken)?;
-    let rows = read_rows(command, &first.file.ensemble().within(command.scope()))?;
+    let domain = command.domain(first.file.ensemble())?;
+    let rows = read_rows(command, first.file.ensemble())?;
     let options = VerifyOptions {
         band: command.band.0,
-        scope: command.scope(),
+        domain,
         threads: command.threads,
         seed: command.seed,
         certificate: command.certificate.is_some(),
@@ -78,6 +80,9 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let text = if command.json { json_text(&report.json())? } else { report.words(talk == Talk::Verbose) };
     let written = output::finish_all(files)?;
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
+    if let (Some(outside), true, Some(path)) = (&answer.outside, command.json, &command.data) {
+        talk.note(format!("note: {}: {}", path.display(), outside.words(first.file.ensemble())));
+    }
     if answer.verdict == Answer::Identical && options.certificate && !answer.checked() {
         talk.note("note: the time was too short for the certificate's check, so it is not written");
         return Ok(Ending::Undecided);

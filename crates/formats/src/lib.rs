@@ -10,6 +10,7 @@
 
 pub mod catboost;
 mod detect;
+mod domain;
 mod edit;
 mod error;
 pub mod lightgbm;
@@ -23,6 +24,7 @@ use std::path::Path;
 use secateur_model::Ensemble;
 
 pub use detect::Format;
+pub use domain::{DomainFile, DomainFileError};
 pub use edit::{Edit, TreeEdit};
 pub use error::{EditError, FormatError, Place, Problem};
 

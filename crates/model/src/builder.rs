@@ -115,7 +115,8 @@ impl EnsembleBuilder {
         let ensemble = Ensemble {
             features,
             domain,
-            missing_left_out: false,
+            missing_accepted: domain.missing,
+            inputs: std::sync::Arc::new(crate::domain::Domain::everything()),
             classes,
             intercepts,
             intercept_errors,

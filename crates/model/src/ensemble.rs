@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::decision::Decision;
+use crate::domain::{Domain, DomainError};
 use crate::exact::Exact;
 use crate::exact_sum::ExactSum;
-use crate::feature::{Categories, Feature, FeatureKind, InputDomain, NumberType, Scope};
+use crate::feature::{Categories, Feature, FeatureKind, InputDomain, NumberType};
 use crate::ids::{FeatureId, LeafId, TreeId};
 use crate::label::{Label, UnplacedLabels};
 use crate::tree::{Output, Split, Test, Tree};
@@ -205,8 +207,10 @@ pub struct Average {
 pub struct Ensemble {
     pub(crate) features: Features,
     pub(crate) domain: InputDomain,
-    /// The library accepts missing values, and the scope leaves them out of the domain.
-    pub(crate) missing_left_out: bool,
+    /// The library accepts missing values, whatever the inputs that the model is looked at for.
+    pub(crate) missing_accepted: bool,
+    /// The inputs that the model is looked at for.
+    pub(crate) inputs: Arc<Domain>,
     pub(crate) classes: ClassLabels,
     pub(crate) intercepts: Vec<f64>,
     pub(crate) intercept_errors: Vec<f64>,
@@ -221,33 +225,42 @@ impl Ensemble {
         &self.features
     }
 
-    /// The values the library accepts, those outside the scope left out.
+    /// The values the library accepts, without missing ones where no column is looked at for them.
     pub fn domain(&self) -> &InputDomain {
         &self.domain
     }
 
-    /// Does the library accept missing values, in scope or not?
+    /// Does the library accept missing values, whatever the model is looked at for?
     pub fn accepts_missing(&self) -> bool {
-        self.domain.missing || self.missing_left_out
+        self.missing_accepted
     }
 
-    /// The inputs that this model is looked at for. A file is read for all of them.
-    pub fn scope(&self) -> Scope {
-        if self.missing_left_out { Scope::NoMissing } else { Scope::All }
+    /// The inputs that this model is looked at for. A file is read for all that its library accepts.
+    pub fn inputs(&self) -> &Domain {
+        &self.inputs
     }
 
-    /// The same model for the inputs of this scope, whatever its own is. Where the library accepts no missing
-    /// values anyway, leaving them out changes nothing, and the scope stays [`Scope::All`].
-    pub fn within(&self, scope: Scope) -> Cow<'_, Self> {
-        let accepts = self.accepts_missing();
-        let left_out = accepts && scope == Scope::NoMissing;
-        if left_out == self.missing_left_out {
-            return Cow::Borrowed(self);
+    /// The same model for the inputs of this domain, whatever its own is. Where the library accepts no missing
+    /// values anyway, leaving them out changes nothing, and the domain says nothing about them.
+    pub fn within(&self, inputs: &Domain) -> Result<Cow<'_, Self>, DomainError> {
+        let inputs = if self.missing_accepted {
+            Cow::Borrowed(inputs)
+        } else {
+            Cow::Owned(inputs.without_missing_values())
+        };
+        inputs.fits(self)?;
+        if *inputs == *self.inputs {
+            return Ok(Cow::Borrowed(self));
         }
         let mut model = self.clone();
-        model.domain.missing = accepts && !left_out;
-        model.missing_left_out = left_out;
-        Cow::Owned(model)
+        model.domain.missing = self.missing_accepted && inputs.any_may_be_missing(self.features.len());
+        model.inputs = Arc::new(inputs.into_owned());
+        Ok(Cow::Owned(model))
+    }
+
+    /// The same model for all inputs that its library accepts.
+    pub fn for_every_input(&self) -> Cow<'_, Self> {
+        self.within(&Domain::everything()).expect("every model has all of its inputs")
     }
 
     /// The classes.
@@ -329,20 +342,28 @@ impl Ensemble {
             categories: own.categories.iter().map(|(old, c)| (new[old.index()], c.clone())).collect(),
         };
         let trees = self.trees.iter().map(|tree| tree.with_features(|old| new[old.index()])).collect();
-        Some(Self { features, trees, ..self.clone() })
+        let inputs = Arc::new(self.inputs.renumbered(|old| new[old.index()]));
+        Some(Self { features, trees, inputs, ..self.clone() })
     }
 
-    /// The value of a column as the library's comparisons see it, or `None` where the library refuses it there.
+    /// The value of a column as the library's comparisons see it, or `None` where the library refuses it there, or
+    /// where it is missing in a column that is not looked at for that. What else the inputs leave out is not asked:
+    /// see [`accepts`](Self::accepts).
     pub fn read(&self, feature: FeatureId, value: f64) -> Option<f64> {
         let value = self.domain.read(value)?;
+        if value.is_nan() && !self.inputs.may_be_missing(feature) {
+            return None;
+        }
         let refused = value.is_infinite()
             && self.features.categories.get(&feature).is_some_and(|categories| !categories.accepts(value));
         (!refused).then_some(value)
     }
 
-    /// Does the library accept this row, which is as long as there are features?
+    /// Does the library accept this row, which is as long as there are features, and is it among the inputs that the
+    /// model is looked at for?
     pub fn accepts(&self, row: &[f64]) -> bool {
         row.iter().enumerate().all(|(index, &value)| self.read(FeatureId::new(index), value).is_some())
+            && self.inputs.contains(row)
     }
 
     /// Where a split sends a value that the domain has read.

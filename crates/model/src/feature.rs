@@ -114,27 +114,6 @@ impl InputDomain {
     }
 }
 
-/// The inputs that a claim is about. A missing value is NaN in the input: a number that a library treats
-/// like one, such as a category it does not know or a zero it takes for missing, is a number all the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// Every input that the models accept.
-    #[default]
-    All,
-    /// Those of them without a missing value in any column.
-    NoMissing,
-}
-
-impl Scope {
-    /// The name of this scope, for options and files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::NoMissing => "no_missing",
-        }
-    }
-}
-
 /// One input column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Feature {

@@ -12,15 +12,24 @@
 //!   with thresholds), the axis is numeric, with boundaries around the values of each category;
 //! - missing values, where they are accepted, are the last cell.
 //!
-//! Every cell has a witness: an input value of the domain that lies in it.
+//! Where the models are looked at for a [`Domain`], cells hold inputs of the domain only:
+//! - a numeric column with limits loses the cells without an allowed value (their boundaries go, since no input
+//!   of the domain crosses them);
+//! - a group of columns is one axis. Its cells are classes of allowed tuples that no split of any of the models tells
+//!   apart, in the order of the first tuple of each. A categorical column with a list of values is such an axis too, of
+//!   one column, a missing value among its tuples.
+//!
+//! Every cell has a witness: an input value of the domain, or a tuple, that lies in it.
 //!
 //! Invariants: boundaries ascend strictly and the last is below the largest input; only features that
-//! some split uses have an axis; `cell_of(witness(cell)) == cell`.
+//! some split uses have an axis, or are in a group with one that has; `cell_of(witness(cell)) == cell`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::domain::{Column, Domain, DomainError};
 use crate::ensemble::Ensemble;
 use crate::feature::{Categories, CategoryRule, InputDomain, NumberType};
 use crate::ids::{CellId, FeatureId};
@@ -33,6 +42,8 @@ use crate::tree::{Split, Test};
 pub enum GridError {
     #[error("the models have {first} and {second} features")]
     FeatureCount { first: usize, second: usize },
+    #[error("the domain does not fit both models: {0}")]
+    Domain(#[from] DomainError),
 }
 
 /// The cells of every feature that some split uses.
@@ -44,9 +55,13 @@ pub struct Grid {
     by_feature: BTreeMap<FeatureId, usize>,
     /// Columns of matched labels that no split looks at: they too take nothing but their labels.
     labels_only: BTreeMap<FeatureId, Categories>,
+    /// The inputs that the models are looked at for.
+    inputs: Arc<Domain>,
+    /// Values of columns without an axis, where the inputs do not let them be zero.
+    elsewhere: Vec<(FeatureId, f64)>,
 }
 
-/// The cells of one feature.
+/// The cells of one feature, or of several that go together.
 #[derive(Clone, Debug)]
 pub struct Axis {
     feature: FeatureId,
@@ -56,8 +71,11 @@ pub struct Axis {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Cell i holds the values in `(bounds[i-1], bounds[i]]`; the last has no upper boundary.
-    Numeric { bounds: Vec<f64> },
+    /// Cell i holds the values in `(bounds[i-1], bounds[i]]`; the last has no upper boundary. A column with limits
+    /// has a value for each cell.
+    Numeric { bounds: Vec<f64>, witnesses: Option<Vec<f64>> },
+    /// Classes of tuples.
+    Tuples(Tuples),
     Categorical {
         categories: Categories,
         /// The cell of each category that some set names; others are in cell `rest`.
@@ -68,6 +86,18 @@ enum Kind {
         unseen: Option<u32>,
         witnesses: Vec<f64>,
     },
+}
+
+/// The cells of columns that go together.
+#[derive(Clone, Debug)]
+struct Tuples {
+    columns: Vec<FeatureId>,
+    /// Each column's own cells; none for a column that no split looks at.
+    parts: Vec<Option<Axis>>,
+    /// The cell of the tuples that lie in these cells of the parts, in the order of the columns.
+    cells: BTreeMap<Vec<u32>, u32>,
+    /// The first tuple of each cell.
+    witnesses: Vec<Vec<f64>>,
 }
 
 /// A set of cells of one axis, as the cells at which membership changes. Splits by a threshold have one or two
@@ -183,9 +213,11 @@ impl Grid {
         Ok(domain)
     }
 
-    /// The common grid of one or more models with the same columns, over the inputs that all accept.
+    /// The common grid of one or more models with the same columns, over the inputs that all accept and that they are
+    /// looked at for.
     pub fn new(ensembles: &[&Ensemble]) -> Result<Self, GridError> {
         let domain = Self::common_domain(ensembles)?;
+        let inputs = common_inputs(ensembles)?;
         let first = ensembles[0];
         let mut makers: BTreeMap<FeatureId, AxisMaker> = BTreeMap::new();
         for ensemble in ensembles {
@@ -193,17 +225,68 @@ impl Grid {
                 makers.entry(split.feature).or_default().add(ensemble, &domain, split);
             }
         }
-        let axes: Vec<Axis> =
-            makers.into_iter().map(|(feature, maker)| maker.finish(feature, &domain)).collect();
-        let by_feature = axes.iter().enumerate().map(|(index, axis)| (axis.feature, index)).collect();
-        let labels_only = first
+        let mut axes: Vec<Axis> = Vec::with_capacity(makers.len());
+        let mut parts: BTreeMap<FeatureId, Axis> = BTreeMap::new();
+        for (feature, maker) in makers {
+            let missing = domain.missing && inputs.may_be_missing(feature);
+            let axis = maker.finish(feature, &InputDomain { missing, ..domain });
+            if inputs.group_of(feature).is_some() {
+                parts.insert(feature, axis);
+                continue;
+            }
+            axes.push(match inputs.column(feature) {
+                Some(column) => {
+                    axis.limited(column, &domain).ok_or(DomainError::NotAccepted { column: feature })?
+                }
+                None => axis,
+            });
+        }
+        let mut elsewhere: Vec<(FeatureId, f64)> = Vec::new();
+        for (index, group) in inputs.groups().iter().enumerate() {
+            let own: Vec<Option<Axis>> = group.columns.iter().map(|column| parts.remove(column)).collect();
+            let looked_at = own.iter().any(Option::is_some);
+            let tuples = Tuples::new(group.columns.clone(), own, group.rows(), &domain)
+                .ok_or(DomainError::GroupNotAccepted { group: index })?;
+            if looked_at {
+                axes.push(Axis {
+                    feature: tuples.first_column(),
+                    kind: Kind::Tuples(tuples),
+                    missing: false,
+                });
+            } else {
+                elsewhere.extend(tuples.columns.iter().copied().zip(tuples.witnesses[0].iter().copied()));
+            }
+        }
+        axes.sort_by_key(|axis| axis.feature);
+        let mut by_feature = BTreeMap::new();
+        for (index, axis) in axes.iter().enumerate() {
+            by_feature.extend(axis.columns().iter().map(|&column| (column, index)));
+        }
+        for (feature, column) in inputs.columns().filter(|(feature, _)| !by_feature.contains_key(feature)) {
+            let accepted = |&value: &f64| ensembles.iter().all(|model| model.read(feature, value).is_some());
+            let value = match &column.values {
+                Some(values) => values.iter().copied().find(accepted),
+                None => column.pick(&domain, None, None).filter(accepted),
+            };
+            elsewhere.push((feature, value.ok_or(DomainError::NotAccepted { column: feature })?));
+        }
+        let joined = |categories: &Categories| matches!(categories.rule, CategoryRule::Joined { .. });
+        let labels_only: BTreeMap<FeatureId, Categories> = first
             .features()
             .categories
             .iter()
-            .filter(|(_, categories)| matches!(categories.rule, CategoryRule::Joined { .. }))
+            .filter(|(_, categories)| joined(categories))
             .map(|(&feature, categories)| (feature, categories.clone()))
             .collect();
-        Ok(Self { domain, feature_count: first.features().len(), axes, by_feature, labels_only })
+        let limited = |feature: &FeatureId| {
+            inputs.group_of(*feature).is_some()
+                || inputs.column(*feature).is_some_and(|column| column.values.is_some())
+        };
+        if let Some(&column) = labels_only.keys().find(|feature| limited(feature)) {
+            return Err(DomainError::JoinedLabels { column }.into());
+        }
+        let feature_count = first.features().len();
+        Ok(Self { domain, feature_count, axes, by_feature, labels_only, inputs, elsewhere })
     }
 
     /// The inputs that all the models accept.
@@ -238,10 +321,18 @@ impl Grid {
         for (feature, categories) in &self.labels_only {
             row[feature.index()] = categories.value(0).unwrap_or(f64::NAN);
         }
+        for &(feature, value) in &self.elsewhere {
+            row[feature.index()] = value;
+        }
         for (axis, &cell) in self.axes.iter().zip(cells) {
-            row[axis.feature.index()] = axis.witness(cell, &self.domain);
+            axis.for_each_value(cell, &self.domain, |feature, value| row[feature.index()] = value);
         }
         row
+    }
+
+    /// The inputs that the models are looked at for.
+    pub fn inputs(&self) -> &Domain {
+        &self.inputs
     }
 
     /// The cells of an input row, or `None` where it is outside the domain.
@@ -250,23 +341,39 @@ impl Grid {
             let value = row[feature.index()];
             value.is_nan() || categories.accepts(value)
         };
-        if !self.labels_only.iter().all(is_label) {
+        if !self.labels_only.iter().all(is_label) || !self.inputs.contains(row) {
             return None;
         }
-        self.axes.iter().map(|axis| axis.cell_of(self.domain.read(row[axis.feature.index()])?)).collect()
+        let cell = |axis: &Axis| match &axis.kind {
+            Kind::Tuples(tuples) => {
+                let values = tuples.columns.iter().map(|column| self.domain.read(row[column.index()]));
+                tuples.cell_of(&values.collect::<Option<Vec<f64>>>()?)
+            }
+            _ => axis.cell_of(self.domain.read(row[axis.feature.index()])?),
+        };
+        self.axes.iter().map(cell).collect()
     }
 }
 
 impl Axis {
-    /// The feature.
+    /// The feature; the first of them where several go together.
     pub fn feature(&self) -> FeatureId {
         self.feature
+    }
+
+    /// All features of the axis; one, unless several go together.
+    pub fn columns(&self) -> &[FeatureId] {
+        match &self.kind {
+            Kind::Tuples(tuples) => &tuples.columns,
+            _ => std::slice::from_ref(&self.feature),
+        }
     }
 
     /// How many cells there are.
     pub fn len(&self) -> usize {
         let values = match &self.kind {
-            Kind::Numeric { bounds } => bounds.len() + 1,
+            Kind::Numeric { bounds, .. } => bounds.len() + 1,
+            Kind::Tuples(tuples) => tuples.witnesses.len(),
             Kind::Categorical { count, .. } => *count as usize,
         };
         values + usize::from(self.missing)
@@ -290,19 +397,23 @@ impl Axis {
     /// The boundaries of a numeric axis: cell i holds the values in `(bounds[i-1], bounds[i]]`.
     pub fn bounds(&self) -> Option<&[f64]> {
         match &self.kind {
-            Kind::Numeric { bounds } => Some(bounds),
-            Kind::Categorical { .. } => None,
+            Kind::Numeric { bounds, .. } => Some(bounds),
+            Kind::Categorical { .. } | Kind::Tuples(_) => None,
         }
     }
 
-    /// The cell of a value as the domain reads it; `None` for a missing value where none are accepted, and for
-    /// what the library does not take as a category.
+    /// The cell of a value of the inputs as the domain reads it; `None` for a missing value where none are accepted,
+    /// and for what the library does not take as a category. For a single column.
     pub fn cell_of(&self, value: f64) -> Option<CellId> {
+        if let Kind::Tuples(tuples) = &self.kind {
+            return tuples.cell_of(&[value]);
+        }
         if value.is_nan() {
             return self.missing_cell();
         }
         match &self.kind {
-            Kind::Numeric { bounds } => Some(CellId::new(bounds.partition_point(|&bound| bound < value))),
+            Kind::Tuples(_) => unreachable!("looked at above"),
+            Kind::Numeric { bounds, .. } => Some(CellId::new(bounds.partition_point(|&bound| bound < value))),
             Kind::Categorical { categories, .. } if !categories.accepts(value) => None,
             Kind::Categorical { categories, cells, rest, unseen, .. } => match categories.code(value) {
                 None if categories.unseen_is_missing => self.missing_cell().or(unseen.map(CellId)),
@@ -311,13 +422,27 @@ impl Axis {
         }
     }
 
-    /// A value of the domain that lies in a cell; one that is short to write, where there is a choice.
+    /// A value of the domain that lies in a cell, for each column.
+    pub fn for_each_value(&self, cell: CellId, domain: &InputDomain, mut each: impl FnMut(FeatureId, f64)) {
+        match &self.kind {
+            Kind::Tuples(tuples) => {
+                let values = tuples.columns.iter().zip(&tuples.witnesses[cell.index()]);
+                values.for_each(|(&column, &value)| each(column, value));
+            }
+            _ => each(self.feature, self.witness(cell, domain)),
+        }
+    }
+
+    /// A value of the domain that lies in a cell; one that is short to write, where there is a choice. Where several
+    /// columns go together, that of the first.
     pub fn witness(&self, cell: CellId, domain: &InputDomain) -> f64 {
         if self.missing_cell() == Some(cell) {
             return f64::NAN;
         }
         match &self.kind {
-            Kind::Numeric { bounds } => {
+            Kind::Tuples(tuples) => tuples.witnesses[cell.index()][0],
+            Kind::Numeric { witnesses: Some(witnesses), .. } => witnesses[cell.index()],
+            Kind::Numeric { bounds, witnesses: None } => {
                 let low = cell.index().checked_sub(1).map(|below| bounds[below]);
                 short_value(low, bounds.get(cell.index()).copied(), domain)
             }
@@ -325,15 +450,28 @@ impl Axis {
         }
     }
 
+    /// A number that every split on this feature sends where it sends all values of the cell, which is not the
+    /// missing one; ascending along a numeric axis.
+    pub fn representative(&self, cell: CellId, feature: FeatureId, domain: &InputDomain) -> f64 {
+        let index = cell.index();
+        match &self.kind {
+            Kind::Numeric { witnesses: Some(witnesses), .. } => witnesses[index],
+            // The upper end decides for the whole cell; the last cell ends with the largest input.
+            Kind::Numeric { bounds, witnesses: None } => bounds.get(index).copied().unwrap_or(domain.max()),
+            Kind::Categorical { witnesses, .. } => witnesses[index],
+            Kind::Tuples(tuples) => {
+                let at = tuples.columns.iter().position(|&column| column == feature);
+                tuples.witnesses[index][at.expect("the feature is one of the axis")]
+            }
+        }
+    }
+
     /// The cells whose values a split of `ensemble` sends left.
     pub fn left_cells(&self, ensemble: &Ensemble, split: Split<'_>, domain: &InputDomain) -> CellSet {
-        let witness = |index: usize| match &self.kind {
-            // The upper end decides for the whole cell.
-            Kind::Numeric { bounds } => bounds.get(index).copied().unwrap_or(domain.max()),
-            Kind::Categorical { witnesses, .. } => witnesses[index],
-        };
         let read = |index: usize| {
-            let read = ensemble.domain().read(witness(index));
+            let value = self.representative(CellId::new(index), split.feature, domain);
+            // Of tuples a missing value may be a part.
+            let read = if value.is_nan() { Some(value) } else { ensemble.domain().read(value) };
             read.expect("a cell's values are in every model's domain")
         };
         let numbers = self.len() - usize::from(self.missing);
@@ -368,6 +506,100 @@ impl Axis {
             }),
         }
     }
+}
+
+impl Axis {
+    /// The axis of a column with these limits: cells without an allowed value are gone. `None` where none is left.
+    fn limited(self, column: &Column, domain: &InputDomain) -> Option<Self> {
+        let Column { min, max, whole, f32_only, values, .. } = column;
+        if values.is_none() && min.is_none() && max.is_none() && !whole && !f32_only {
+            return Some(self);
+        }
+        match (&self.kind, values) {
+            (Kind::Numeric { bounds, .. }, _) => {
+                let (mut kept, mut witnesses) = (Vec::new(), Vec::new());
+                for index in 0..=bounds.len() {
+                    let low = index.checked_sub(1).map(|below| bounds[below]);
+                    let high = bounds.get(index).copied();
+                    if let Some(value) = column.pick(domain, low, high) {
+                        witnesses.push(value);
+                        kept.push(high);
+                    }
+                }
+                // A cell takes in those below it that are gone; the last one has no upper boundary.
+                kept.pop()?;
+                let bounds = kept.into_iter().flatten().collect();
+                Some(Self { kind: Kind::Numeric { bounds, witnesses: Some(witnesses) }, ..self })
+            }
+            (_, Some(values)) => {
+                let missing = self.missing.then_some(f64::NAN);
+                let rows = values.iter().copied().chain(missing).map(|value| vec![value]).collect();
+                let feature = self.feature;
+                let tuples = Tuples::new(vec![feature], vec![Some(self)], rows, domain)?;
+                Some(Self { feature, kind: Kind::Tuples(tuples), missing: false })
+            }
+            _ => Some(self),
+        }
+    }
+}
+
+impl Tuples {
+    /// The classes of these tuples; `None` where the models accept none of them.
+    fn new(
+        columns: Vec<FeatureId>,
+        parts: Vec<Option<Axis>>,
+        rows: Vec<Vec<f64>>,
+        domain: &InputDomain,
+    ) -> Option<Self> {
+        let mut tuples = Self { columns, parts, cells: BTreeMap::new(), witnesses: Vec::new() };
+        for row in rows {
+            let read: Option<Vec<f64>> = row.iter().map(|&value| domain.read(value)).collect();
+            let Some(key) = read.and_then(|read| tuples.key(&read)) else { continue };
+            let next = tuples.witnesses.len() as u32;
+            tuples.cells.entry(key).or_insert_with(|| {
+                tuples.witnesses.push(row);
+                next
+            });
+        }
+        (!tuples.witnesses.is_empty()).then_some(tuples)
+    }
+
+    /// The cells of a tuple's values, as the domain reads them, in the columns that splits look at; `None` where a
+    /// library does not take one of them.
+    fn key(&self, values: &[f64]) -> Option<Vec<u32>> {
+        let used = self.parts.iter().zip(values).filter_map(|(part, &value)| Some((part.as_ref()?, value)));
+        used.map(|(part, value)| part.cell_of(value).map(|cell| cell.0)).collect()
+    }
+
+    fn cell_of(&self, values: &[f64]) -> Option<CellId> {
+        self.cells.get(&self.key(values)?).copied().map(CellId)
+    }
+
+    fn first_column(&self) -> FeatureId {
+        self.columns.iter().min().copied().expect("a group has columns")
+    }
+}
+
+/// The inputs that models are looked at for: those of the one that has a domain, or that all of them have.
+fn common_inputs(ensembles: &[&Ensemble]) -> Result<Arc<Domain>, GridError> {
+    let limited = ensembles.iter().find(|model| !model.inputs().is_everything());
+    let Some(limited) = limited else { return Ok(ensembles[0].inputs.clone()) };
+    let fits = |model: &&Ensemble| {
+        let own = model.inputs();
+        own.is_everything()
+            || own == limited.inputs()
+            || own == &limited.inputs().without_missing_values()
+            || &own.without_missing_values() == limited.inputs()
+    };
+    if !ensembles.iter().all(fits) {
+        return Err(DomainError::TwoDomains.into());
+    }
+    // Models that read other number types have the values of the smaller one in common.
+    let number = |model: &&Ensemble| model.domain().number;
+    if ensembles.iter().any(|model| number(model) != number(&ensembles[0])) {
+        return limited.inputs().of_f32().map(Arc::new).ok_or(DomainError::NoCommonValue.into());
+    }
+    Ok(limited.inputs.clone())
 }
 
 /// The first position in `0..count` for which `before` is false; it is true for all positions before one.
@@ -478,7 +710,8 @@ impl<'a> AxisMaker<'a> {
                 self.bounds.iter_mut().for_each(|bound| *bound += 0.0);
                 self.bounds.sort_by(f64::total_cmp);
                 self.bounds.dedup();
-                return Axis { feature, kind: Kind::Numeric { bounds: self.bounds }, missing };
+                let kind = Kind::Numeric { bounds: self.bounds, witnesses: None };
+                return Axis { feature, kind, missing };
             }
         };
         self.sets.sort();

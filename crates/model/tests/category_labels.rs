@@ -3,9 +3,9 @@
 
 use fastrand::Rng;
 use secateur_model::{
-    Accumulation, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId,
-    Features, Grid, GroupId, InputDomain, InterceptPosition, Label, LabelError, LabelMatch, NodeId,
-    NumberType, Order, Output, Scope, Split, Test, TreeBuilder,
+    Accumulation, Categories, CategoryRule, ClassLabels, Decision, Domain, Ensemble, EnsembleBuilder,
+    FeatureId, Features, Grid, GroupId, InputDomain, InterceptPosition, Label, LabelError, LabelMatch,
+    NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 
 /// Which library a model is of.
@@ -113,8 +113,8 @@ fn every_label_is_decided_as_its_own_list_says() {
             continue;
         }
         joined += 1;
-        for scope in [Scope::All, Scope::NoMissing] {
-            let [first, second] = matched.models().map(|model| model.within(scope).into_owned());
+        for scope in [Domain::everything(), Domain::no_missing()] {
+            let [first, second] = matched.models().map(|model| model.within(&scope).unwrap().into_owned());
             let grid = Grid::new(&[&first, &second]).unwrap();
             let axis = &grid.axes()[0];
             // The scores of each cell, and the label that its witness stands for.

@@ -3,8 +3,8 @@
 
 use fastrand::Rng;
 use secateur_model::{
-    Accumulation, CellId, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid,
-    GroupId, InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, Scope, TreeBuilder,
+    Accumulation, CellId, ClassId, ClassLabels, Decision, Domain, Ensemble, EnsembleBuilder, Exact, Features,
+    Grid, GroupId, InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder,
 };
 use secateur_testkit::{Shape, all_cells, ensemble, every_row, small_float};
 
@@ -22,8 +22,8 @@ fn cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
 /// The same, and those that accept missing values once more without them.
 fn scoped_cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
     cases().flat_map(|(seed, rng, model)| {
-        let narrow = model.within(Scope::NoMissing).into_owned();
-        let narrow = (narrow.scope() == Scope::NoMissing).then(|| (seed, rng.clone(), narrow));
+        let narrow = model.within(&Domain::no_missing()).unwrap().into_owned();
+        let narrow = (narrow.inputs().clone() == Domain::no_missing()).then(|| (seed, rng.clone(), narrow));
         [(seed, rng, model)].into_iter().chain(narrow)
     })
 }
@@ -212,14 +212,18 @@ fn every_cell_has_a_witness_that_lies_in_it() {
 fn a_scope_without_missing_values_leaves_out_their_cells_and_nothing_else() {
     let (mut narrowed, mut unseen, mut as_they_are) = (0, 0, 0);
     for (seed, mut rng, model) in cases() {
-        let narrow = model.within(Scope::NoMissing);
-        assert_eq!(*narrow.within(Scope::All), model, "seed {seed}: a scope is set, not only narrowed");
+        let narrow = model.within(&Domain::no_missing()).unwrap();
+        assert_eq!(
+            *narrow.within(&Domain::everything()).unwrap(),
+            model,
+            "seed {seed}: a scope is set, not only narrowed"
+        );
         if !model.domain().missing {
             assert_eq!(*narrow, model, "seed {seed}: nothing to leave out");
             as_they_are += 1;
             continue;
         }
-        assert_eq!((narrow.scope(), narrow.accepts_missing()), (Scope::NoMissing, true));
+        assert_eq!((narrow.inputs().clone(), narrow.accepts_missing()), (Domain::no_missing(), true));
         let [all, some] = [&model, &*narrow].map(|model| Grid::new(&[model]).unwrap());
         for (before, after) in all.axes().iter().zip(some.axes()) {
             // The missing cell goes, and where unseen categories were in it, one of their own comes.
@@ -231,8 +235,9 @@ fn a_scope_without_missing_values_leaves_out_their_cells_and_nothing_else() {
         }
         for _ in 0..20 {
             let row = random_row(&mut rng, &model);
-            let used = |axis: &secateur_model::Axis| row[axis.feature().index()].is_nan();
-            assert_eq!(some.cells_of(&row).is_none(), some.axes().iter().any(used), "seed {seed}: {row:?}");
+            // Whether some split looks at the column or not: such a row is no input of the scope.
+            let missing = row.iter().any(|value| value.is_nan());
+            assert_eq!(some.cells_of(&row).is_none(), missing, "seed {seed}: {row:?}");
         }
         assert!(every_row(&some).take(3000).all(|row| row.iter().all(|value| !value.is_nan())));
         narrowed += 1;

@@ -200,6 +200,7 @@ impl Atlas {
         go_on()?;
         let sums = *offsets.last().expect("starts with one");
         let sizes = searched_sizes(&grid, &missing_as);
+        layers.iter_mut().flatten().for_each(|layer| layer.leave_out_undivided(&sizes));
         let mut maker = PieceMaker { sizes: &sizes, sums, most_masked, budget, pieces: Vec::new() };
         for stack in stacks(&layers) {
             maker.add(&stack).map_err(LayoutError::Stopped)?;
@@ -438,6 +439,18 @@ impl<'a> Layer<'a> {
         let weight = exact(tree.weight());
         let values = tree.leaf_values().iter().map(|&value| scaled(&(&weight * &exact(value)), exponent));
         Self { tree, place: (0, 0), sum, values: values.collect(), splits, axes, rounding: None }
+    }
+
+    /// Leaves out the axes of which every split has all cells on one side, as splits may that no input of a domain
+    /// crosses. A tree that looks at one axis besides is then stacked with the others of that axis, so that an axis
+    /// has one piece of its own at most.
+    fn leave_out_undivided(&mut self, sizes: &[u32]) {
+        let splits = &self.splits;
+        let divides = |&axis: &usize| {
+            let sets = splits.iter().flatten().filter(|(own, _)| *own == axis);
+            sets.into_iter().any(|(_, set)| set.changes().iter().any(|&cell| cell < sizes[axis]))
+        };
+        self.axes.retain(divides);
     }
 
     fn leaf(&self, leaf: LeafId) -> &[BigInt] {

@@ -27,7 +27,8 @@ impl Comparison<'_> {
     pub fn claim(&self) -> Claim {
         let [original, pruned] = self.models().map(Digest::of);
         let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
-        Claim { original, pruned, band, scope: self.scope(), local_rounding: self.knows_rounding_by_input() }
+        let (domain, local_rounding) = (self.inputs(), self.knows_rounding_by_input());
+        Claim { original, pruned, band, domain, local_rounding }
     }
 
     /// Proves or refutes the claim as [`run`](Self::run) does, and writes the proof down. The certificate is

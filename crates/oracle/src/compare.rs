@@ -15,15 +15,16 @@
 //! the two decide alike after all, it is no counterexample, and where the last bits of the second
 //! library's scores are not fixed (a free order of addition) it stays open.
 //!
-//! The claim is about the inputs that both models accept, within their scope: for models without missing
-//! values ([`Ensemble::within`]) there is no cell of missing values, so nothing here looks at one.
+//! The claim is about the inputs that both models accept and that are in their domain ([`Ensemble::within`]): the
+//! grid has no cell without such an input, so nothing here looks at another.
 //!
 //! With band zero the claim is about exact arithmetic on both sides, ties included.
 
 use std::sync::Mutex;
 
 use secateur_model::{
-    CellId, ClassId, Decision, Ensemble, Exact, LabelMatch, LeafId, LocalRounding, Predictor, Scope,
+    CellId, ClassId, Decision, Domain, Ensemble, Exact, FeatureId, LabelMatch, LeafId, LocalRounding,
+    Predictor,
 };
 
 use crate::atlas::Atlas;
@@ -120,8 +121,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// The inputs of the claim. Where a model does not accept missing values, there are none to leave out.
-    pub fn scope(&self) -> Scope {
-        outline::scope(self.models(), self.atlas.grid().domain())
+    pub fn inputs(&self) -> Domain {
+        outline::inputs(self.models())
     }
 
     /// The two models as they were read.
@@ -349,14 +350,15 @@ impl<'a> Comparison<'a> {
         let mut near: Vec<(usize, usize, &[f64])> =
             rows.map(|(index, row)| (differ(row, &example.row), index, row)).collect();
         near.sort_by_key(|&(distance, index, _)| (distance, index));
+        let parts = self.parts(width);
         let mut best: Option<(Counterexample, usize, usize)> = None;
         for (_, index, row) in near.into_iter().take(NEAR_ROWS) {
             let mut current = example.clone();
-            // Column by column back to the row, as long as the models still differ.
-            for column in 0..width {
+            // Part by part back to the row, as long as the models still differ.
+            for part in &parts {
                 let mut trial = current.row.clone();
-                if !same(trial[column], row[column]) {
-                    trial[column] = row[column];
+                part.iter().for_each(|&column| trial[column] = row[column]);
+                if !trial.iter().zip(&current.row).all(|(a, b)| same(*a, *b)) {
                     current = judge.refuted_by(&trial).unwrap_or(current);
                 }
             }
@@ -366,6 +368,22 @@ impl<'a> Comparison<'a> {
             }
         }
         best
+    }
+
+    /// The columns that may change apart from others: those of a group change together.
+    fn parts(&self, width: usize) -> Vec<Vec<usize>> {
+        let groups = self.inputs();
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        for column in 0..width {
+            match groups.group_of(FeatureId::new(column)).map(|group| &groups.groups()[group].columns) {
+                None => parts.push(vec![column]),
+                Some(own) if own.iter().all(|other| other.index() >= column) => {
+                    parts.push(own.iter().map(|other| other.index()).collect());
+                }
+                Some(_) => {}
+            }
+        }
+        parts
     }
 
     /// A's lead exceeds the band (in exact arithmetic: the winner wins).

@@ -2,7 +2,8 @@
 //! claim, and its inputs. Laying out a large forest takes a while; this does not.
 
 use secateur_model::{
-    ClassId, ClassLabels, Ensemble, Grid, GridError, InputDomain, LabelError, LabelMatch, NoMargin, Scope,
+    ClassId, ClassLabels, Domain, DomainError, Ensemble, Grid, GridError, InputDomain, LabelError,
+    LabelMatch, NoMargin,
 };
 use thiserror::Error;
 
@@ -30,6 +31,8 @@ pub enum CompareError {
     Grid(#[from] GridError),
     #[error(transparent)]
     Labels(#[from] LabelError),
+    #[error("the domain does not fit the model: {0}")]
+    Domain(#[from] DomainError),
     #[error("the budget ended before the models were laid out")]
     Stopped(StopReason),
     #[error("the models have {first} and {second} classes")]
@@ -88,6 +91,10 @@ impl<'a> Outline<'a> {
             }
         };
         let domain = Grid::common_domain(&[first, second])?;
+        if !first.inputs().is_everything() {
+            // What the second model does not accept at all is told here, as the checker would.
+            second.within(first.inputs())?;
+        }
         Ok(Self { read, labels, domain, classes, band, slack })
     }
 
@@ -119,7 +126,7 @@ impl<'a> Outline<'a> {
     /// by itself: where a lead exceeds the band, which is at least the model's rounding, its decision is certain.
     pub fn is_same_model(&self) -> bool {
         let [first, second] = self.read;
-        *first == *second.within(first.scope())
+        second.within(first.inputs()).is_ok_and(|second| *first == *second)
     }
 
     /// How category labels were matched, and what a row's codes stand for.
@@ -132,9 +139,14 @@ impl<'a> Outline<'a> {
         &self.domain
     }
 
+    /// The decimal logarithm of the number of cells of the claim's inputs, where the models have a common grid.
+    pub fn log10_cells(&self) -> Option<f64> {
+        Grid::new(&self.labels.models()).ok().map(|grid| grid.log10_cells())
+    }
+
     /// The inputs of the claim. Where a model does not accept missing values, there are none to leave out.
-    pub fn scope(&self) -> Scope {
-        scope(self.read, &self.domain)
+    pub fn inputs(&self) -> Domain {
+        inputs(self.read)
     }
 }
 
@@ -147,10 +159,12 @@ fn certain_margin(model: &Ensemble, name: &'static str) -> Result<f64, CompareEr
     })
 }
 
-/// The inputs of a claim about two models over their common domain.
-pub(crate) fn scope(models: [&Ensemble; 2], domain: &InputDomain) -> Scope {
+/// The inputs of a claim about two models: the domain of the one that has one.
+pub(crate) fn inputs(models: [&Ensemble; 2]) -> Domain {
+    let limited = models.iter().find(|model| !model.inputs().is_everything());
+    let domain = limited.map_or_else(Domain::everything, |model| model.inputs().clone());
     let both_accept = models.iter().all(|model| model.accepts_missing());
-    if both_accept && !domain.missing { Scope::NoMissing } else { Scope::All }
+    if both_accept { domain } else { domain.without_missing_values() }
 }
 
 /// The class of the second model for each class of the first: by label where both have labels, else by

@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use secateur_checker::{Limits, Verdict as Checked, aligned, check};
 use secateur_formats::ModelFile;
-use secateur_model::{Ensemble, Scope};
+use secateur_model::{Domain, Ensemble};
 use secateur_oracle::{Band, Comparison, Options, Verdict};
 
 /// Short runs are repeated until this much time is spent.
@@ -39,13 +39,15 @@ fn main() -> ExitCode {
         |original, pruned, band, scope, file| search([original, pruned], band, scope, file, &options);
     let result =
         match words[..] {
-            ["search", original, pruned, band] => search(original, pruned, band, Scope::All, None),
+            ["search", original, pruned, band] => search(original, pruned, band, Domain::everything(), None),
             ["search", original, pruned, band, "no_missing"] => {
-                search(original, pruned, band, Scope::NoMissing, None)
+                search(original, pruned, band, Domain::no_missing(), None)
             }
-            ["write", original, pruned, band, file] => search(original, pruned, band, Scope::All, Some(file)),
+            ["write", original, pruned, band, file] => {
+                search(original, pruned, band, Domain::everything(), Some(file))
+            }
             ["write", original, pruned, band, file, "no_missing"] => {
-                search(original, pruned, band, Scope::NoMissing, Some(file))
+                search(original, pruned, band, Domain::no_missing(), Some(file))
             }
             ["check", original, pruned, file] => judge(original, pruned, file),
             _ => Err("usage: certificate_cost search|write|check ORIGINAL PRUNED [BAND] [FILE] [no_missing]"
@@ -73,12 +75,12 @@ fn models(original: &str, pruned: &str) -> Result<[Ensemble; 2], Failure> {
 fn search(
     [original, pruned]: [&str; 2],
     band: &str,
-    scope: Scope,
+    scope: Domain,
     file: Option<&str>,
     options: &Options,
 ) -> Result<String, Failure> {
     let [original, pruned] = models(original, pruned)?;
-    let original = original.within(scope);
+    let original = original.within(&scope).expect("the domain fits every model");
     let band = match band {
         "auto" => Band::Auto,
         "0" => Band::Exact,

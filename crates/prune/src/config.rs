@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use secateur_lp::LinearSolver;
-use secateur_model::Scope;
+use secateur_model::Domain;
 use secateur_oracle::{Band, Cancel};
 
 /// How far to go.
@@ -63,7 +63,7 @@ pub struct Config {
     /// How near to the decision boundary the claim reaches.
     pub band: Band,
     /// Which inputs the claim is about.
-    pub scope: Scope,
+    pub domain: Domain,
     /// When to end with the best that is proved by then.
     pub deadline: Option<Instant>,
     /// A switch to end early, with the best that is proved by then.
@@ -83,7 +83,7 @@ impl Default for Config {
             unit: None,
             solver: LinearSolver::default(),
             band: Band::Auto,
-            scope: Scope::All,
+            domain: Domain::everything(),
             deadline: None,
             cancel: Cancel::default(),
             threads: 1,

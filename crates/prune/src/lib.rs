@@ -37,14 +37,14 @@ pub use search::weight_program::Weights;
 pub use watch::{Pass, Status, Watch};
 
 pub use secateur_lp::LinearSolver;
-pub use secateur_model::Scope;
+pub use secateur_model::Domain;
 
 use secateur_formats::ModelFile;
 
 /// A smaller model that decides as this one does.
 ///
 /// `data` holds start points, one row of the model's features after the other; it may be empty, and rows that
-/// are outside the scope or not accepted do not count. The answer holds for every input in scope whatever the
+/// are outside the domain or not accepted do not count. The answer holds for every input of the domain whatever the
 /// points are.
 pub fn prune(file: &ModelFile, data: &[f64], config: &Config, watch: &Watch) -> Result<Pruned, PruneError> {
     prune_model(file, data, config, watch)

@@ -1,7 +1,7 @@
 //! What a run ends with.
 
 use secateur_formats::{EditError, ModelFile};
-use secateur_model::{Scope, TreeId};
+use secateur_model::{Domain, DomainError, TreeId};
 use secateur_oracle::CompareError;
 use thiserror::Error;
 
@@ -26,6 +26,9 @@ pub enum PruneError {
     /// The model cannot be compared with a copy of itself.
     #[error(transparent)]
     Compare(#[from] CompareError),
+    /// The domain does not fit the model.
+    #[error("the domain does not fit the model: {0}")]
+    Domain(#[from] DomainError),
     /// The format cannot hold what pruning needs at the least.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -105,7 +108,7 @@ pub struct Pruned<M = ModelFile> {
     /// The band of the claim, as a score.
     pub band: f64,
     /// The inputs of the claim.
-    pub scope: Scope,
+    pub domain: Domain,
     /// How often the oracle was asked.
     pub oracle_calls: u64,
     /// How many inputs were looked at by the solver.

@@ -52,9 +52,9 @@ pub(crate) fn run<M: Editable>(
     config: &Config,
     watch: &Watch,
 ) -> Result<Pruned<M>, PruneError> {
-    // All passes see the model as it is within the scope. Candidates are read back as they are: the oracle
+    // All passes see the model as it is within the domain. Candidates are read back as they are: the oracle
     // compares them with this one, on inputs that both accept.
-    let model = file.ensemble().within(config.scope);
+    let model = file.ensemble().within(&config.domain)?;
     let model = model.as_ref();
     let started = Instant::now();
     watch.update(|status| {
@@ -107,7 +107,7 @@ fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result
         irreducible: false,
         cut_short: false,
         band: band.unwrap_or(0.0),
-        scope: model.scope(),
+        domain: model.inputs().clone(),
         oracle_calls: 0,
         points: 0,
         seconds: Seconds::default(),
@@ -529,7 +529,7 @@ fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
         irreducible: known.irreducible || lower_bound >= trees,
         cut_short: engine.allowance.is_over(),
         band: engine.band,
-        scope: engine.model.scope(),
+        domain: engine.model.inputs().clone(),
         oracle_calls: engine.oracle_calls,
         points: engine.points.rows().len(),
         seconds: engine.seconds,

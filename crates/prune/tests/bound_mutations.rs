@@ -107,7 +107,7 @@ struct Opened {
 impl Opened {
     fn read(bytes: &[u8]) -> Self {
         let mut reader = Reader::new(bytes).unwrap();
-        let claim = *reader.claim();
+        let claim = reader.claim().clone();
         let mut steps = Vec::new();
         while let Some(step) = reader.next_step().unwrap() {
             steps.push(step);

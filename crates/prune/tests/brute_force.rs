@@ -7,8 +7,8 @@ use std::sync::Arc;
 use fastrand::Rng;
 use memory::{Memory, check, random_model};
 use secateur_model::{
-    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, Grid, GroupId,
-    InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Scope, Split, Test, TreeBuilder,
+    Accumulation, ClassLabels, Decision, Domain, Ensemble, EnsembleBuilder, FeatureId, Features, Grid,
+    GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 use secateur_oracle::{Band, Cancel, Comparison, Progress};
 use secateur_prune::{
@@ -23,7 +23,7 @@ fn random_config(rng: &mut Rng) -> Config {
         moves: *rng.choice(&[Moves::Leaves, Moves::Leaves, Moves::Weights]).unwrap(),
         unit: *rng.choice(&[None, Some(Unit::Round), Some(Unit::Tree)]).unwrap(),
         band: *rng.choice(&[Band::Auto, Band::Exact, Band::Score(0.25)]).unwrap(),
-        scope: *rng.choice(&[Scope::All, Scope::NoMissing]).unwrap(),
+        domain: rng.choice([Domain::everything(), Domain::no_missing()]).unwrap(),
         seed: rng.u64(..),
         ..Config::default()
     }
@@ -72,6 +72,60 @@ fn pruned_models_decide_alike_on_every_cell() {
     assert!(scaled > 20, "{scaled}");
 }
 
+/// Every input of a domain, by its definition; and the certificate, which the checker has accepted.
+#[test]
+fn pruned_models_decide_alike_on_every_input_of_a_domain() {
+    let (mut runs, mut fewer, mut inputs, mut bounds) = (0, 0, 0, 0);
+    for seed in 0..700 {
+        let mut rng = Rng::with_seed(seed);
+        let Some(model) = random_model(&mut rng) else { continue };
+        let drawn = secateur_testkit::domain(&mut rng, &model);
+        let config = Config { domain: drawn.clone(), ..random_config(&mut rng) };
+        if model.features().len() < 2 || Comparison::new(&model, &model, config.band).is_err() {
+            continue;
+        }
+        let context = format!("seed {seed}, {config:?}");
+        let memory = Memory(model.clone());
+        // Rows outside of the domain do not count, whatever they are.
+        let data: Vec<f64> = (0..4 * model.features().len()).map(|_| f64::from(rng.u32(0..3))).collect();
+        let pruned = prune_model(&memory, &data, &config, &Watch::default()).expect(&context);
+        check(&model, &pruned, config.band, &context);
+        let Some(rows) = secateur_testkit::inputs_of(&pruned.domain, &[&model, &pruned.file.0], 5_000) else {
+            continue;
+        };
+        let predictor = secateur_model::Predictor::new(&pruned.file.0);
+        let margin = (config.band != Band::Exact).then_some(pruned.band);
+        for row in &rows {
+            let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+            let sums = model.exact_sums(model.leaves(&read));
+            let Some(winner) = secateur_prune::certain_winner(&model, &sums, margin) else { continue };
+            let found = match config.band {
+                Band::Exact => secateur_oracle::exact_class(&pruned.file.0, row),
+                _ => predictor.classes(row).unwrap()[0],
+            };
+            assert_eq!(found, winner, "{context}: {row:?}");
+        }
+        let (cancel, progress) = (Cancel::default(), Arc::new(Progress::default()));
+        let narrow = model.within(&drawn).unwrap();
+        let certificate =
+            certify(&narrow, &pruned.file.0, Some(&pruned.evidence), config.band, 1, &cancel, &progress)
+                .expect(&context);
+        assert_eq!(certificate.proved.claim.domain, pruned.domain, "{context}");
+        bounds +=
+            usize::from(certificate.proved.columns.is_some() || certificate.proved.thresholds.is_some());
+        let points = &pruned.evidence.points;
+        assert!(points.iter().all(|point| drawn.contains(point)), "{context}: a point is outside");
+        let whole = Config { domain: Domain::everything(), ..config.clone() };
+        let whole = prune_model(&memory, &[], &whole, &Watch::default()).expect(&context);
+        fewer += usize::from(pruned.size[1].trees < whole.size[1].trees);
+        (runs, inputs) = (runs + 1, inputs + rows.len());
+    }
+    println!(
+        "{runs} runs, {fewer} with fewer trees than for every input, {bounds} with bounds, {inputs} inputs"
+    );
+    assert!(runs > 150 && fewer > 30 && bounds > 100 && inputs > 3_000, "a weak test");
+}
+
 /// A majority of trees that look at one column each, where half of them send missing values to the other side:
 /// without missing values, those of one column are one.
 fn votes_that_missing_values_tell_apart() -> Ensemble {
@@ -99,30 +153,30 @@ fn votes_that_missing_values_tell_apart() -> Ensemble {
 #[test]
 fn a_scope_without_missing_values_lets_more_go_and_is_certified_for_it() {
     let model = votes_that_missing_values_tell_apart();
-    let run = |scope: Scope, data: &[f64]| {
-        let config = Config { scope, ..Config::default() };
+    let run = |scope: Domain, data: &[f64]| {
+        let config = Config { domain: scope.clone(), ..Config::default() };
         let pruned = prune_model(&Memory(model.clone()), data, &config, &Watch::default()).unwrap();
-        assert_eq!(pruned.scope, scope);
+        assert_eq!(pruned.domain, scope);
         check(&model, &pruned, config.band, &format!("{scope:?}"));
         let (cancel, progress) = (Cancel::default(), Arc::new(Progress::default()));
-        let (original, file) = (model.within(scope), &pruned.file.0);
+        let (original, file) = (model.within(&scope).unwrap(), &pruned.file.0);
         let certificate =
             certify(&original, file, Some(&pruned.evidence), config.band, 1, &cancel, &progress).unwrap();
-        assert_eq!(certificate.proved.claim.scope, scope);
+        assert_eq!(certificate.proved.claim.domain, scope);
         assert_eq!(certificate.proved.columns.unwrap().bound as usize, pruned.lower_bound);
         // The same file is no pruned model for every input unless it was made for it.
         let whole = certify(&model, file, None, config.band, 1, &cancel, &progress);
-        assert_eq!(whole.is_ok(), scope == Scope::All);
+        assert_eq!(whole.is_ok(), scope == Domain::everything());
         // Start points that are out of scope do not count.
         let points = &pruned.evidence.points;
-        assert!(scope == Scope::All || points.iter().flatten().all(|value| !value.is_nan()));
+        assert!(scope == Domain::everything() || points.iter().flatten().all(|value| !value.is_nan()));
         pruned
     };
     let missing = [0.0, f64::NAN, 1.0, 1.0, 1.0, 0.0];
-    let [all, narrow] = [Scope::All, Scope::NoMissing].map(|scope| run(scope, &missing));
+    let [all, narrow] = [Domain::everything(), Domain::no_missing()].map(|scope| run(scope, &missing));
     assert_eq!((narrow.size[1].trees, narrow.outcome, narrow.lower_bound), (3, Outcome::Proved, 3));
     assert!(all.size[1].trees > 3, "{:?}", all.size);
-    assert_eq!(run(Scope::NoMissing, &[]).file.0, narrow.file.0);
+    assert_eq!(run(Domain::no_missing(), &[]).file.0, narrow.file.0);
 }
 
 #[test]

@@ -10,30 +10,37 @@ use pyo3::types::PyDict;
 
 use secateur::{Cancel, CertificateError};
 
-use crate::interrupt;
 use crate::model::Model;
+use crate::{interrupt, options};
 
-/// Checks a certificate, from a path or from its content: `verdict`, `reason`, `message`, `step`, `claim`.
+/// Checks a certificate, from a path or from its content: `verdict`, `reason`, `message`, `step`, `claim`; with a
+/// `domain`, a JSON text, also that it covers that.
 #[pyfunction]
-#[pyo3(signature = (original, pruned, *, path=None, content=None))]
+#[pyo3(signature = (original, pruned, *, path=None, content=None, domain=None))]
 pub(crate) fn check<'py>(
     py: Python<'py>,
     original: &Model,
     pruned: &Model,
     path: Option<PathBuf>,
     content: Option<Vec<u8>>,
+    domain: Option<&str>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let source: Box<dyn Read + Send> = match (path, content) {
         (Some(path), None) => Box::new(File::open(path)?),
         (None, Some(content)) => Box::new(Cursor::new(content)),
         _ => return Err(PyValueError::new_err("give either a path or the content")),
     };
+    let asked = domain.map(|text| options::domain(Some(text), true, original)).transpose()?;
     let answer = PyDict::new(py);
     let cancel = Cancel::default();
     let work = || secateur::check_until(&original.file, &pruned.file, source, &|| cancel.is_cancelled());
     match interrupt::interruptible(py, &cancel, |_| Ok(()), work)? {
         Ok(verdict) => {
-            let text = secateur_checker::command::to_json(&verdict).to_string();
+            let verdict = match asked {
+                Some(asked) => secateur_checker::command::covering(verdict, &asked, original.file.ensemble()),
+                None => verdict,
+            };
+            let text = secateur_checker::command::to_json(&verdict, original.file.ensemble()).to_string();
             answer.update(py.import("json")?.call_method1("loads", (text,))?.cast()?)?;
         }
         Err(CertificateError::Io { source, .. }) => return Err(source.into()),

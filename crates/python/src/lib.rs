@@ -2,6 +2,7 @@
 //! extension module `secateur._secateur` of it.
 
 mod check;
+mod domain;
 mod error;
 mod interrupt;
 mod model;
@@ -21,6 +22,10 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_to_size, module)?)?;
     module.add_function(wrap_pyfunction!(check::check, module)?)?;
+    module.add_function(wrap_pyfunction!(domain::domain_from_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(domain::domain_to_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(domain::domain_words, module)?)?;
+    module.add_function(wrap_pyfunction!(domain::propose_domain, module)?)?;
     sklearn::register(module)?;
     error::register(module)
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use secateur::{Band, Budget, LinearSolver, Scope};
+use secateur::{Band, Budget, Domain, DomainFile, LinearSolver};
+
+use crate::model::Model;
 
 /// `None` is the smallest certain band, zero exact arithmetic.
 pub(crate) fn band(score: Option<f64>) -> Band {
@@ -16,9 +18,23 @@ pub(crate) fn band(score: Option<f64>) -> Band {
     }
 }
 
-/// With or without missing values.
-pub(crate) fn scope(missing: bool) -> Scope {
-    if missing { Scope::All } else { Scope::NoMissing }
+/// The domain that a JSON text describes, over the columns of a model; without one, with or without missing values.
+pub(crate) fn domain(text: Option<&str>, missing: bool, model: &Model) -> PyResult<Domain> {
+    match text {
+        Some(text) => {
+            let file = domain_file(text)?;
+            file.resolve(model.file.ensemble()).map_err(|error| PyValueError::new_err(error.to_string()))
+        }
+        None if missing => Ok(Domain::everything()),
+        None => Ok(Domain::no_missing()),
+    }
+}
+
+/// The domain that a JSON text describes.
+pub(crate) fn domain_file(text: &str) -> PyResult<DomainFile> {
+    let told = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+    let value = serde_json::from_str(text).map_err(|error| told(&error))?;
+    DomainFile::from_json(&value).map_err(|error| told(&error))
 }
 
 /// The budget of a call that starts now. Ctrl-C throws the result away, so nothing is left to be finished after it.

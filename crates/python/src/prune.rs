@@ -11,12 +11,12 @@ use crate::{error, interrupt, options};
 
 /// Prunes a model, and certifies and checks the result unless `self_check` is off. `rows` are start points,
 /// `progress` is called with a dictionary whenever there is news. `path` is the model's own, and `certificate` the one
-/// that its certificate will be written to; both are only told of. With `report` the result has an HTML page.
+/// that its certificate will be written to; both are only told of. `domain` is a JSON text that says which inputs can occur. With `report` the result has an HTML page.
 #[pyfunction]
 #[pyo3(signature = (
     model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None,
-    time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, self_check=true,
-    path=None, certificate=None, report=false
+    time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, domain=None,
+    self_check=true, path=None, certificate=None, report=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn prune<'py>(
@@ -34,6 +34,7 @@ pub(crate) fn prune<'py>(
     solver: &str,
     progress: Option<Py<PyAny>>,
     missing: bool,
+    domain: Option<&str>,
     self_check: bool,
     path: Option<String>,
     certificate: Option<String>,
@@ -47,7 +48,7 @@ pub(crate) fn prune<'py>(
         weight_per: weight_per.map(|word| options::choice("weight_per", word, &UNITS)).transpose()?,
         solver: options::solver(solver)?,
         band: options::band(band),
-        scope: options::scope(missing),
+        domain: options::domain(domain, missing, model)?,
         threads,
         seed,
         self_check,

@@ -13,11 +13,11 @@ use crate::{error, interrupt, options};
 
 /// Proves that two models decide alike, or finds an input on which they do not. `rows` are start points. `band` is
 /// `None` for the smallest certain one, zero for exact arithmetic; without `missing`, inputs with missing values are
-/// left out; with `certify` the proof is written down and checked, and `certificate` is where it will be. Columns are
+/// left out, and `domain` is a JSON text that says which inputs can occur; with `certify` the proof is written down and checked, and `certificate` is where it will be. Columns are
 /// matched by name where both models have names, and a row is in the order of the first.
 #[pyfunction]
 #[pyo3(signature = (
-    first, second, rows=None, *, band=None, time_limit=None, threads=None, seed=0, missing=true, certify=false,
+    first, second, rows=None, *, band=None, time_limit=None, threads=None, seed=0, missing=true, domain=None, certify=false,
     certificate=None, paths=(None, None), report=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
@@ -31,6 +31,7 @@ pub(crate) fn verify<'py>(
     threads: Option<usize>,
     seed: u64,
     missing: bool,
+    domain: Option<&str>,
     certify: bool,
     certificate: Option<String>,
     paths: (Option<String>, Option<String>),
@@ -39,7 +40,7 @@ pub(crate) fn verify<'py>(
     let budget = options::budget(time_limit)?;
     let settings = VerifyOptions {
         band: options::band(band),
-        scope: options::scope(missing),
+        domain: options::domain(domain, missing, first)?,
         threads,
         seed,
         certificate: certify,

@@ -109,8 +109,8 @@ pub struct Claim {
     pub probability: Option<[f64; 2]>,
     /// Which inputs, in words: `every f32 number, missing values, in every column`.
     pub inputs: String,
-    /// Inputs with missing values are left out of the claim although both models accept them.
-    pub missing_left_out: bool,
+    /// What the claim is limited to, where it leaves out inputs that both models accept: `every input of the domain`.
+    pub limited_to: Option<String>,
     /// How columns of the two models were matched, in words, where that was a question.
     pub matching: Option<String>,
     /// The classes' names, in the model's order.

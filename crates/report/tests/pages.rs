@@ -164,9 +164,9 @@ fn a_claim_without_missing_values_says_so() {
     for (name, mut report) in samples::all() {
         let whole = html(&report);
         assert!(!whole.contains("without missing values") && !whole.contains("Not claimed"), "{name}");
-        report.claim.missing_left_out = true;
+        report.claim.limited_to = Some("every input without missing values".to_owned());
         let narrow = html(&report);
         assert!(narrow.contains("On every input without missing values ("), "{name}");
-        assert!(narrow.contains("anything about inputs with missing values"), "{name}");
+        assert!(narrow.contains("anything but every input without missing values"), "{name}");
     }
 }

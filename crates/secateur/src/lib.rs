@@ -41,6 +41,7 @@
 //! - [`check`]: does a certificate prove that two models decide alike?
 //! - [`predict`] and [`raw_scores`]: the very bits of the model's own library.
 //! - [`describe`]: what a model is.
+//! - [`propose`]: the inputs that data suggests can occur, as a [`DomainFile`] for [`prune`] and [`verify`].
 //! - [`unproved::prune_to_size`]: the paper's baselines, which change decisions.
 //!
 //! # What is said of a result
@@ -56,31 +57,35 @@ mod budget;
 mod check;
 pub mod demo;
 mod describe;
+mod domain;
 mod error;
 pub mod internal;
 mod logistic;
 mod page;
 mod places;
 mod predict;
+mod propose;
 mod prune;
 mod text;
 mod verify;
 
 pub use budget::Budget;
 pub use check::{check, check_until};
-pub use describe::{Description, describe};
+pub use describe::{Description, describe, describe_within};
+pub use domain::OutsideRows;
 pub use error::Error;
 pub use logistic::probabilities;
 pub use places::Places;
 pub use predict::{predict, raw_scores};
+pub use propose::{Proposal, propose};
 pub use prune::{MOST_ROWS, PruneOptions, PruneReport, Pruning, Seconds, accepted_rows, prune, unproved};
 pub use verify::{Verification, VerifyOptions, VerifyReport, verify};
 
 pub use secateur_certificate::ReadError as CertificateError;
 pub use secateur_checker::{Proved, Reason, Verdict};
 pub use secateur_formats::catboost::category_hash;
-pub use secateur_formats::{EditError, FormatError, ModelFile, ReadError};
-pub use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, InputDomain, PredictError, Scope};
+pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, ModelFile, ReadError};
+pub use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain, PredictError};
 pub use secateur_oracle::Verdict as Answer;
 pub use secateur_oracle::{Band, Cancel, CompareError, Counterexample, Progress, StopReason, Undecided};
 pub use secateur_prune::{

@@ -1,10 +1,12 @@
 //! What the tests of all crates share: random ensembles of every kind, brute force, and fuzzing of readers.
 
+mod domains;
 mod edited;
 pub mod fuzz;
 mod generate;
 mod reference;
 
+pub use domains::{domain, inputs_of};
 pub use edited::edited;
 pub use generate::{Shape, ensemble, mutate, small_float};
 pub use reference::{all_cells, every_row};

@@ -30,6 +30,8 @@ pub(crate) fn crossing(
         return Err(no_place);
     }
     let no_values = Reason::CrossingValues { column: feature, low, high };
+    // The rows hold the values as they are given: those are what the claim's domain is about.
+    let given = (low, high);
     let (Some(low), Some(high)) = (model.domain().read(low), model.domain().read(high)) else {
         return Err(no_values);
     };
@@ -41,7 +43,7 @@ pub(crate) fn crossing(
         row[feature as usize] = value;
         bounds.winner_of(&row)
     };
-    let (below, above) = (winner_with(low), winner_with(high));
+    let (below, above) = (winner_with(given.0), winner_with(given.1));
     if below.is_none() || above.is_none() || below == above {
         let [below, above] = [below, above].map(|class| class.map(|class| class.0));
         return Err(Reason::CrossingDecision { point, column: feature, below, above });

@@ -22,7 +22,7 @@ pub(crate) struct Opened {
 impl Opened {
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, ReadError> {
         let mut reader = Reader::new(bytes)?;
-        let claim = *reader.claim();
+        let claim = reader.claim().clone();
         let mut steps = Vec::new();
         while let Some(step) = reader.next_step()? {
             if !matches!(step, Step::End { .. }) {

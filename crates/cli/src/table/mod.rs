@@ -15,7 +15,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use secateur_model::{ClassId, Ensemble, FeatureId, PredictError};
+use secateur_model::{
+    Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
+    InputDomain, InterceptPosition, NumberType, Order, PredictError,
+};
 
 use cell::{Cell, ClassNames, Meaning, Value};
 use columns::Columns;
@@ -66,8 +69,17 @@ struct Unseen {
 impl Table {
     /// Opens a table for a model; `target` names a column that is no input.
     pub(crate) fn open(path: &Path, ensemble: &Ensemble, target: Option<&str>) -> Result<Self> {
+        let source = open_source(path).with_context(|| path.display().to_string())?;
+        Self::of_source(path, source, ensemble, target)
+    }
+
+    fn of_source(
+        path: &Path,
+        source: Box<dyn Source>,
+        ensemble: &Ensemble,
+        target: Option<&str>,
+    ) -> Result<Self> {
         let open = || -> Result<Self> {
-            let source = open_source(path)?;
             let features = ensemble.features();
             let columns = Columns::matching(features, source.names(), target)?;
             let width = features.len();
@@ -85,6 +97,31 @@ impl Table {
             })
         };
         open().with_context(|| path.display().to_string())
+    }
+
+    /// Opens a table that belongs to no model: all of its columns but `target` are numbers. With their names.
+    pub(crate) fn without_model(path: &Path, target: Option<&str>) -> Result<(Vec<String>, Self)> {
+        let source = open_source(path).with_context(|| path.display().to_string())?;
+        let inputs: Vec<String> =
+            source.names().iter().filter(|name| Some(name.as_str()) != target).cloned().collect();
+        let mut seen = std::collections::BTreeSet::new();
+        if let Some(twice) = inputs.iter().find(|name| !seen.insert(name.as_str())) {
+            bail!("{}: two columns are called {twice:?}", path.display());
+        }
+        let domain =
+            InputDomain { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
+        let accumulation = Accumulation {
+            number: NumberType::F64,
+            intercept: InterceptPosition::First,
+            order: Order::File,
+            average: None,
+        };
+        let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
+        let (features, classes) = (Features::named(inputs.clone()), ClassLabels::Unnamed(2));
+        let model = EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision)
+            .map_err(|error| anyhow!("{}: {error}", path.display()))?
+            .build();
+        Ok((inputs, Self::of_source(path, source, &model, target)?))
     }
 
     /// How columns were matched.

@@ -2,6 +2,7 @@
 
 mod band;
 mod demo;
+mod domain;
 #[cfg(unix)]
 mod files;
 #[cfg(unix)]

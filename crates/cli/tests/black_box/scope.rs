@@ -2,7 +2,7 @@
 
 use secateur::ModelFile;
 use secateur_checker::{Limits, Verdict, check};
-use secateur_model::Scope;
+use secateur_model::Domain;
 use serde_json::Value;
 
 use crate::prune::stumps;
@@ -56,7 +56,7 @@ fn more_goes_where_no_value_is_missing_and_every_output_says_so() {
     let proof = std::fs::read(folder.path().join("proof")).unwrap();
     let verdict = check(original.ensemble(), pruned.ensemble(), &proof[..], &Limits::default()).unwrap();
     let Verdict::Valid(proved) = verdict else { panic!("{verdict:?}") };
-    assert_eq!(proved.claim.scope, Scope::NoMissing);
+    assert_eq!(proved.claim.domain, Domain::no_missing());
 
     // The same pair is different where missing values count, and the example has one.
     let run = folder.run("verify model.txt pruned.txt --json");
@@ -69,7 +69,7 @@ fn more_goes_where_no_value_is_missing_and_every_output_says_so() {
     assert_eq!(different["counterexample"]["input"]["a"], Value::Null);
     let same = json(folder.run("verify model.txt pruned.txt --json --no-missing --certificate again").ok());
     assert_eq!((&same["scope"], &same["outcome"]), (&Value::from("no_missing"), &Value::from("identical")));
-    assert!(same["domain"].as_str().unwrap().ends_with("; no missing values"), "{same}");
+    assert!(same["inputs"].as_str().unwrap().ends_with("; no missing values"), "{same}");
     let words = folder.run("verify model.txt pruned.txt --no-missing --report page.html");
     assert!(words.ok().contains("claim           for every input without missing values, "));
     assert!(folder.read("page.html").contains("On every input without missing values ("));
@@ -97,7 +97,7 @@ fn rows_with_missing_values_are_left_out_of_the_start_points() {
     let run = folder.run("prune model.txt -o pruned.txt --no-missing --data table.csv --json");
     let object = json(run.ok());
     assert_eq!((&object["data"]["rows"], &object["trees"]["after"]), (&Value::from(2), &Value::from(1)));
-    assert!(run.stderr.contains("2 rows have missing values, or values that the library does not accept"));
+    assert!(run.stderr.contains("2 rows are outside of the domain (row 2 by a, row 3 by b)"));
     // None is left: as good as no table.
     folder.file("table.csv", "a,b\n,1\n");
     let object = json(folder.run("prune model.txt -o pruned.txt --no-missing --data table.csv --json").ok());

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use secateur_model::{Axis, Ensemble, Grid, Split, Test};
+use secateur_model::{Axis, CellId, Ensemble, Grid, Split, Test};
 
 /// Axes of up to this many cells keep sets.
 const SHORT: usize = 512;
@@ -79,15 +79,23 @@ impl<'a> Cuts<'a> {
         }
         match (split.test, axis.bounds()) {
             (Test::Less { .. } | Test::LessOrEqual { .. }, Some(bounds)) => {
-                // The upper end decides for the whole cell; the last cell ends with the largest input.
-                let goes_left = |&end: &f64| {
-                    let read = self.model.domain().read(end);
-                    self.model.goes_left(split, read.expect("boundaries are inputs"))
+                let goes_left = |cell: usize| {
+                    let value = axis.representative(CellId::new(cell), split.feature, self.grid.domain());
+                    let read = self.model.domain().read(value);
+                    self.model.goes_left(split, read.expect("a cell's values are inputs"))
                 };
-                let below = bounds.partition_point(goes_left);
-                let all = below == bounds.len() && goes_left(&self.grid.domain().max());
+                // Cells up to one go left, those behind it right.
+                let (mut low, mut high) = (0, bounds.len() + 1);
+                while low < high {
+                    let middle = low + (high - low) / 2;
+                    if goes_left(middle) {
+                        low = middle + 1;
+                    } else {
+                        high = middle;
+                    }
+                }
                 let missing = split.missing_left && axis.missing_cell().is_some();
-                Side::Below { cells: (below + usize::from(all)) as u32, missing }
+                Side::Below { cells: low as u32, missing }
             }
             _ => Side::Opaque(self.cuts.len()),
         }

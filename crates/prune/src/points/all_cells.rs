@@ -207,7 +207,7 @@ impl Table {
         trees: &[TreeId],
         digits: &[(usize, usize)],
         own: &[usize],
-        read: &[Vec<f64>],
+        read: &[Vec<Vec<f64>>],
         stop: &dyn Fn() -> bool,
     ) -> Option<Self> {
         let mut strides: Vec<(usize, usize)> = Vec::new();
@@ -221,7 +221,10 @@ impl Table {
         let mut value = |entry: usize| {
             for &(digit, stride) in &strides {
                 let (axis, size) = digits[digit];
-                row[grid.axes()[axis].feature().index()] = read[axis][entry / stride % size];
+                let values = &read[axis][entry / stride % size];
+                for (column, &value) in grid.axes()[axis].columns().iter().zip(values) {
+                    row[column.index()] = value;
+                }
             }
             trees.iter().map(|&tree| tree_value(model, lead, tree, &row)).sum()
         };
@@ -236,11 +239,14 @@ impl Table {
     }
 }
 
-/// A value of every cell of every axis, as the model reads it.
-fn read_values(model: &Ensemble, grid: &Grid, sizes: &[usize]) -> Vec<Vec<f64>> {
+/// A value for each column of every cell of every axis, as the model reads it.
+fn read_values(model: &Ensemble, grid: &Grid, sizes: &[usize]) -> Vec<Vec<Vec<f64>>> {
     let read = |axis: &Axis, cell: usize| {
-        let value = axis.witness(CellId::new(cell), grid.domain());
-        model.domain().read(value).expect("a witness is an input")
+        let mut values = Vec::with_capacity(axis.columns().len());
+        axis.for_each_value(CellId::new(cell), grid.domain(), |_, value| {
+            values.push(model.domain().read(value).expect("a witness is an input"));
+        });
+        values
     };
     grid.axes()
         .iter()
@@ -250,10 +256,12 @@ fn read_values(model: &Ensemble, grid: &Grid, sizes: &[usize]) -> Vec<Vec<f64>> 
 }
 
 /// The first cell of every axis, by feature.
-fn first_row(model: &Ensemble, grid: &Grid, read: &[Vec<f64>]) -> Vec<f64> {
+fn first_row(model: &Ensemble, grid: &Grid, read: &[Vec<Vec<f64>>]) -> Vec<f64> {
     let mut row = vec![0.0; model.features().len()];
     for (axis, cells) in grid.axes().iter().zip(read) {
-        row[axis.feature().index()] = cells[0];
+        for (column, &value) in axis.columns().iter().zip(&cells[0]) {
+            row[column.index()] = value;
+        }
     }
     row
 }

@@ -89,8 +89,11 @@ impl<'a> Points<'a> {
     }
 
     /// The point that reaches the leaves of this input, added if there is none; `None` for one that does not
-    /// count.
+    /// count: outside the domain, or within the band.
     pub fn place(&mut self, row: &[f64]) -> Option<usize> {
+        if !self.model.inputs().contains(row) {
+            return None;
+        }
         let read: Vec<f64> =
             row.iter().map(|&value| self.model.domain().read(value)).collect::<Option<_>>()?;
         let leaves: Vec<LeafId> = self.model.leaves(&read).collect();

@@ -42,7 +42,7 @@ pub(crate) fn random_model(rng: &mut Rng) -> Option<Ensemble> {
 
 /// The pruned model decides as the original on every cell that the claim is about.
 pub(crate) fn check(original: &Ensemble, pruned: &Pruned<Memory>, band: Band, context: &str) -> usize {
-    let original = &*original.within(pruned.scope);
+    let original = &*original.within(&pruned.domain).unwrap();
     let grid = Grid::new(&[original, &pruned.file.0]).unwrap();
     let (first, second) = (Predictor::new(original), Predictor::new(&pruned.file.0));
     let mut certain = 0;

@@ -78,8 +78,7 @@ fn headline(report: &Report) -> String {
 fn claim(report: &Report) -> String {
     let claim = &report.claim;
     let names = if report.outcome.is_pruning() { ["original", "pruned"] } else { ["first", "second"] };
-    let every_input =
-        if claim.missing_left_out { "every input without missing values" } else { "every input" };
+    let every_input = escape::sentence(claim.limited_to.as_deref().unwrap_or("every input"));
     let inputs = format!("{every_input} ({})", escape::sentence(&claim.inputs));
     let statement = if claim.exact {
         format!(
@@ -157,8 +156,8 @@ fn facts(report: &Report) -> String {
     if claim.exact {
         facts.push(("Not claimed", "what the library returns where its rounding decides".to_owned()));
     }
-    if claim.missing_left_out {
-        facts.push(("Not claimed", "anything about inputs with missing values".to_owned()));
+    if let Some(inputs) = &claim.limited_to {
+        facts.push(("Not claimed", format!("anything but {}", escape::sentence(inputs))));
     }
     if let Some(bound) = report.lower_bound {
         let count = number::count("lower_bound", bound as u64);

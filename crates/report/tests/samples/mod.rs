@@ -127,7 +127,7 @@ pub(crate) fn reduced() -> Report {
             band: 4.3e-13,
             probability: None,
             inputs: "every f32 number, in every column".to_owned(),
-            missing_left_out: false,
+            limited_to: None,
             matching: None,
             classes: vec!["Good".to_owned(), "Bad".to_owned()],
             ..Claim::default()
@@ -232,7 +232,7 @@ pub(crate) fn minimal() -> Report {
             band: 1.1e-6,
             probability: Some([0.499_999_72, 0.500_000_28]),
             inputs: "every f32 number, missing values, in every column".to_owned(),
-            missing_left_out: false,
+            limited_to: None,
             matching: None,
             classes: vec!["0".to_owned(), "1".to_owned()],
             ..Claim::default()
@@ -391,7 +391,7 @@ pub(crate) fn counterexample() -> Report {
             band: 9.5e-7,
             probability: Some([0.499_999_76, 0.500_000_24]),
             inputs: "every f32 number, missing values, in every column".to_owned(),
-            missing_left_out: false,
+            limited_to: None,
             matching: Some("by order (one of the models has no feature names)".to_owned()),
             classes: vec!["stays".to_owned(), "leaves".to_owned()],
             ..Claim::default()

@@ -8,6 +8,7 @@ use secateur_model::{
     Split, Test, Tree,
 };
 use serde::Serialize;
+use serde_json::Value;
 
 use super::decision::DecisionFacts;
 use crate::logistic;
@@ -33,6 +34,10 @@ pub(super) struct Facts {
     pub(super) decision: DecisionFacts,
     pub(super) band: BandFacts,
     pub(super) log10_cells: Option<f64>,
+    /// The domain that was asked about, or null.
+    pub(super) domain: Value,
+    #[serde(skip)]
+    pub(super) domain_words: Vec<String>,
     pub(super) notes: Vec<String>,
 }
 
@@ -98,7 +103,13 @@ pub(super) struct BandFacts {
 }
 
 impl Facts {
-    pub(super) fn gather(file: &ModelFile, place: Option<(String, u64)>) -> Self {
+    pub(super) fn gather(
+        file: &ModelFile,
+        place: Option<(String, u64)>,
+        narrowed: &Ensemble,
+        domain: Value,
+        domain_words: Vec<String>,
+    ) -> Self {
         let ensemble = file.ensemble();
         let trees = ensemble.trees();
         let splits = SplitFacts::of(ensemble);
@@ -119,7 +130,9 @@ impl Facts {
             scores: ScoreFacts::of(ensemble),
             decision: DecisionFacts::of(ensemble, file.logistic_scale()),
             band: BandFacts::of(file),
-            log10_cells: Grid::new(&[ensemble]).ok().map(|grid| grid.log10_cells()),
+            log10_cells: Grid::new(&[narrowed]).ok().map(|grid| grid.log10_cells()),
+            domain,
+            domain_words,
             notes: file.notes(),
         }
     }

@@ -30,6 +30,7 @@ pub(super) fn lay_out(facts: &Facts, all: bool) -> String {
     let distinct =
         format!("{} distinct of {}", grouped(facts.distinct_splits as u64), grouped(facts.splits as u64));
     line("splits", &distinct);
+    facts.domain_words.iter().for_each(|words| line("domain", words));
     if let Some(cells) = facts.log10_cells {
         line("grid", &format!("10^{cells:.1} cells on which nothing changes"));
     }

@@ -5,6 +5,7 @@ mod facts;
 mod layout;
 
 use secateur_formats::ModelFile;
+use secateur_model::{Domain, DomainError};
 use serde_json::Value;
 
 use facts::Facts;
@@ -23,7 +24,20 @@ pub struct Description(Facts);
 /// # Ok::<(), secateur::FormatError>(())
 /// ```
 pub fn describe(file: &ModelFile, place: Option<(String, u64)>) -> Description {
-    Description(Facts::gather(file, place))
+    Description(Facts::gather(file, place, file.ensemble(), Value::Null, Vec::new()))
+}
+
+/// The same, and what a domain leaves of the model's inputs.
+pub fn describe_within(
+    file: &ModelFile,
+    place: Option<(String, u64)>,
+    domain: &Domain,
+) -> Result<Description, DomainError> {
+    let narrowed = file.ensemble().within(domain)?;
+    let domain = narrowed.inputs();
+    let (json, words) =
+        (crate::domain::json(domain, &[&narrowed]), crate::domain::parts(domain, file.ensemble()));
+    Ok(Description(Facts::gather(file, place, &narrowed, json, words)))
 }
 
 impl Description {

@@ -212,7 +212,9 @@ fn judged(
 ) -> Option<Crossed> {
     let same =
         |(index, (a, b)): (usize, (&f64, &f64))| index == feature.index() || a.to_bits() == b.to_bits();
-    if !rows[0].iter().zip(&rows[1]).enumerate().all(same) {
+    // Inputs that the claim is not about show nothing.
+    let counts = rows.iter().all(|row| ensemble.accepts(row));
+    if !counts || !rows[0].iter().zip(&rows[1]).enumerate().all(same) {
         return None;
     }
     let certain = rows.each_ref().map(|row| {

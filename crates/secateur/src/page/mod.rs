@@ -111,7 +111,8 @@ pub(crate) fn classes(ensemble: &Ensemble) -> Vec<String> {
 pub(crate) fn pruning(pair: &Pair<'_>, pruned: &Pruned, history: Option<History>, report: &mut page::Report) {
     let [original, smaller] = pair.files.map(ModelFile::ensemble);
     // What is shown is what the claim is about.
-    let original = &*original.within(pruned.scope);
+    let narrowed = original.within(&pruned.domain);
+    let original = narrowed.as_deref().unwrap_or(original);
     let crossings = Crossings::find(original, pair.rows, pruned.band, pruned.relevant.as_ref());
     let [before, after] = [original, smaller].map(SplitTable::of);
     report.features = before.features_beside(&after, &crossings, original);

@@ -16,9 +16,12 @@ use std::time::{Duration, Instant};
 use secateur_formats::ModelFile;
 use secateur_model::Ensemble;
 use secateur_oracle::{Band, Budget as SearchBudget, Cancel, CompareError, Options, Outline, Verdict};
-use secateur_prune::{Certificate, CertifyError, Config, Pass, Pruned, RowsSeen, Watch, certify, rows_seen};
+use secateur_prune::{
+    Certificate, CertifyError, Config, Pass, PruneError, Pruned, RowsSeen, Watch, certify, rows_seen,
+};
 
 use crate::budget::Budget;
+use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::page::History;
 pub use options::PruneOptions;
@@ -43,6 +46,9 @@ pub struct Pruning {
     pub certificate: Option<Certificate>,
     /// What the caller's rows say of both models; `None` without rows.
     pub rows: Option<RowsSeen>,
+    /// Rows of the caller that are outside of the domain: nothing is claimed about them, and the search does not use
+    /// them.
+    pub outside: Option<OutsideRows>,
     /// Was an early end asked for?
     pub interrupted: bool,
     /// Where the time went.
@@ -86,12 +92,12 @@ pub struct Seconds {
     pub total: f64,
 }
 
-/// A smaller model that decides as `original` does on every input in scope: pruned, written, read back, certified
+/// A smaller model that decides as `original` does on every input of the domain: pruned, written, read back, certified
 /// and checked within `budget`.
 ///
 /// `rows` are start points for the search, one row of the model's features after the other, and may be empty: the
-/// claim is about every input either way. Rows that the library does not accept or that are out of scope do not
-/// count, and no more than [`MOST_ROWS`] are used. `watch` tells another thread how far the call has come.
+/// claim is about every input either way. Rows that the library does not accept or that are outside of the domain do
+/// not count, and no more than [`MOST_ROWS`] are used. `watch` tells another thread how far the call has come.
 ///
 /// Same input, options and seed give the same bytes, as long as no time limit cuts the search short.
 pub fn prune(
@@ -101,7 +107,9 @@ pub fn prune(
     budget: &Budget,
     watch: &Watch,
 ) -> Result<Pruning, Error> {
-    let rows = usable_rows(original.ensemble(), rows, options);
+    let narrowed = original.ensemble().within(&options.domain).map_err(PruneError::from)?;
+    let outside = OutsideRows::find(&narrowed, rows);
+    let rows = usable_rows(&narrowed, rows);
     let config = options.config(budget);
     let trees = original.ensemble().trees().len();
     let mut history = options.record.then(|| History::start(trees));
@@ -121,20 +129,19 @@ pub fn prune(
     let rows = compare_rows(original, &pruned, &rows, options.band)?;
     seconds.total = budget.elapsed().as_secs_f64();
     let interrupted = budget.is_cancelled();
-    Ok(Pruning { pruned, bytes, certificate, rows, interrupted, seconds, history })
+    Ok(Pruning { pruned, bytes, certificate, rows, outside, interrupted, seconds, history })
 }
 
-/// The positions of the rows that count: those that the library accepts and that are in scope.
+/// The positions of the rows that count: those that the library accepts and that are in the model's domain.
 pub fn accepted_rows(model: &Ensemble, rows: &[f64]) -> Vec<usize> {
     let rows = rows.chunks_exact(model.features().len().max(1)).enumerate();
     rows.filter(|(_, row)| model.accepts(row)).map(|(at, _)| at).collect()
 }
 
-fn usable_rows(model: &Ensemble, rows: &[f64], options: &PruneOptions) -> Vec<f64> {
+fn usable_rows(model: &Ensemble, rows: &[f64]) -> Vec<f64> {
     let width = model.features().len().max(1);
     let first = &rows[..rows.len().min(MOST_ROWS * width)];
-    let model = model.within(options.scope);
-    accepted_rows(&model, first).into_iter().flat_map(|row| &first[row * width..][..width]).copied().collect()
+    accepted_rows(model, first).into_iter().flat_map(|row| &first[row * width..][..width]).copied().collect()
 }
 
 /// Runs the search, and keeps what was known when, where that is wanted.
@@ -230,7 +237,7 @@ impl Finish<'_> {
             return Ok(Proof::Stopped);
         }
         let started = Instant::now();
-        let original = self.original.ensemble().within(self.config.scope);
+        let original = self.original.ensemble().within(&self.config.domain).map_err(PruneError::from)?;
         let theirs = pruned.file.ensemble();
         let (band, threads, progress) = (self.config.band, self.config.threads, &self.watch.search);
         let proof = self.budget.finishing(|stop| {

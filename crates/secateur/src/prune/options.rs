@@ -1,6 +1,6 @@
 //! The choices of a caller of `prune`.
 
-use secateur_model::Scope;
+use secateur_model::Domain;
 use secateur_oracle::Band;
 use secateur_prune::{Config, Effort, LinearSolver, Moves, Objective, Unit};
 
@@ -27,8 +27,8 @@ pub struct PruneOptions {
     pub solver: LinearSolver,
     /// How near to the original's decision boundary the claim reaches.
     pub band: Band,
-    /// Which inputs the claim is about.
-    pub scope: Scope,
+    /// Which inputs the claim is about; columns are counted as the model counts them.
+    pub domain: Domain,
     /// Threads of the search; `None` for all cores.
     pub threads: Option<usize>,
     /// Where random choices start: same seed, same bytes.
@@ -41,7 +41,7 @@ pub struct PruneOptions {
 
 impl Default for PruneOptions {
     fn default() -> Self {
-        let Config { effort, objective, moves, unit, solver, band, scope, seed, .. } = Config::default();
+        let Config { effort, objective, moves, unit, solver, band, domain, seed, .. } = Config::default();
         Self {
             effort,
             objective,
@@ -49,7 +49,7 @@ impl Default for PruneOptions {
             weight_per: unit,
             solver,
             band,
-            scope,
+            domain,
             threads: None,
             seed,
             self_check: true,
@@ -68,7 +68,7 @@ impl PruneOptions {
             unit: self.weight_per,
             solver: self.solver,
             band: self.band,
-            scope: self.scope,
+            domain: self.domain.clone(),
             deadline: budget.search_deadline(self.self_check),
             cancel: budget.cancel(),
             threads: threads(self.threads),

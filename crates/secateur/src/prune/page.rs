@@ -1,11 +1,11 @@
 //! The result of a run of `prune`, as what the HTML page is made from.
 
-use secateur_prune::{Effort, Moves, Objective, Outcome, Scope};
+use secateur_prune::{Effort, Moves, Objective, Outcome};
 use secateur_report as page;
 
 use super::PruneReport;
+use crate::domain::inputs_in_short;
 use crate::page::{Pair, certificate, classes, pruning};
-use crate::verify::domain_words;
 
 impl PruneReport<'_> {
     /// One HTML page about the run. `rows` are the caller's, and may be empty. The curve of the run is there where
@@ -39,11 +39,8 @@ impl PruneReport<'_> {
                 exact: self.exact(),
                 rows: self.pruning.rows.as_ref().map(|seen| seen.words(self.exact())),
                 probability: self.probability(),
-                inputs: domain_words(
-                    ensemble.within(self.pruning.pruned.scope).domain(),
-                    self.pruning.pruned.scope,
-                ),
-                missing_left_out: self.pruning.pruned.scope == Scope::NoMissing,
+                inputs: self.inputs(),
+                limited_to: inputs_in_short(&pruned.domain).map(str::to_owned),
                 matching: None,
                 classes: classes(ensemble),
             },

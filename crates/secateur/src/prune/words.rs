@@ -1,16 +1,17 @@
 //! What a run of `prune` says, in every interface: one JSON object, or words for people.
 
 use secateur_formats::ModelFile;
-use secateur_model::{Decision, Ensemble, FeatureId, Scope};
+use secateur_model::{Decision, Ensemble, FeatureId};
 use secateur_oracle::Band;
 use secateur_prune::{Certificate, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
 
 use super::{PruneOptions, Pruning};
+use crate::domain::{begin, inputs_in_short, inputs_words, scope_name};
 use crate::logistic;
 use crate::places::Places;
 use crate::text::{counted, entry, grouped, number, printable, rounded_up};
-use crate::verify::{ROUNDING_NOTE, domain_words, rounding_words, rows_json};
+use crate::verify::{ROUNDING_NOTE, rounding_words, rows_json};
 
 /// Pairs of inputs that are shown as examples.
 const PAIRS: usize = 2;
@@ -62,7 +63,10 @@ impl PruneReport<'_> {
             "minimal": self.pruning.minimal(),
             "irreducible": self.pruning.pruned.irreducible,
             "cut_short": self.pruning.pruned.cut_short,
-            "scope": self.pruning.pruned.scope.name(),
+            "scope": scope_name(&pruned.domain),
+            "domain": self.domain_json(),
+            "rows_outside_domain":
+                self.pruning.outside.as_ref().map(|rows| rows.json(self.original.ensemble())),
             "band": {
                 "score": pruned.band,
                 "probability": self.probability(),
@@ -108,10 +112,7 @@ impl PruneReport<'_> {
                 0.0 => "every decision but exact ties unchanged",
                 _ => "every decision outside the band unchanged",
             },
-            match self.pruning.pruned.scope {
-                Scope::All => "",
-                Scope::NoMissing => " for every input without missing values",
-            }
+            inputs_in_short(&pruned.domain).map_or_else(String::new, |inputs| format!(" for {inputs}"))
         );
         let mut text = match self.pruning.pruned.outcome {
             Outcome::AlreadyMinimal => {
@@ -161,13 +162,15 @@ impl PruneReport<'_> {
             }
         }
         line("claim", &self.claim_words());
-        let scope = self.pruning.pruned.scope;
-        line("inputs", &domain_words(self.original.ensemble().within(scope).domain(), scope));
+        line("inputs", &self.inputs());
         if self.exact() {
             line("rounding", &rounding_words([self.original, &pruned.file].map(|file| file.ensemble())));
         }
         if let Some(seen) = &self.pruning.rows {
             line("data", &seen.words(self.exact()));
+        }
+        if let Some(outside) = &self.pruning.outside {
+            line("outside", &outside.words(self.original.ensemble()));
         }
         if verbose {
             let calls = counted(
@@ -273,14 +276,29 @@ impl PruneReport<'_> {
     pub fn claim_words(&self) -> String {
         let words =
             claim_words(self.original, self.options.band, self.pruning.pruned.band, self.probability());
-        match self.pruning.pruned.scope {
-            Scope::All => words,
-            Scope::NoMissing => format!("for every input without missing values, {words}"),
+        begin(&self.pruning.pruned.domain) + &words
+    }
+
+    /// Which inputs the claim is about, in words.
+    pub(super) fn inputs(&self) -> String {
+        let (original, domain) = (self.original.ensemble(), &self.pruning.pruned.domain);
+        match original.within(domain) {
+            Ok(narrowed) => inputs_words(narrowed.domain(), domain, original),
+            Err(_) => inputs_words(original.domain(), domain, original),
         }
     }
 
+    fn domain_json(&self) -> Value {
+        let (original, domain) = (self.original.ensemble(), &self.pruning.pruned.domain);
+        original.within(domain).map_or(Value::Null, |narrowed| crate::domain::json(domain, &[&narrowed]))
+    }
+
     fn scope_flag(&self) -> &'static str {
-        if self.pruning.pruned.scope == Scope::NoMissing { " --no-missing" } else { "" }
+        match scope_name(&self.pruning.pruned.domain) {
+            "all" => "",
+            "no_missing" => " --no-missing",
+            _ => " --domain FILE",
+        }
     }
 
     /// The command that checks the result, where all of it is in files.

@@ -57,7 +57,7 @@ impl VerifyReport<'_> {
             Some(label) => printable(&label.to_string()).into_owned(),
             None if value.is_nan() => "missing".to_owned(),
             None if labels.is_unknown(feature, value) => "a label that neither model knows".to_owned(),
-            None => number(value, self.answer.domain.number),
+            None => number(value, self.answer.accepted.number),
         }
     }
 }

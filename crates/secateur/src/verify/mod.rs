@@ -9,17 +9,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secateur_formats::ModelFile;
-use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, Scope};
+use secateur_model::{ClassLabels, Domain, Ensemble, FeatureId, InputDomain};
 use secateur_oracle::{
     Band, Budget as SearchBudget, CompareError, Options, Outline, Progress, Undecided, Verdict,
 };
 use secateur_prune::{CertifyError, RowsSeen, have_checked, rows_seen};
 
 use crate::budget::Budget;
+use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::prune::threads;
 pub use words::VerifyReport;
-pub(crate) use words::{ROUNDING_NOTE, domain_words, rounding_words, rows_json};
+pub(crate) use words::{ROUNDING_NOTE, rounding_words, rows_json};
 
 /// What may be spent, after a time limit is reached, on saying what is known.
 const AFTER_LIMIT: Duration = Duration::from_millis(200);
@@ -29,8 +30,8 @@ const AFTER_LIMIT: Duration = Duration::from_millis(200);
 pub struct VerifyOptions {
     /// How near to the first model's decision boundary the claim reaches.
     pub band: Band,
-    /// Which inputs the claim is about.
-    pub scope: Scope,
+    /// Which inputs the claim is about; columns are counted as the first model counts them.
+    pub domain: Domain,
     /// Threads of the search; `None` for all cores.
     pub threads: Option<usize>,
     /// Where random choices start.
@@ -46,7 +47,7 @@ impl Default for VerifyOptions {
     fn default() -> Self {
         Self {
             band: Band::Auto,
-            scope: Scope::All,
+            domain: Domain::everything(),
             threads: None,
             seed: 0,
             certificate: false,
@@ -67,9 +68,13 @@ pub struct Verification {
     /// What the caller's rows say, of those that both models accept; `None` without such rows.
     pub seen: Option<RowsSeen>,
     /// The inputs of the claim.
-    pub scope: Scope,
+    pub domain: Domain,
     /// Which values both libraries take.
-    pub domain: InputDomain,
+    pub accepted: InputDomain,
+    /// The decimal logarithm of the number of cells of that domain; `None` for every input.
+    pub cells_log10: Option<f64>,
+    /// Rows of the caller that are outside of the domain: nothing is claimed about them.
+    pub outside: Option<OutsideRows>,
     /// How columns were matched, in words.
     pub matching: &'static str,
     /// For an undecided comparison: the claim is proved for this larger band.
@@ -103,7 +108,7 @@ impl Verification {
     }
 }
 
-/// Proves that two models of any supported formats decide alike on every input in scope, or finds an input on which
+/// Proves that two models of any supported formats decide alike on every input of the domain, or finds an input on which
 /// they do not.
 ///
 /// Columns are matched by name where both models have names, else by order. `rows` are start points of the search,
@@ -132,13 +137,16 @@ pub fn verify(
     };
     let labelled = with_labels(first, &options.labels[0]);
     let mut other = with_labels(second, &options.labels[1]);
-    let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(options.scope);
+    let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(&options.domain);
+    let ours = ours.map_err(CompareError::from)?;
     let ours = ours.as_ref();
     let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
     other = aligned.or(other);
     let theirs = other.as_ref().unwrap_or(second.ensemble());
     let outline = Outline::new(ours, theirs, options.band)?;
-    let (band, scope, domain) = (outline.band(), outline.scope(), *outline.domain());
+    let (band, domain, accepted) = (outline.band(), outline.inputs(), *outline.domain());
+    let cells_log10 = if domain.is_everything() { None } else { outline.log10_cells() };
+    let outside = OutsideRows::find(ours, rows);
     let seen = seen_rows(&outline, rows, options.band)?;
     let found = search(outline, [ours, theirs], rows, options, budget, progress)?;
     let Found { verdict, nodes, nearest, proved_above, certificate } = found;
@@ -148,8 +156,10 @@ pub fn verify(
         band,
         exact: options.band == Band::Exact,
         seen,
-        scope,
         domain,
+        accepted,
+        cells_log10,
+        outside,
         matching,
         proved_above,
         nearest,

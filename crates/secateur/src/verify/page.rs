@@ -1,12 +1,13 @@
 //! The answer of `verify`, as what the HTML page is made from.
 
-use secateur_model::{Ensemble, FeatureId, LabelMatch, Scope};
+use secateur_model::{Ensemble, FeatureId, LabelMatch};
 use secateur_oracle::{Counterexample, Verdict};
 use secateur_prune::Editable;
 use secateur_report as page;
 
 use super::words::{undecided, used_columns};
 use super::{VerifyReport, labels};
+use crate::domain::inputs_in_short;
 use crate::page::{Pair, certificate, classes};
 
 impl VerifyReport<'_> {
@@ -42,7 +43,7 @@ impl VerifyReport<'_> {
                 rows: answer.seen.as_ref().map(|seen| seen.words(answer.exact)),
                 probability: self.probability(answer.band),
                 inputs: self.inputs(&labels),
-                missing_left_out: answer.scope == Scope::NoMissing,
+                limited_to: inputs_in_short(&answer.domain).map(str::to_owned),
                 matching: Some(matching),
                 classes: classes(self.models()[0]),
             },

@@ -1,12 +1,14 @@
 //! What a comparison says, in every interface: one JSON object, or words for people.
 
+use secateur_formats::DomainFile;
 use secateur_formats::ModelFile;
-use secateur_model::{ClassLabels, Ensemble, FeatureId, InputDomain, LabelMatch, NumberType, Scope};
+use secateur_model::{ClassLabels, Ensemble, FeatureId, LabelMatch};
 use secateur_oracle::{Counterexample, StopReason, Undecided, Verdict};
 use secateur_prune::RowsSeen;
 use serde_json::{Map, Value, json};
 
 use super::{Verification, labels};
+use crate::domain::{begin, inputs_words, scope_name};
 use crate::logistic;
 use crate::places::Places;
 use crate::text::{counted, entry, number, printable, rounded_up};
@@ -39,7 +41,7 @@ impl VerifyReport<'_> {
 
     /// Which inputs the claim is about.
     pub(super) fn inputs(&self, labels: &LabelMatch<'_>) -> String {
-        let words = domain_words(&self.answer.domain, self.answer.scope);
+        let words = inputs_words(&self.answer.accepted, &self.answer.domain, self.models()[0]);
         words + &labels::domain(labels, self.models()[0].features())
     }
 
@@ -70,8 +72,10 @@ impl VerifyReport<'_> {
             },
             "data": self.answer.seen.as_ref().map(rows_json),
             "proved_above": self.answer.proved_above,
-            "scope": self.answer.scope.name(),
-            "domain": self.inputs(&labels),
+            "scope": scope_name(&self.answer.domain),
+            "inputs": self.inputs(&labels),
+            "domain": self.domain_json(),
+            "rows_outside_domain": self.answer.outside.as_ref().map(|rows| rows.json(self.models()[0])),
             "labels": labels::json(&labels, self.models()[0].features()),
             "counterexample": counterexample,
             "certificate": self.places.certificate,
@@ -79,6 +83,17 @@ impl VerifyReport<'_> {
             "nodes": self.answer.nodes,
             "seconds": self.answer.seconds,
         })
+    }
+
+    /// The domain of the claim; `null` for every input.
+    fn domain_json(&self) -> Value {
+        let domain = &self.answer.domain;
+        if domain.is_everything() {
+            return Value::Null;
+        }
+        let mut object = DomainFile::of(domain, self.models()[0].features()).to_json();
+        object["cells_log10"] = json!(self.answer.cells_log10);
+        object
     }
 
     fn example_json(&self, labels: &LabelMatch<'_>, example: &Counterexample) -> Value {
@@ -111,10 +126,7 @@ impl VerifyReport<'_> {
             Verdict::Undecided(why) => format!("undecided: {}\n", undecided(why)),
         };
         let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
-        let inputs = match self.answer.scope {
-            Scope::All => "",
-            Scope::NoMissing => "for every input without missing values, ",
-        };
+        let inputs = begin(&self.answer.domain);
         let claim = if self.answer.exact {
             format!("{inputs}the exact sums decide the same, ties by each library's rule; {ROUNDING_NOTE}")
         } else if self.answer.band == 0.0 {
@@ -130,6 +142,9 @@ impl VerifyReport<'_> {
         }
         if let Some(seen) = &self.answer.seen {
             line("data", &seen.words(self.answer.exact));
+        }
+        if let Some(outside) = &self.answer.outside {
+            line("outside", &outside.words(self.models()[0]));
         }
         if let Some(above) = self.answer.proved_above {
             line("proved", &format!("they decide alike wherever {}", self.leads(above)));
@@ -251,18 +266,6 @@ pub(crate) fn rows_json(seen: &RowsSeen) -> Value {
         "rounded": seen.rounded,
         "changed_in_band": seen.changed,
     })
-}
-
-/// Which inputs the claim is about, as far as the type of numbers says.
-pub(crate) fn domain_words(domain: &InputDomain, scope: Scope) -> String {
-    let number = match domain.number {
-        NumberType::F32 => "every f32 number",
-        NumberType::F64 => "every f64 number",
-    };
-    let infinities = if domain.infinities { ", infinities" } else { "" };
-    let missing = if domain.missing { ", missing values" } else { "" };
-    let left_out = if scope == Scope::NoMissing { "; no missing values" } else { "" };
-    format!("{number}{infinities}{missing}, in every column{left_out}")
 }
 
 /// Missing values are null; JSON has no infinities, so they are text.

@@ -1,0 +1,124 @@
+//! The bytes of a domain in a claim (version 2 of the format, section 4.1 of its specification).
+//!
+//! A domain has one encoding: what is not in the normal form of [`Domain`] is no certificate.
+
+use std::io::Read;
+
+use secateur_model::{Column, Domain, FeatureId, Group, GroupKind};
+
+use crate::encode::{float, number};
+use crate::reader::{ReadError, Reader};
+
+/// The bits of a column's first byte, in the order in which its floats follow.
+const MISSING: u8 = 1;
+const MIN: u8 = 2;
+const MAX: u8 = 4;
+const WHOLE: u8 = 8;
+const F32: u8 = 16;
+const VALUES: u8 = 32;
+
+const ONE_HOT: u8 = 0;
+const ONE_HOT_OR_NONE: u8 = 1;
+const ORDERED: u8 = 2;
+const TABLE: u8 = 3;
+
+pub(crate) fn encode_domain(domain: &Domain, out: &mut Vec<u8>) {
+    out.push(u8::from(domain.missing()));
+    number(out, domain.columns().count() as u64);
+    for (feature, column) in domain.columns() {
+        number(out, feature.0.into());
+        let bit = |set: bool, bit: u8| if set { bit } else { 0 };
+        out.push(
+            bit(column.missing, MISSING)
+                | bit(column.min.is_some(), MIN)
+                | bit(column.max.is_some(), MAX)
+                | bit(column.whole, WHOLE)
+                | bit(column.f32_only, F32)
+                | bit(column.values.is_some(), VALUES),
+        );
+        column.min.iter().chain(&column.max).for_each(|&limit| float(out, limit));
+        if let Some(values) = &column.values {
+            number(out, values.len() as u64);
+            values.iter().for_each(|&value| float(out, value));
+        }
+    }
+    number(out, domain.groups().len() as u64);
+    for group in domain.groups() {
+        out.push(match &group.kind {
+            GroupKind::OneHot { none: false } => ONE_HOT,
+            GroupKind::OneHot { none: true } => ONE_HOT_OR_NONE,
+            GroupKind::Ordered => ORDERED,
+            GroupKind::Table(_) => TABLE,
+        });
+        number(out, group.columns.len() as u64);
+        group.columns.iter().for_each(|column| number(out, column.0.into()));
+        if let GroupKind::Table(rows) = &group.kind {
+            number(out, rows.len() as u64);
+            rows.iter().flatten().for_each(|&value| float(out, value));
+        }
+    }
+    // Rows of other models: none yet.
+    number(out, 0);
+}
+
+impl<R: Read> Reader<R> {
+    pub(crate) fn read_domain(&mut self) -> Result<Domain, ReadError> {
+        let missing = self.choice(2)? == 1;
+        let columns = self.list(Self::read_column)?;
+        let groups = self.list(Self::read_group)?;
+        if self.number()? != 0 {
+            return Err(ReadError::Domain);
+        }
+        let ascending = columns.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let domain = Domain::new(missing, columns.iter().cloned(), groups.clone());
+        let domain = domain.map_err(|_| ReadError::Domain)?;
+        // The normal form is what was read, or else it was not in it. Zeros have no sign there.
+        let signs = |value: &f64| value.to_bits() != (-0.0f64).to_bits();
+        let plain = columns.iter().all(|(_, column)| {
+            column.min.iter().chain(&column.max).chain(column.values.iter().flatten()).all(signs)
+        });
+        let plain_groups = groups.iter().all(|group| match &group.kind {
+            GroupKind::Table(rows) => rows
+                .iter()
+                .flatten()
+                .all(|value| signs(value) && (!value.is_nan() || value.to_bits() == f64::NAN.to_bits())),
+            _ => true,
+        });
+        let same = domain.columns().map(|(feature, column)| (feature, column.clone())).eq(columns);
+        if ascending && plain && plain_groups && same && domain.groups() == groups {
+            Ok(domain)
+        } else {
+            Err(ReadError::Domain)
+        }
+    }
+
+    fn read_column(&mut self) -> Result<(FeatureId, Column), ReadError> {
+        let feature = FeatureId(self.index()?);
+        let bits = self.choice(64)?;
+        let has = |bit: u8| bits & bit != 0;
+        let min = if has(MIN) { Some(self.float()?) } else { None };
+        let max = if has(MAX) { Some(self.float()?) } else { None };
+        let values = if has(VALUES) { Some(self.list(Self::float)?) } else { None };
+        let column =
+            Column { missing: has(MISSING), min, max, whole: has(WHOLE), f32_only: has(F32), values };
+        Ok((feature, column))
+    }
+
+    fn read_group(&mut self) -> Result<Group, ReadError> {
+        let kind = self.choice(4)?;
+        let columns: Vec<FeatureId> = self.list(|reader| reader.index().map(FeatureId))?;
+        if columns.len() < 2 {
+            return Err(ReadError::Domain);
+        }
+        let kind = match kind {
+            ONE_HOT => GroupKind::OneHot { none: false },
+            ONE_HOT_OR_NONE => GroupKind::OneHot { none: true },
+            ORDERED => GroupKind::Ordered,
+            _ => {
+                let width = columns.len();
+                GroupKind::Table(self.list(|reader| (0..width).map(|_| reader.float()).collect())?)
+            }
+        };
+        Ok(Group { columns, kind })
+    }
+}

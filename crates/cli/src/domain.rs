@@ -1,0 +1,38 @@
+//! `secateur domain`: the inputs that a table suggests can occur.
+//!
+//! The proposal is `secateur::propose`; here are the flags and the files.
+
+use anyhow::{Result, anyhow, bail};
+use secateur::propose;
+
+use crate::arguments::{Domain, Talk};
+use crate::output::{self, Output, json_text};
+use crate::table::Table;
+
+pub(crate) fn run(command: &Domain, talk: Talk) -> Result<()> {
+    if let Some(path) = &command.output {
+        output::refuse_to_overwrite(path, &[(&command.table, "the table")])?;
+    }
+    let mut out = Output::open(command.output.as_deref())?;
+    let (names, mut table) = Table::without_model(&command.table, command.target.as_deref())?;
+    let (rows, _) = table.first_rows(usize::MAX, false)?;
+    if rows.is_empty() {
+        bail!("{}: the table has no rows, which suggest nothing", command.table.display());
+    }
+    let proposal =
+        propose(&names, true, &rows).map_err(|error| anyhow!("{}: {error}", command.table.display()))?;
+    let in_file = command.output.is_some();
+    if in_file || !command.json {
+        out.write(proposal.toml().as_bytes())?;
+    }
+    out.finish()?;
+    if command.json {
+        output::print(&json_text(&proposal.json())?)?;
+    } else if in_file {
+        output::print(&proposal.support.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    }
+    talk.note(
+        "note: this is what the table suggests; whoever uses it as a domain vouches that no other inputs occur",
+    );
+    Ok(())
+}

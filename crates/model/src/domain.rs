@@ -1,0 +1,537 @@
+//! The inputs that a claim is about: what each column can hold, and which columns go together.
+//!
+//! A domain is a set of input rows that its user vouches for. It is a product: every column that is named nowhere may
+//! hold whatever the library accepts (or, with `missing` off, all of that but missing values), a [`Column`] limits one
+//! column, and a [`Group`] lists the tuples that several columns can hold together. No column is in two of them, so
+//! a row is in the domain if each part of it is, and each part may be looked at on its own.
+//!
+//! Values are those of a row as it is given, before a library rounds them. A missing value is NaN: a number that a
+//! library treats like one, such as a category it does not know or a zero it takes for missing, is a number all the same.
+//!
+//! A domain is kept in a normal form, so two of them are equal exactly if they say the same in the same way: limits
+//! that say nothing are left out, lists are sorted, and a column with a list of values has no other limit.
+
+use std::collections::BTreeMap;
+
+use crate::ensemble::{Ensemble, Features};
+use crate::feature::NumberType;
+use crate::ids::FeatureId;
+
+mod error;
+mod words;
+
+pub use error::DomainError;
+
+/// The most values that the tuples of one group may have in all.
+const MOST_VALUES: usize = 1 << 24;
+
+/// A set of inputs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Domain {
+    missing: bool,
+    columns: BTreeMap<FeatureId, Column>,
+    groups: Vec<Group>,
+}
+
+/// What one column can hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Missing values too.
+    pub missing: bool,
+    /// The least value.
+    pub min: Option<f64>,
+    /// The greatest value.
+    pub max: Option<f64>,
+    /// Whole numbers only.
+    pub whole: bool,
+    /// Values that an f32 can hold only: what a float32 table can send.
+    pub f32_only: bool,
+    /// These values and no others.
+    pub values: Option<Vec<f64>>,
+}
+
+/// Columns that go together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The columns.
+    pub columns: Vec<FeatureId>,
+    /// What they can hold together.
+    pub kind: GroupKind,
+}
+
+/// The tuples that the columns of a group can hold.
+#[derive(Clone, Debug)]
+pub enum GroupKind {
+    /// One column is 1, the others are 0.
+    OneHot {
+        /// All of them may be 0 as well.
+        none: bool,
+    },
+    /// Every column is 0 or 1, and where one is 1 the next is too.
+    Ordered,
+    /// These rows, NaN for a missing value.
+    Table(Vec<Vec<f64>>),
+}
+
+impl PartialEq for GroupKind {
+    /// A missing value equals a missing value.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::OneHot { none }, Self::OneHot { none: there }) => none == there,
+            (Self::Ordered, Self::Ordered) => true,
+            (Self::Table(rows), Self::Table(there)) => {
+                rows.len() == there.len() && rows.iter().zip(there).all(|(row, there)| same_row(row, there))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Equal numbers, or missing in both.
+fn same_row(a: &[f64], b: &[f64]) -> bool {
+    let same = |(a, b): (&f64, &f64)| a == b || a.is_nan() && b.is_nan();
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+impl Default for Domain {
+    fn default() -> Self {
+        Self::everything()
+    }
+}
+
+impl Default for Column {
+    fn default() -> Self {
+        Self { missing: true, min: None, max: None, whole: false, f32_only: false, values: None }
+    }
+}
+
+impl Domain {
+    /// Every input that the models accept.
+    pub fn everything() -> Self {
+        Self { missing: true, columns: BTreeMap::new(), groups: Vec::new() }
+    }
+
+    /// All of those without a missing value in any column.
+    pub fn no_missing() -> Self {
+        Self { missing: false, ..Self::everything() }
+    }
+
+    /// A domain of these parts, in its normal form. `missing` is for columns that are not among them.
+    pub fn new(
+        missing: bool,
+        columns: impl IntoIterator<Item = (FeatureId, Column)>,
+        groups: Vec<Group>,
+    ) -> Result<Self, DomainError> {
+        let mut domain = Self { missing, columns: BTreeMap::new(), groups: Vec::new() };
+        for (feature, column) in columns {
+            let column = column.normal(feature)?;
+            if domain.columns.insert(feature, column).is_some() {
+                return Err(DomainError::ColumnTwice { column: feature });
+            }
+        }
+        let mut owner: BTreeMap<FeatureId, usize> = BTreeMap::new();
+        for (index, group) in groups.into_iter().enumerate() {
+            let group = group.normal(index)?;
+            for &column in &group.columns {
+                if let Some(first) = owner.insert(column, index) {
+                    return Err(DomainError::GroupsOverlap { column, first, second: index });
+                }
+                if domain.columns.contains_key(&column) {
+                    return Err(DomainError::ColumnAndGroup { column, group: index });
+                }
+            }
+            domain.groups.push(group);
+        }
+        let plain = Column { missing, ..Column::default() };
+        domain.columns.retain(|_, column| *column != plain);
+        Ok(domain)
+    }
+
+    /// Does it leave nothing out?
+    pub fn is_everything(&self) -> bool {
+        self.missing && self.columns.is_empty() && self.groups.is_empty()
+    }
+
+    /// Does it leave out missing values, and nothing else?
+    pub fn is_no_missing(&self) -> bool {
+        *self == Self::no_missing()
+    }
+
+    /// May columns that are not named be missing?
+    pub fn missing(&self) -> bool {
+        self.missing
+    }
+
+    /// The columns with limits of their own, ascending.
+    pub fn columns(&self) -> impl Iterator<Item = (FeatureId, &Column)> {
+        self.columns.iter().map(|(&feature, column)| (feature, column))
+    }
+
+    /// The groups, in the order in which they were given.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The limits of a column, `None` for one without.
+    pub fn column(&self, feature: FeatureId) -> Option<&Column> {
+        self.columns.get(&feature)
+    }
+
+    /// The position of the group that a column is in.
+    pub fn group_of(&self, feature: FeatureId) -> Option<usize> {
+        self.groups.iter().position(|group| group.columns.contains(&feature))
+    }
+
+    /// May this column be missing?
+    pub fn may_be_missing(&self, feature: FeatureId) -> bool {
+        if let Some(group) = self.group_of(feature) {
+            return self.groups[group].may_be_missing(feature);
+        }
+        self.column(feature).map_or(self.missing, |column| column.missing)
+    }
+
+    /// May any of so many columns be missing?
+    pub(crate) fn any_may_be_missing(&self, features: usize) -> bool {
+        let named = self.columns.len() + self.groups.iter().map(|group| group.columns.len()).sum::<usize>();
+        self.columns.values().any(|column| column.missing)
+            || self.groups.iter().any(|group| group.columns.iter().any(|&own| group.may_be_missing(own)))
+            || self.missing && named < features
+    }
+
+    /// Is this row in the domain?
+    pub fn contains(&self, row: &[f64]) -> bool {
+        self.first_outside(row).is_none()
+    }
+
+    /// The first column by which a row is outside.
+    pub fn first_outside(&self, row: &[f64]) -> Option<FeatureId> {
+        if !self.missing {
+            let missing = row.iter().enumerate().filter(|(_, value)| value.is_nan());
+            let left_out = |&feature: &FeatureId| !self.may_be_missing(feature);
+            if let Some(found) = missing.map(|(at, _)| FeatureId::new(at)).find(left_out) {
+                return Some(found);
+            }
+        }
+        let outside = |(&feature, column): (&FeatureId, &Column)| {
+            row.get(feature.index()).is_none_or(|&value| !column.contains(value)).then_some(feature)
+        };
+        if let Some(found) = self.columns.iter().find_map(outside) {
+            return Some(found);
+        }
+        let holds = |group: &&Group| {
+            let own: Option<Vec<f64>> =
+                group.columns.iter().map(|column| row.get(column.index()).copied()).collect();
+            own.is_some_and(|own| group.contains(&own))
+        };
+        self.groups.iter().find(|group| !holds(group)).map(|group| group.columns[0])
+    }
+
+    /// The same domain for models that accept no missing values: then it says nothing about them.
+    pub fn without_missing_values(&self) -> Self {
+        let open = |column: &Column| Column { missing: true, ..column.clone() };
+        let columns: BTreeMap<FeatureId, Column> =
+            self.columns.iter().map(|(&feature, column)| (feature, open(column))).collect();
+        let columns = columns.into_iter().filter(|(_, column)| *column != Column::default()).collect();
+        Self { missing: true, columns, groups: self.groups.clone() }
+    }
+
+    /// The domain over columns that were put in another order.
+    pub(crate) fn renumbered(&self, new: impl Fn(FeatureId) -> FeatureId) -> Self {
+        let columns = self.columns.iter().map(|(&old, column)| (new(old), column.clone()));
+        let groups = self.groups.iter().map(|group| Group {
+            columns: group.columns.iter().map(|&old| new(old)).collect(),
+            kind: group.kind.clone(),
+        });
+        Self::new(self.missing, columns, groups.collect()).expect("only the numbers of the columns change")
+    }
+
+    /// Those of its inputs whose limited columns hold values that an f32 can hold; `None` where there are none.
+    pub(crate) fn of_f32(&self) -> Option<Self> {
+        let columns =
+            self.columns.iter().map(|(&f, column)| (f, Column { f32_only: true, ..column.clone() }));
+        let groups = self.groups.iter().map(|group| match &group.kind {
+            GroupKind::Table(rows) => {
+                let fits = |value: &f64| value.is_nan() || is_f32(*value);
+                let rows = rows.iter().filter(|row| row.iter().all(fits)).cloned().collect();
+                Group { columns: group.columns.clone(), kind: GroupKind::Table(rows) }
+            }
+            _ => group.clone(),
+        });
+        Self::new(self.missing, columns, groups.collect()).ok()
+    }
+
+    /// Does the domain fit a model's columns, and does the library accept an input of every part of it?
+    pub fn fits(&self, model: &Ensemble) -> Result<(), DomainError> {
+        let features = model.features();
+        for (&feature, column) in &self.columns {
+            known(feature, features)?;
+            let limited = column.min.is_some() || column.max.is_some() || column.whole || column.f32_only;
+            if limited && features.categories(feature).is_some() {
+                return Err(DomainError::Categories { column: feature });
+            }
+            let accepted = match &column.values {
+                Some(values) => values.iter().any(|&value| accepts(model, feature, value)),
+                None => !limited || column.pick(model.domain(), None, None).is_some(),
+            };
+            if !accepted {
+                return Err(DomainError::NotAccepted { column: feature });
+            }
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            group.columns.iter().try_for_each(|&column| known(column, features))?;
+            let accepted = |row: &Vec<f64>| {
+                group.columns.iter().zip(row).all(|(&column, &value)| accepts(model, column, value))
+            };
+            if !group.rows().iter().any(accepted) {
+                return Err(DomainError::GroupNotAccepted { group: index });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn known(column: FeatureId, features: &Features) -> Result<(), DomainError> {
+    if column.index() < features.len() {
+        Ok(())
+    } else {
+        Err(DomainError::UnknownColumn { column, columns: features.len() })
+    }
+}
+
+/// Does the library take this value in this column, in scope or not?
+fn accepts(model: &Ensemble, feature: FeatureId, value: f64) -> bool {
+    if value.is_nan() {
+        return model.accepts_missing();
+    }
+    let categories = model.features().categories(feature);
+    let as_read = |read: f64| categories.is_none_or(|categories| categories.accepts(read));
+    model.domain().read(value).is_some_and(as_read)
+}
+
+fn is_f32(value: f64) -> bool {
+    NumberType::F32.round(value) == value
+}
+
+impl Column {
+    /// Is this value, NaN for a missing one, among those of the column?
+    pub fn contains(&self, value: f64) -> bool {
+        if value.is_nan() {
+            return self.missing;
+        }
+        self.min.is_none_or(|min| value >= min)
+            && self.max.is_none_or(|max| value <= max)
+            && (!self.whole || value.is_finite() && value.fract() == 0.0)
+            && (!self.f32_only || is_f32(value))
+            && self.values.as_ref().is_none_or(|values| values.contains(&value))
+    }
+
+    fn normal(mut self, column: FeatureId) -> Result<Self, DomainError> {
+        for limit in [&mut self.min, &mut self.max].into_iter().flatten() {
+            if !limit.is_finite() {
+                return Err(DomainError::NotFinite { column, value: *limit });
+            }
+            *limit += 0.0;
+        }
+        if let Some(mut values) = self.values.take() {
+            if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
+                return Err(DomainError::NotFinite { column, value });
+            }
+            values.iter_mut().for_each(|value| *value += 0.0);
+            values.retain(|&value| self.contains(value));
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            if values.is_empty() {
+                return Err(DomainError::NoValues { column });
+            }
+            return Ok(Self { missing: self.missing, values: Some(values), ..Self::default() });
+        }
+        if self.whole {
+            self.min = self.min.map(|min| min.ceil() + 0.0);
+            self.max = self.max.map(|max| max.floor() + 0.0);
+        }
+        let (low, high) = (self.min.unwrap_or(f64::NEG_INFINITY), self.max.unwrap_or(f64::INFINITY));
+        if self.least_from(low).is_none_or(|least| least > high) {
+            return Err(DomainError::EmptyRange { column, min: self.min, max: self.max });
+        }
+        Ok(self)
+    }
+
+    /// The least value of the column that is at least `low`, whatever the greatest is.
+    fn least_from(&self, low: f64) -> Option<f64> {
+        let low = self.min.map_or(low, |min| min.max(low));
+        if let Some(values) = &self.values {
+            return values.get(values.partition_point(|&value| value < low)).copied();
+        }
+        let mut least = low;
+        if self.whole {
+            least = least.max(-f64::MAX).ceil();
+        }
+        if self.f32_only {
+            // Beyond 2^24 every f32 is whole, so what was made whole stays it.
+            let floor = NumberType::F32.floor(least);
+            least = if floor == least { floor } else { NumberType::F32.next_up(floor) };
+        }
+        self.contains(least).then_some(least + 0.0)
+    }
+
+    /// A value of the column that a domain reads as a number in `(low, high]`, short to write where there is a
+    /// choice; `None` where the column has none.
+    pub(crate) fn pick(
+        &self,
+        domain: &crate::feature::InputDomain,
+        low: Option<f64>,
+        high: Option<f64>,
+    ) -> Option<f64> {
+        let first = first_read_above(domain, low);
+        let inside = |value: f64| {
+            self.contains(value)
+                && domain.read(value).is_some_and(|read| {
+                    low.is_none_or(|low| read > low) && high.is_none_or(|high| read <= high)
+                })
+        };
+        let least = self.least_from(first).filter(|&least| inside(least))?;
+        if inside(0.0) {
+            return Some(0.0);
+        }
+        let end = |limit: Option<f64>, own: Option<f64>, larger: bool| match (limit, own) {
+            (Some(a), Some(b)) => Some(if larger { a.max(b) } else { a.min(b) }),
+            (a, b) => a.or(b),
+        };
+        let (from, to) = (end(low, self.min, true), end(high, self.max, false));
+        let middle = match (from, to) {
+            (Some(from), Some(to)) => from / 2.0 + to / 2.0,
+            (Some(from), None) => from + 1.0,
+            (None, Some(to)) => to - 1.0,
+            (None, None) => 0.0,
+        };
+        let short = (0..17).filter_map(|digits| format!("{middle:.digits$e}").parse::<f64>().ok());
+        let near = [middle.round(), middle.floor(), middle.ceil()];
+        Some(near.into_iter().chain(short).find(|&value| inside(value)).map_or(least, |value| value + 0.0))
+    }
+}
+
+/// The least f64 that a domain reads as more than `bound`, and the least that it accepts where there is none. Where
+/// no number is read so, one that is not accepted.
+fn first_read_above(domain: &crate::feature::InputDomain, bound: Option<f64>) -> f64 {
+    let above = |value: f64| match domain.read(value) {
+        Some(read) => bound.is_none_or(|bound| read > bound),
+        None => value > 0.0,
+    };
+    // Numbers in their order: what a domain reads grows with the value, so there is one place where it comes above.
+    let (mut low, mut high) = (order(f64::NEG_INFINITY), order(f64::INFINITY));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if above(number(middle)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    number(low)
+}
+
+/// The place of a number that is not NaN among all of them.
+fn order(value: f64) -> u64 {
+    let bits = value.to_bits();
+    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+}
+
+fn number(place: u64) -> f64 {
+    f64::from_bits(if place >> 63 == 1 { place & !(1 << 63) } else { !place })
+}
+
+impl Group {
+    /// The tuples that the columns can hold, in the order of the columns.
+    pub fn rows(&self) -> Vec<Vec<f64>> {
+        let width = self.columns.len();
+        let row =
+            |is_one: &dyn Fn(usize) -> bool| (0..width).map(|at| f64::from(u8::from(is_one(at)))).collect();
+        match &self.kind {
+            GroupKind::OneHot { none } => {
+                let mut rows: Vec<Vec<f64>> = (0..width).map(|one| row(&|at| at == one)).collect();
+                if *none {
+                    rows.push(row(&|_| false));
+                }
+                rows
+            }
+            GroupKind::Ordered => (0..=width).map(|ones| row(&|at| at >= width - ones)).collect(),
+            GroupKind::Table(rows) => rows.clone(),
+        }
+    }
+
+    /// Is this tuple one of the group's?
+    pub fn contains(&self, tuple: &[f64]) -> bool {
+        let flags = tuple.iter().all(|&value| value == 0.0 || value == 1.0);
+        match &self.kind {
+            GroupKind::OneHot { none } => {
+                let ones = tuple.iter().filter(|&&value| value == 1.0).count();
+                flags && (ones == 1 || ones == 0 && *none)
+            }
+            GroupKind::Ordered => flags && tuple.is_sorted(),
+            GroupKind::Table(rows) => rows.iter().any(|row| same_row(row, tuple)),
+        }
+    }
+
+    fn may_be_missing(&self, feature: FeatureId) -> bool {
+        let (GroupKind::Table(rows), Some(at)) =
+            (&self.kind, self.columns.iter().position(|&column| column == feature))
+        else {
+            return false;
+        };
+        rows.iter().any(|row| row[at].is_nan())
+    }
+
+    fn normal(self, group: usize) -> Result<Self, DomainError> {
+        let width = self.columns.len();
+        if width < 2 {
+            return Err(DomainError::GroupTooSmall { group, columns: width });
+        }
+        let mut sorted = self.columns.clone();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(DomainError::GroupTwice { group, column: pair[0] });
+        }
+        let count = match &self.kind {
+            GroupKind::Table(rows) => rows.len(),
+            _ => width + 1,
+        };
+        if count.saturating_mul(width) > MOST_VALUES {
+            return Err(DomainError::GroupTooLarge { group, rows: count, columns: width });
+        }
+        Ok(match self.kind {
+            GroupKind::OneHot { none } => Self { columns: sorted, kind: GroupKind::OneHot { none } },
+            GroupKind::Ordered => self,
+            GroupKind::Table(rows) => {
+                let mut order: Vec<usize> = (0..width).collect();
+                order.sort_by_key(|&at| self.columns[at]);
+                let mut sorted_rows = Vec::with_capacity(rows.len());
+                for (row, values) in rows.into_iter().enumerate() {
+                    if values.len() != width {
+                        return Err(DomainError::RowWidth {
+                            group,
+                            row,
+                            found: values.len(),
+                            columns: width,
+                        });
+                    }
+                    if values.iter().any(|value| value.is_infinite()) {
+                        return Err(DomainError::RowNotFinite { group, row });
+                    }
+                    let plain = |&at: &usize| {
+                        if values[at].is_nan() { f64::NAN } else { values[at] + 0.0 }
+                    };
+                    sorted_rows.push(order.iter().map(plain).collect::<Vec<f64>>());
+                }
+                sorted_rows.sort_by(|a, b| {
+                    let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
+                    pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+                });
+                sorted_rows.dedup_by(|a, b| same_row(a, b));
+                if sorted_rows.is_empty() {
+                    return Err(DomainError::NoRows { group });
+                }
+                Self { columns: sorted, kind: GroupKind::Table(sorted_rows) }
+            }
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! What is said of the inputs that a claim is about, and rows of data that are outside of them.
+
+use secateur_formats::DomainFile;
+use secateur_model::{Domain, Ensemble, FeatureId, Grid, InputDomain, NumberType};
+use serde_json::{Value, json};
+
+use crate::text::{counted, printable};
+
+/// Rows outside a domain whose numbers are told.
+const TOLD: usize = 5;
+
+/// One word for the inputs of a claim: `all`, `no_missing` or `domain`.
+pub(crate) fn scope_name(domain: &Domain) -> &'static str {
+    match domain {
+        domain if domain.is_everything() => "all",
+        domain if domain.is_no_missing() => "no_missing",
+        _ => "domain",
+    }
+}
+
+/// The inputs of a claim in a few words; `None` for every input.
+pub(crate) fn inputs_in_short(domain: &Domain) -> Option<&'static str> {
+    match scope_name(domain) {
+        "all" => None,
+        "no_missing" => Some("every input without missing values"),
+        _ => Some("every input of the domain"),
+    }
+}
+
+/// How a sentence about a claim begins where it leaves inputs out.
+pub(crate) fn begin(domain: &Domain) -> String {
+    inputs_in_short(domain).map_or_else(String::new, |inputs| format!("for {inputs}, "))
+}
+
+/// Which inputs the claim is about: what the libraries take, and what of that the domain leaves.
+pub(crate) fn inputs_words(accepted: &InputDomain, domain: &Domain, original: &Ensemble) -> String {
+    let number = match accepted.number {
+        NumberType::F32 => "every f32 number",
+        NumberType::F64 => "every f64 number",
+    };
+    let infinities = if accepted.infinities { ", infinities" } else { "" };
+    let missing = if accepted.missing { ", missing values" } else { "" };
+    let text = format!("{number}{infinities}{missing}, in every column");
+    match scope_name(domain) {
+        "all" => text,
+        "no_missing" => format!("{text}; no missing values"),
+        _ => format!("{text}; of those: {}", parts(domain, original).join("; ")),
+    }
+}
+
+/// The parts of a domain in words.
+pub(crate) fn parts(domain: &Domain, original: &Ensemble) -> Vec<String> {
+    domain.words(&|column: FeatureId| printable(&original.features().name(column)).into_owned())
+}
+
+/// A domain for scripts: `null`, or what it says and the decimal logarithm of the number of cells that it leaves of
+/// these models.
+pub(crate) fn json(domain: &Domain, models: &[&Ensemble]) -> Value {
+    if domain.is_everything() {
+        return Value::Null;
+    }
+    let mut object = DomainFile::of(domain, models[0].features()).to_json();
+    object["cells_log10"] = json!(Grid::new(models).ok().map(|grid| grid.log10_cells()));
+    object
+}
+
+/// Rows that a library accepts and that are outside of the domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutsideRows {
+    /// How many.
+    pub count: usize,
+    /// The positions of the first of them, from 0, and the column by which each is outside.
+    pub first: Vec<(usize, FeatureId)>,
+}
+
+impl OutsideRows {
+    /// Looks for them; `None` where all rows that the library accepts are in the domain of the model.
+    pub(crate) fn find(model: &Ensemble, rows: &[f64]) -> Option<Self> {
+        let (domain, library) = (model.inputs(), model.for_every_input());
+        if domain.is_everything() {
+            return None;
+        }
+        let mut found = Self { count: 0, first: Vec::new() };
+        for (at, row) in rows.chunks_exact(model.features().len().max(1)).enumerate() {
+            if let Some(column) = domain.first_outside(row).filter(|_| library.accepts(row)) {
+                found.count += 1;
+                if found.first.len() < TOLD {
+                    found.first.push((at, column));
+                }
+            }
+        }
+        (found.count > 0).then_some(found)
+    }
+
+    /// In words, with rows counted from 1.
+    pub fn words(&self, original: &Ensemble) -> String {
+        let name = |column: FeatureId| printable(&original.features().name(column)).into_owned();
+        let told: Vec<String> =
+            self.first.iter().map(|&(row, column)| format!("row {} by {}", row + 1, name(column))).collect();
+        let more = if self.count > told.len() { ", ..." } else { "" };
+        let rows = counted(self.count as u64, "row is", "rows are");
+        format!("{rows} outside of the domain ({}{more}): nothing is claimed about them", told.join(", "))
+    }
+
+    /// For scripts.
+    pub(crate) fn json(&self, original: &Ensemble) -> Value {
+        let row = |&(row, column): &(usize, FeatureId)| json!({"row": row, "column": original.features().name(column)});
+        json!({"rows": self.count, "first": self.first.iter().map(row).collect::<Vec<_>>()})
+    }
+}

@@ -1,0 +1,174 @@
+//! Random domains, and brute force over their inputs, from their definition and without the grid of a domain.
+
+use fastrand::Rng;
+use secateur_model::{Column, Domain, Ensemble, FeatureId, Grid, Group, GroupKind};
+
+/// A random domain over the columns of a model; columns of numbers get limits near the model's own boundaries.
+pub fn domain(rng: &mut Rng, model: &Ensemble) -> Domain {
+    loop {
+        let drawn = draw(rng, model);
+        if let Ok(drawn) = drawn
+            && drawn.fits(model).is_ok()
+            && !drawn.is_everything()
+        {
+            return drawn;
+        }
+    }
+}
+
+fn draw(rng: &mut Rng, model: &Ensemble) -> Result<Domain, secateur_model::DomainError> {
+    let features = model.features();
+    let mut free: Vec<FeatureId> = (0..features.len()).map(FeatureId::new).collect();
+    rng.shuffle(&mut free);
+    let mut groups = Vec::new();
+    while free.len() >= 2 && rng.u32(0..3) > 0 {
+        let width = rng.usize(2..=free.len().min(3));
+        let columns: Vec<FeatureId> = free.split_off(free.len() - width);
+        let kind = match rng.u32(0..4) {
+            0 => GroupKind::OneHot { none: rng.bool() },
+            1 => GroupKind::Ordered,
+            _ => {
+                let rows = rng.usize(1..=6);
+                let row = |rng: &mut Rng| {
+                    columns.iter().map(|&column| some_value(rng, model, column, true)).collect()
+                };
+                GroupKind::Table((0..rows).map(|_| row(rng)).collect())
+            }
+        };
+        groups.push(Group { columns, kind });
+    }
+    let mut columns = Vec::new();
+    for feature in free {
+        if rng.u32(0..4) == 0 {
+            continue;
+        }
+        let mut column = Column { missing: rng.bool(), ..Column::default() };
+        let categorical = features.categories(feature).is_some();
+        match rng.u32(0..4) {
+            0 => {
+                let count = rng.usize(1..=4);
+                column.values = Some((0..count).map(|_| some_value(rng, model, feature, false)).collect());
+            }
+            _ if categorical => {}
+            1 => {
+                let at = rng.i32(-4..4);
+                (column.min, column.max) = (Some(f64::from(at)), Some(f64::from(at + rng.i32(0..5))));
+                column.whole = true;
+            }
+            _ => {
+                let ends = [0, 1].map(|_| some_value(rng, model, feature, false));
+                column.min = rng.bool().then_some(ends[0].min(ends[1]));
+                column.max = rng.bool().then_some(ends[0].max(ends[1]));
+                column.f32_only = rng.bool();
+            }
+        }
+        columns.push((feature, column));
+    }
+    Domain::new(rng.bool(), columns, groups)
+}
+
+/// A value that the model's boundaries are near to, or a small number.
+fn some_value(rng: &mut Rng, model: &Ensemble, feature: FeatureId, missing: bool) -> f64 {
+    if missing && model.accepts_missing() && rng.u32(0..6) == 0 {
+        return f64::NAN;
+    }
+    let own = candidates(model, feature);
+    match rng.u32(0..3) {
+        0 => f64::from(rng.i32(-2..4)),
+        1 => f64::from(rng.u32(0..2)),
+        _ => *rng.choice(&own).unwrap_or(&0.5),
+    }
+}
+
+/// Finite values of one column such that every cell of the model, by itself, has one, and values beside them.
+fn candidates(model: &Ensemble, feature: FeatureId) -> Vec<f64> {
+    let model = model.for_every_input();
+    let grid = Grid::new(&[&model]).expect("a model has a grid of its own");
+    let mut values = vec![0.0, 1.0, -1.0, 0.5];
+    if let Some(axis) = grid.axis_of(feature).map(|axis| &grid.axes()[axis]) {
+        for cell in 0..axis.len() {
+            values.push(axis.witness(secateur_model::CellId::new(cell), grid.domain()));
+        }
+        for &bound in axis.bounds().unwrap_or_default() {
+            let single = f64::from(bound as f32);
+            for value in [bound, bound.next_up(), bound.next_down(), single] {
+                values.extend([
+                    value,
+                    f64::from((single as f32).next_up()),
+                    f64::from((single as f32).next_down()),
+                ]);
+            }
+        }
+    }
+    values.retain(|value| value.is_finite());
+    values
+}
+
+/// Inputs of the models' domain: for each cell that they have without it, an input there of every part of the domain
+/// that has one. `None` where there are too many.
+pub fn inputs_of(domain: &Domain, models: &[&Ensemble], most: usize) -> Option<Vec<Vec<f64>>> {
+    let width = models[0].features().len();
+    let mut rows: Vec<Vec<f64>> = vec![vec![0.0; width]];
+    let mut extend = |columns: &[FeatureId], choices: &[Vec<f64>]| {
+        if rows.len().saturating_mul(choices.len()) > most {
+            return false;
+        }
+        let mut next = Vec::with_capacity(rows.len() * choices.len());
+        for row in &rows {
+            for choice in choices {
+                let mut row = row.clone();
+                columns.iter().zip(choice).for_each(|(column, &value)| row[column.index()] = value);
+                next.push(row);
+            }
+        }
+        rows = next;
+        true
+    };
+    for group in domain.groups() {
+        if !extend(&group.columns, &group.rows()) {
+            return None;
+        }
+    }
+    for feature in (0..width).map(FeatureId::new).filter(|&feature| domain.group_of(feature).is_none()) {
+        let column = domain
+            .column(feature)
+            .cloned()
+            .unwrap_or(Column { missing: domain.missing(), ..Column::default() });
+        let mut values: Vec<f64> = models.iter().flat_map(|model| candidates(model, feature)).collect();
+        values.extend(column.values.iter().flatten());
+        values.extend([column.min, column.max].into_iter().flatten());
+        values.extend(
+            [column.min, column.max].into_iter().flatten().flat_map(|v| [v.next_up(), v.next_down()]),
+        );
+        values.extend((-8..8).map(f64::from));
+        values.extend([f64::NAN, f64::INFINITY, f64::NEG_INFINITY]);
+        values.retain(|&value| column.contains(value));
+        values.sort_by(f64::total_cmp);
+        values.dedup_by(|a, b| a.to_bits() == b.to_bits());
+        // One for each class of values that no split of any model tells apart.
+        let mut seen: Vec<Vec<bool>> = Vec::new();
+        values.retain(|&value| {
+            let mut sides = Vec::new();
+            for model in models {
+                let model = model.for_every_input();
+                let Some(read) = model.read(feature, value) else { return false };
+                let splits = model.trees().iter().flat_map(|tree| tree.splits());
+                let own: Vec<bool> = splits
+                    .filter(|split| split.feature == feature)
+                    .map(|split| model.goes_left(split, read))
+                    .collect();
+                sides.extend(own);
+            }
+            sides.push(value.is_nan());
+            let new = !seen.contains(&sides);
+            seen.push(sides);
+            new
+        });
+        let choices: Vec<Vec<f64>> = values.into_iter().map(|value| vec![value]).collect();
+        if !extend(&[feature], &choices) {
+            return None;
+        }
+    }
+    rows.retain(|row| models.iter().all(|model| model.for_every_input().accepts(row)));
+    Some(rows)
+}

@@ -1,0 +1,200 @@
+"""`Domain`: which inputs can occur."""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from secateur import _preprocessing
+from secateur._errors import OptionError
+from secateur._secateur import domain_from_toml, domain_to_toml, domain_words, propose_domain
+
+
+class Domain:
+    """Which inputs can occur: a set of rows that its user vouches for. Claims are then about these inputs and no others.
+
+    - `missing`: False says that no column is ever missing; a column can say otherwise.
+    - `columns`: limits by the name of a column (or its number): "min", "max", "whole" (whole numbers only), "f32" (values
+      that a float32 can hold), "values" (a list), "missing".
+    - `groups`: columns that go together. `{"kind": "one-hot", "columns": [...]}`: exactly one of them is 1, the others 0
+      (with `"none": True` they may all be 0); `{"kind": "ordered", "columns": [...]}`: 0/1 columns, each implies the
+      next; `{"kind": "table", "columns": [...], "rows": [...]}`: these rows and no others, `None` for a missing value.
+
+    What contradicts itself is refused here, and what does not fit a model where it is used, each with its place.
+
+    >>> colours = ["colour_red", "colour_green", "colour_blue"]
+    >>> domain = secateur.Domain(
+    ...     columns={"age": {"min": 18, "max": 120, "whole": True}},
+    ...     groups=[{"kind": "one-hot", "columns": colours}],
+    ... )
+    >>> print(domain)
+    age: from 18 to 120, whole
+    exactly one of colour_red, colour_green, colour_blue is 1, the others 0
+    """
+
+    support: tuple[str, ...] = ()
+    """What was seen in the data, for a domain `from_data`."""
+
+    def __init__(
+        self,
+        *,
+        missing: bool = True,
+        columns: Mapping[Any, Mapping[str, Any]] | None = None,
+        groups: Iterable[Mapping[str, Any]] = (),
+        where: Iterable[Mapping[str, Any]] = (),
+    ) -> None:
+        if not isinstance(missing, bool):
+            raise OptionError(f"missing must be True or False, not {missing!r}")
+        facts: dict[str, Any] = {} if missing else {"missing": False}
+        facts["columns"] = {str(name): dict(limits) for name, limits in (columns or {}).items()}
+        facts["groups"] = [dict(group) for group in groups]
+        facts["where"] = [dict(row) for row in where]
+        self._text = json.dumps(_plain(facts), allow_nan=False)
+        self._checked()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Domain:
+        """The domain of a TOML file."""
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        try:
+            return cls._of(domain_from_toml(text))
+        except ValueError as error:
+            raise OptionError(f"{os.fsdecode(path)}: {error}") from None
+
+    @classmethod
+    def from_data(cls, X: Any) -> Domain:
+        """A domain that rows suggest: ranges, whole numbers, few values, one-hot and ordered groups, missing values.
+
+        Data only suggests: rows that come tomorrow may lie outside. Read it (`print`), mend it, and use it if you vouch for
+        it; nothing applies it by itself. `domain.support` has a sentence for each part, with how many rows support it.
+        `X` is a table of numbers: an array, or a DataFrame whose names are used.
+        """
+        names = getattr(X, "columns", None)
+        rows = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
+        if rows.ndim != 2 or rows.shape[0] == 0:
+            raise OptionError("X must be a table with at least one row")
+        listed = [str(name) for name in names] if names is not None else [str(at) for at in range(rows.shape[1])]
+        if len(set(listed)) < len(listed):
+            raise OptionError("X has two columns of one name")
+        text, support = propose_domain(listed, names is not None, rows)
+        domain = cls._of(text)
+        domain.support = tuple(support)
+        return domain
+
+    @classmethod
+    def from_pipeline(cls, pipeline: Any) -> Domain:
+        """What the steps of a fitted scikit-learn pipeline guarantee of the rows that its last step gets.
+
+        Every input of the pipeline lands there, so `prune` uses it for pipelines unless told otherwise. OneHotEncoder,
+        OrdinalEncoder, KBinsDiscretizer, SimpleImputer and its indicator, MinMaxScaler with `clip`, ColumnTransformer and
+        Pipeline are known; any other step guarantees nothing. Sparse rows guarantee nothing to XGBoost, which reads what
+        they do not hold as missing.
+        """
+        from secateur._model import recognise
+
+        subject = recognise(pipeline)
+        return of_steps(subject) or cls()
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes a TOML file that `read` and the command line read back."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(domain_to_toml(self._text))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The arguments that make this domain."""
+        return json.loads(self._text)
+
+    def __str__(self) -> str:
+        return "\n".join(domain_words(self._text)) or "every input"
+
+    def __repr__(self) -> str:
+        return f"<Domain: {'; '.join(domain_words(self._text)) or 'every input'}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Domain):
+            return NotImplemented
+        return domain_to_toml(self._text) == domain_to_toml(other._text)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def _of(cls, text: str) -> Domain:
+        domain = cls.__new__(cls)
+        domain._text = text
+        domain._checked()
+        return domain
+
+    def _checked(self) -> None:
+        try:
+            domain_words(self._text)
+        except ValueError as error:
+            raise OptionError(f"domain: {error}") from None
+
+
+def as_text(domain: Any, missing: bool = True) -> str | None:
+    """A domain as the extension takes it; a path is read."""
+    if domain is None:
+        return None
+    if isinstance(domain, (str, os.PathLike)):
+        domain = Domain.read(domain)
+    if not isinstance(domain, Domain):
+        raise OptionError(f"domain must be a secateur.Domain or the path of a domain file, not {domain!r}")
+    if not missing:
+        raise OptionError("missing=False is the short form of a domain: give Domain(missing=False, ...) alone")
+    return domain._text
+
+
+def of_steps(subject: Any) -> Domain | None:
+    """What the steps before a pipeline's classifier guarantee; `None` for nothing."""
+    if subject.before is None:
+        return None
+    names = list(subject.model.feature_names)
+    if len(set(names)) < len(names):
+        return None
+    if subject.model.dialect.lower().startswith("xgboost") and _preprocessing.may_be_sparse(subject.before):
+        return None
+    try:
+        width = int(subject.before.n_features_in_)
+    except AttributeError:
+        return None
+    known = _preprocessing.guarantee([step for _, step in subject.before.steps], width)
+    if len(known.columns) != len(names):
+        return None
+    domain = Domain(**_preprocessing.arguments(known, names))
+    return None if str(domain) == "every input" else domain
+
+
+def of_facts(facts: dict[str, Any] | None) -> Domain | None:
+    """The domain that a result tells of."""
+    if facts is None:
+        return None
+    return Domain._of(json.dumps({key: facts[key] for key in ("missing", "columns", "groups", "where")}))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, lists and dictionaries as JSON has them; a missing value is None."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, str) or value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        if math.isnan(number):
+            return None
+        if math.isinf(number):
+            raise OptionError("domain: infinite numbers are no limits; leave min or max out")
+        return number
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [_plain(entry) for entry in value]
+    raise OptionError(f"domain: {value!r} is neither a number nor a text")
