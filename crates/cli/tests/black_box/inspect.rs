@@ -77,6 +77,7 @@ fn the_json_has_the_documented_keys() {
         "framework": "lightgbm",
         "dialect": null,
         "trees": 2,
+        "empty_trees": 0,
         "leaves": 5,
         "depth": 2,
         "splits": 3,
@@ -119,6 +120,7 @@ fn the_json_has_the_documented_keys() {
         },
         "band": {"score": null, "probability": [null, null], "rounding": null},
         "log10_cells": null,
+        "domain": null,
         "notes": null,
     });
     assert_eq!(facts, expected);
