@@ -19,6 +19,8 @@ pub enum Format {
     Skops,
     /// ONNX protobuf.
     Onnx,
+    /// A packed model.
+    Packed,
 }
 
 /// How much of a JSON file is searched for words that tell whose it is.
@@ -33,6 +35,7 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format, FormatError> {
     match bytes {
         [] => refuse("an empty file", "give a model file"),
         [b'P', b'K', 3 | 5, ..] => Ok(Format::Skops),
+        [b'S', b'P', b'K', ..] => Ok(Format::Packed),
         [b'{', b'L' | b'l' | b'i' | b'U' | b'I' | b'#' | b'$', ..] => Ok(Format::XgBoostUbj),
         [b'C', b'B', b'M', b'1', ..] => Ok(Format::CatBoostBinary),
         [0x80, 2..=5, ..] => refuse(
@@ -59,8 +62,8 @@ pub(crate) fn detect(bytes: &[u8]) -> Result<Format, FormatError> {
         [0x08, 1..=0x7f, ..] => Ok(Format::Onnx),
         _ => refuse(
             "a file of this kind",
-            "supported are XGBoost .json and .ubj, LightGBM .txt, CatBoost .cbm and .json, scikit-learn .skops and \
-             .onnx files",
+            "supported are XGBoost .json and .ubj, LightGBM .txt, CatBoost .cbm and .json, scikit-learn .skops, \
+             .onnx and packed .spk files",
         ),
     }
 }
@@ -95,7 +98,8 @@ mod tests {
 
     #[test]
     fn every_format_is_told_apart() {
-        let cases: [(&[u8], Format); 8] = [
+        let cases: [(&[u8], Format); 9] = [
+            (b"SPK\x01", Format::Packed),
             (b"{\"learner\":{}}", Format::XgBoostJson),
             (b"{ \n\"learner\":{}}", Format::XgBoostJson),
             (b"{L\0\0\0\0\0\0\0\x07learner", Format::XgBoostUbj),

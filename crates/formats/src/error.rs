@@ -152,6 +152,8 @@ pub enum EditError {
     NoIntercept { model: &'static str },
     #[error("a {model} needs at least one tree")]
     NoTrees { model: &'static str },
+    #[error("a packed model cannot be changed: change the model that it was packed from, and pack that")]
+    Packed,
     #[error("the edited file does not read back: {reason}")]
     ReadBack { reason: String },
 }

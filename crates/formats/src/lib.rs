@@ -15,6 +15,7 @@ mod edit;
 mod error;
 pub mod lightgbm;
 pub mod onnx;
+pub mod packed;
 pub mod sklearn;
 pub mod xgboost;
 
@@ -98,6 +99,11 @@ impl Framework {
             Self::Onnx => "onnx",
         }
     }
+
+    /// The library of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::XgBoost, Self::LightGbm, Self::Sklearn, Self::Onnx].into_iter().find(|known| known.name() == name)
+    }
 }
 
 /// A model file of any supported format.
@@ -114,6 +120,8 @@ pub enum ModelFile {
     Sklearn(Box<sklearn::File>),
     /// ONNX.
     Onnx(Box<onnx::File>),
+    /// A packed model of any of them, which can be read only.
+    Packed(Box<packed::File>),
 }
 
 macro_rules! each {
@@ -124,6 +132,7 @@ macro_rules! each {
             ModelFile::CatBoost($document) => $result,
             ModelFile::Sklearn($document) => $result,
             ModelFile::Onnx($document) => $result,
+            ModelFile::Packed($document) => $result,
         }
     };
 }
@@ -152,6 +161,7 @@ impl ModelFile {
             }
             Format::Skops => Self::Sklearn(Box::new(Document::parse_owned(bytes)?)),
             Format::Onnx => Self::Onnx(Box::new(Document::parse_owned(bytes)?)),
+            Format::Packed => Self::Packed(Box::new(Document::parse_owned(bytes)?)),
         })
     }
 
@@ -220,6 +230,7 @@ impl ModelFile {
             Self::CatBoost(document) => Self::CatBoost(Box::new(document.edit(edit)?)),
             Self::Sklearn(document) => Self::Sklearn(Box::new(document.edit(edit)?)),
             Self::Onnx(document) => Self::Onnx(Box::new(document.edit(edit)?)),
+            Self::Packed(document) => Self::Packed(Box::new(document.edit(edit)?)),
         })
     }
 

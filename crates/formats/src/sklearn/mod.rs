@@ -59,6 +59,11 @@ impl File {
         Ok(Self { source: Source::Memory(parts), estimator, version, ensemble })
     }
 
+    /// Is it a gradient boosting? Its probabilities are a softmax of the scores where there are more than two classes.
+    pub(crate) fn is_gradient_boosting(&self) -> bool {
+        matches!(self.estimator, Estimator::GradientBoosting { .. } | Estimator::HistGradientBoosting { .. })
+    }
+
     /// The parts of a classifier that came from memory: edited where it was edited.
     pub fn memory_parts(&self) -> Option<&Parts> {
         match &self.source {

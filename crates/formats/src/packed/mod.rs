@@ -1,0 +1,182 @@
+//! Packed models, `.spk`: any supported model in a fraction of its bytes, for `secateur-runtime` to run.
+//!
+//! Packing changes nothing that a model means: the same tests in the same places, the same numbers bit for bit, added
+//! in the same type and order. Only the numbers of nodes are new (preorder, left before right). The format is specified in
+//! `docs/spec/packed-v1.md`; `encode` writes it and `decode` reads it. The runtime has a reader of its own, so that a
+//! check of a packed file with this one does not rest on the code that runs it.
+//!
+//! A packed file is only ever read: who wants another model edits the source and packs that.
+
+mod decode;
+mod encode;
+
+use std::io;
+
+use secateur_model::{Decision, Ensemble, Softmax};
+
+use crate::error::{EditError, FormatError};
+use crate::{Document, Edit, EditableDocument, Framework, ModelFile};
+
+pub use encode::PackError;
+
+/// The first bytes of a packed file: three letters and the version.
+pub(crate) const MAGIC: [u8; 4] = *b"SPK\x01";
+
+/// How the scores of the source become probabilities.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Link {
+    /// Not known, or not at all.
+    None,
+    /// One score; XGBoost's sigmoid in f32.
+    Logistic32,
+    /// One score; `1 / (1 + exp(-scale * score))` in f64.
+    Logistic64 {
+        /// The factor on the score.
+        scale: f64,
+    },
+    /// XGBoost's softmax, in f32.
+    Softmax32,
+    /// A softmax in f64.
+    Softmax64,
+    /// `1 / (1 + exp(-scale * score))` for each score.
+    Each {
+        /// The factor on the scores.
+        scale: f64,
+    },
+    /// The averaged scores themselves.
+    Identity,
+}
+
+impl Link {
+    /// How this model's library makes probabilities.
+    pub fn of(file: &ModelFile) -> Self {
+        if let ModelFile::Packed(packed) = file {
+            return packed.link;
+        }
+        let ensemble = file.ensemble();
+        match (file.logistic_scale(), ensemble.decision()) {
+            (Some(_), _) if ensemble.group_count() != 1 => Self::None,
+            (Some(_), _) if file.framework() == Framework::XgBoost => Self::Logistic32,
+            (Some(scale), _) => Self::Logistic64 { scale },
+            (None, Decision::ArgmaxSoftmax(Softmax::XgBoost)) => Self::Softmax32,
+            (None, Decision::ArgmaxSoftmax(Softmax::LightGbm)) => Self::Softmax64,
+            (None, Decision::ArgmaxSigmoid { scale }) => Self::Each { scale: *scale },
+            (None, Decision::Argmax) if file.averages_probabilities() => Self::Identity,
+            (None, Decision::Argmax) if matches!(file, ModelFile::Sklearn(file) if file.is_gradient_boosting()) => {
+                Self::Softmax64
+            }
+            _ => Self::None,
+        }
+    }
+}
+
+/// What is written at the head of a packed file beside the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The digest of the source, as certificates have it.
+    pub source: [u8; 32],
+    /// Rows of the cover.
+    pub cover_rows: u32,
+    /// The hash of the cover's scores.
+    pub cover_hash: u64,
+}
+
+/// A packed model.
+#[derive(Clone, Debug)]
+pub struct File {
+    bytes: Vec<u8>,
+    ensemble: Ensemble,
+    framework: Framework,
+    source: String,
+    link: Link,
+    stamp: Stamp,
+}
+
+impl File {
+    /// The bytes of a packed file of this model.
+    pub fn pack(model: &ModelFile, stamp: &Stamp) -> Result<Vec<u8>, PackError> {
+        encode::encode(model, stamp)
+    }
+
+    /// What its head says of its source and its cover.
+    pub fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
+    /// How scores become probabilities.
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
+    /// Library, version and encoding of the model that was packed.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+impl Document for File {
+    fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        decode::decode(bytes.to_vec())
+    }
+
+    fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
+        decode::decode(bytes)
+    }
+
+    fn ensemble(&self) -> &Ensemble {
+        &self.ensemble
+    }
+
+    fn framework(&self) -> Framework {
+        self.framework
+    }
+
+    fn dialect(&self) -> String {
+        format!("packed model, version 1, of {}", self.source)
+    }
+
+    fn extension(&self) -> &'static str {
+        "spk"
+    }
+
+    fn notes(&self) -> Vec<String> {
+        vec!["A packed model is run by secateur, with the bits of the library it came from.".to_owned()]
+    }
+
+    fn logistic_scale(&self) -> Option<f64> {
+        match self.link {
+            Link::Logistic32 => Some(1.0),
+            Link::Logistic64 { scale } => Some(scale),
+            _ => None,
+        }
+    }
+
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(&self.bytes)
+    }
+}
+
+impl EditableDocument for File {
+    fn edit(&self, _: &Edit) -> Result<Self, EditError> {
+        Err(EditError::Packed)
+    }
+}
+
+/// The checksum at the end of a file: words of eight bytes, little-endian, the last one filled with zeros, then the
+/// number of bytes.
+fn checksum(bytes: &[u8]) -> u64 {
+    let step = |state: u64, word: u64| {
+        let mixed = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 29)
+    };
+    let words = bytes.chunks(8).map(|part| {
+        part.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+    });
+    step(words.fold(0x5345_4341_5445_5552, step), bytes.len() as u64)
+}
+
+/// Bits of a field that holds the numbers below `count`: at least four.
+fn width(count: usize) -> u32 {
+    (usize::BITS - count.saturating_sub(1).leading_zeros()).max(4)
+}

@@ -1,0 +1,243 @@
+//! Rows that reach everything: a row in every leaf of every tree, every threshold with its neighbours, missing
+//! values, zeros, infinities and categories. What a kernel gets wrong shows on one of them.
+//!
+//! The rows follow from the file alone. The hash of their scores, computed by the exact predictor when the model was
+//! packed, is in the file, and a self-test computes it again on the machine at hand, on every path.
+
+use alloc::vec::Vec;
+
+use crate::bytes::Checksum;
+use crate::file::{Column, File, Kind, LEAF, Number, Tests};
+use crate::plan::{named_codes, refuses_infinities};
+
+/// Rows times trees of a cover are at most about so many: of a model with more leaves only some are looked for.
+const MOST: usize = 1 << 28;
+
+/// Values of all rows together: a model with very many columns gets fewer rows.
+const MOST_VALUES: usize = 1 << 26;
+
+/// The hash of scores, of all rows one after the other.
+pub fn hash_of_scores(scores: &[f64]) -> u64 {
+    let mut sum = Checksum::new();
+    scores.iter().for_each(|score| sum.word(score.to_bits()));
+    sum.finish()
+}
+
+/// The rows of the cover, one after the other.
+pub(crate) fn rows(file: &File) -> Vec<f64> {
+    let mut maker = Maker { file, values: Vec::new(), state: 1, rows: Vec::new(), columns: Vec::new() };
+    for column in 0..file.columns.len() {
+        maker.columns.extend((0..file.columns[column].tests.len()).map(|test| (column as u32, test as u32)));
+    }
+    let mut used: Vec<u32> = file.columns.iter().map(|column| column.feature).collect();
+    used.dedup();
+    maker.values = used.into_iter().map(|feature| (feature, maker.interesting(feature))).collect();
+    if file.features == 0 {
+        return Vec::new();
+    }
+    let first = maker.random_row();
+    maker.push(first);
+    // Every value of every feature, among random ones of the others.
+    for feature in 0..maker.values.len() {
+        for at in 0..maker.values[feature].1.len() {
+            let mut row = maker.random_row();
+            row[maker.values[feature].0 as usize] = maker.values[feature].1[at];
+            maker.push(row);
+        }
+    }
+    let leaves = file.nodes.len();
+    let stride = (leaves.saturating_mul(file.trees.len()) / 2 / MOST).max(1);
+    let mut seen = 0;
+    for tree in &file.trees {
+        maker.leaves(&file.nodes[tree.nodes.clone()], stride, &mut seen);
+    }
+    maker.rows
+}
+
+struct Maker<'a> {
+    file: &'a File,
+    /// For each feature that some test looks at the values that matter; the others are always 0.
+    values: Vec<(u32, Vec<f64>)>,
+    state: u64,
+    rows: Vec<f64>,
+    /// The column of each test, and its position there.
+    columns: Vec<(u32, u32)>,
+}
+
+impl Maker<'_> {
+    fn random(&mut self, below: usize) -> usize {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.state >> 33) as usize) % below.max(1)
+    }
+
+    fn random_row(&mut self) -> Vec<f64> {
+        let mut row = alloc::vec![0.0; self.file.features as usize];
+        for feature in 0..self.values.len() {
+            let at = self.random(self.values[feature].1.len());
+            row[self.values[feature].0 as usize] = self.values[feature].1[at];
+        }
+        row
+    }
+
+    fn push(&mut self, row: Vec<f64>) {
+        if self.rows.len() + row.len() <= MOST_VALUES {
+            self.rows.extend(row);
+        }
+    }
+
+    fn up(&self, value: f64) -> f64 {
+        match self.file.domain.number {
+            Number::F32 => f64::from((value as f32).next_up()),
+            Number::F64 => value.next_up(),
+        }
+    }
+
+    fn down(&self, value: f64) -> f64 {
+        -self.up(-value)
+    }
+
+    /// Values of a feature that the library accepts and on which some test changes its mind.
+    fn interesting(&self, feature: u32) -> Vec<f64> {
+        let mut values: Vec<f64> = Vec::new();
+        let mut push = |value: f64| {
+            if self.file.read_value(feature as usize, value).is_some() {
+                values.push(value);
+            }
+        };
+        [0.0, -0.0, f64::NAN, 1.0].into_iter().for_each(&mut push);
+        let of_feature = self.file.columns.iter().filter(|column| column.feature == feature);
+        if of_feature.clone().next().is_some() {
+            let largest = if self.file.domain.number == Number::F32 { f64::from(f32::MAX) } else { f64::MAX };
+            [f64::INFINITY, f64::NEG_INFINITY, largest, -largest].into_iter().for_each(&mut push);
+            if let Some(window) = self.file.domain.zero_window {
+                [window, -window, self.up(window), -self.up(window)].into_iter().for_each(&mut push);
+            }
+        }
+        for column in of_feature {
+            if let Tests::Numbers(numbers) = &column.tests {
+                for &number in numbers {
+                    let near = match self.file.domain.number {
+                        Number::F32 => f64::from(number as f32),
+                        Number::F64 => number,
+                    };
+                    [near, self.down(near), self.up(near)].into_iter().for_each(&mut push);
+                }
+            }
+        }
+        if let Ok(at) = self.file.categories.binary_search_by_key(&feature, |known| known.feature) {
+            let rule = &self.file.categories[at].rule;
+            let codes = named_codes(self.file, feature);
+            for (&code, ()) in &codes {
+                for code in [Some(code), code.checked_add(1)].into_iter().flatten() {
+                    rule.value(code).into_iter().for_each(&mut push);
+                }
+            }
+            [-1.0, -0.5, 0.5, 1e9].into_iter().filter(|_| !refuses_infinities(rule)).for_each(&mut push);
+        }
+        if values.is_empty() {
+            values.push(0.0);
+        }
+        values
+    }
+
+    /// A row in each leaf that some row reaches, or in every `stride`-th.
+    fn leaves(&mut self, nodes: &[u32], stride: usize, seen: &mut usize) {
+        // The splits above, with the side that was taken.
+        let mut path: Vec<(u32, bool)> = Vec::new();
+        for &node in nodes {
+            if node != LEAF {
+                path.push((node, true));
+                continue;
+            }
+            if seen.is_multiple_of(stride) {
+                self.leaf(&path);
+            }
+            *seen += 1;
+            // On to the right side of the last split whose left side was taken.
+            while path.pop_if(|(_, left)| !*left).is_some() {}
+            if let Some((_, left)) = path.last_mut() {
+                *left = false;
+            }
+        }
+    }
+
+    fn leaf(&mut self, path: &[(u32, bool)]) {
+        let mut row = self.random_row();
+        for (position, &(test, _)) in path.iter().enumerate() {
+            let feature = self.column(test).feature;
+            // Only once for each feature.
+            if path[..position].iter().any(|&(other, _)| self.column(other).feature == feature) {
+                continue;
+            }
+            let fits = |value: f64| {
+                path.iter().all(|&(test, left)| {
+                    self.column(test).feature != feature || self.left(test, value) == left
+                })
+            };
+            if fits(row[feature as usize]) {
+                continue;
+            }
+            match self.fitting(path, feature, &fits) {
+                Some(value) => row[feature as usize] = value,
+                None => return,
+            }
+        }
+        self.push(row);
+    }
+
+    fn column(&self, test: u32) -> &Column {
+        &self.file.columns[self.columns[test as usize].0 as usize]
+    }
+
+    /// A value of the feature that goes along the path: the thresholds on the path with their neighbours first.
+    fn fitting(&self, path: &[(u32, bool)], feature: u32, fits: &dyn Fn(f64) -> bool) -> Option<f64> {
+        let accepted = |value: f64| self.file.read_value(feature as usize, value).is_some() && fits(value);
+        for &(test, _) in path {
+            let (column, at) = self.columns[test as usize];
+            let column = &self.file.columns[column as usize];
+            if column.feature != feature {
+                continue;
+            }
+            if let Tests::Numbers(numbers) = &column.tests {
+                let number = match self.file.domain.number {
+                    Number::F32 => f64::from(numbers[at as usize] as f32),
+                    Number::F64 => numbers[at as usize],
+                };
+                let near = [number, self.down(number), self.up(number)];
+                if let Some(value) = near.into_iter().find(|&value| accepted(value)) {
+                    return Some(value);
+                }
+            }
+        }
+        let at = self.values.binary_search_by_key(&feature, |known| known.0).ok()?;
+        self.values[at].1.iter().copied().take(1 << 12).find(|&value| accepted(value))
+    }
+
+    /// Does a test send a value, as the caller gives it, to the left?
+    fn left(&self, test: u32, value: f64) -> bool {
+        let (column, at) = self.columns[test as usize];
+        let column = &self.file.columns[column as usize];
+        let Some(value) = self.file.read_value(column.feature as usize, value) else { return false };
+        if value.is_nan() {
+            return column.missing_left;
+        }
+        match (&column.tests, column.kind) {
+            (Tests::Numbers(numbers), Kind::Less) => value < numbers[at as usize],
+            (Tests::Numbers(numbers), Kind::Equal) => value == numbers[at as usize],
+            (Tests::Numbers(_), Kind::ButZero { zero_left }) if value == 0.0 => zero_left,
+            (Tests::Numbers(numbers), _) => value <= numbers[at as usize],
+            (Tests::Sets(sets), kind) => {
+                let found = self.file.categories.binary_search_by_key(&column.feature, |known| known.feature);
+                let Ok(category) = found else { return false };
+                let category = &self.file.categories[category];
+                match category.rule.code(value) {
+                    None if category.unseen_is_missing => column.missing_left,
+                    code => {
+                        let member = code.is_some_and(|code| sets[at as usize].binary_search(&code).is_ok());
+                        (kind == Kind::Member { members_left: true }) == member
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! From scores to classes and probabilities, by each library's own rule.
+
+use crate::error::PredictError;
+use crate::file::{Decision, Link};
+
+/// The first of the largest.
+pub(crate) fn first_argmax(values: impl Iterator<Item = f64>) -> usize {
+    let mut best = (0, f64::NEG_INFINITY);
+    for (index, value) in values.enumerate() {
+        if value > best.1 {
+            best = (index, value);
+        }
+    }
+    best.0
+}
+
+/// The class of these scores, which are averaged where the model averages.
+pub(crate) fn class(decision: Decision, scores: &[f64]) -> Result<usize, PredictError> {
+    Ok(match decision {
+        Decision::Threshold { group, threshold, strict } => {
+            let score = scores[group];
+            usize::from(score > threshold || !strict && score == threshold)
+        }
+        Decision::Argmax => first_argmax(scores.iter().copied()),
+        Decision::Scores => 0,
+        #[cfg(feature = "std")]
+        Decision::Softmax32 => first_argmax(exponential::softmax32(scores).map(f64::from)),
+        #[cfg(feature = "std")]
+        Decision::Softmax64 => first_argmax(exponential::softmax64(scores)),
+        #[cfg(feature = "std")]
+        Decision::Sigmoid { scale } => {
+            first_argmax(scores.iter().map(|score| 1.0 / (1.0 + (-scale * score).exp())))
+        }
+        #[cfg(not(feature = "std"))]
+        _ => return Err(PredictError::NeedsStd),
+    })
+}
+
+/// The probability of each class.
+#[cfg(feature = "std")]
+pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
+    let logistic = |scale: f64, score: f64| 1.0 / (1.0 + (-scale * score).exp());
+    match link {
+        Link::None => return Err(PredictError::NoProbabilities),
+        Link::Logistic32 => {
+            // XGBoost's own expression, each step in f32.
+            let score = scores[0] as f32;
+            let one = 1.0 / ((-score).min(88.7).exp() + 1.0 + 1e-16);
+            out.copy_from_slice(&[f64::from(1.0 - one), f64::from(one)]);
+        }
+        Link::Logistic64 { scale } => {
+            let one = logistic(scale, scores[0]);
+            out.copy_from_slice(&[1.0 - one, one]);
+        }
+        Link::Softmax32 => {
+            out.iter_mut().zip(exponential::softmax32(scores)).for_each(|(out, p)| *out = f64::from(p));
+        }
+        Link::Softmax64 => out.iter_mut().zip(exponential::softmax64(scores)).for_each(|(out, p)| *out = p),
+        Link::Each { scale } => {
+            out.iter_mut().zip(scores).for_each(|(out, &score)| *out = logistic(scale, score));
+        }
+        Link::Identity => out.copy_from_slice(scores),
+    }
+    Ok(())
+}
+
+/// Without the exponential function there are only probabilities that are averages.
+#[cfg(not(feature = "std"))]
+pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
+    match link {
+        Link::None => Err(PredictError::NoProbabilities),
+        Link::Identity => {
+            out.copy_from_slice(scores);
+            Ok(())
+        }
+        _ => Err(PredictError::NeedsStd),
+    }
+}
+
+#[cfg(feature = "std")]
+mod exponential {
+    use alloc::vec::Vec;
+
+    /// XGBoost: the largest is subtracted and `exp` taken in f32, the f64 sum rounded to f32, divided in f32.
+    pub(super) fn softmax32(scores: &[f64]) -> impl Iterator<Item = f32> {
+        let largest = scores.iter().map(|&s| s as f32).fold(f32::NEG_INFINITY, f32::max);
+        let exps: Vec<f32> = scores.iter().map(|&s| (s as f32 - largest).exp()).collect();
+        let total = exps.iter().map(|&e| f64::from(e)).sum::<f64>() as f32;
+        exps.into_iter().map(move |e| e / total)
+    }
+
+    /// The same steps, all in f64.
+    pub(super) fn softmax64(scores: &[f64]) -> impl Iterator<Item = f64> {
+        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let exps: Vec<f64> = scores.iter().map(|&s| (s - largest).exp()).collect();
+        let total: f64 = exps.iter().sum();
+        exps.into_iter().map(move |e| e / total)
+    }
+}

@@ -1,0 +1,101 @@
+//! What can go wrong: a file that is no packed model, and rows that the model's library would refuse.
+
+use core::fmt;
+
+/// Why bytes are no packed model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The first bytes are not those of a packed model.
+    NotPacked,
+    /// The file has a version that this program does not know.
+    Version(u8),
+    /// The checksum does not fit: the file was cut or changed.
+    Checksum,
+    /// The file ends inside its content.
+    Truncated,
+    /// There are bytes behind the content.
+    Trailing,
+    /// Something in the file contradicts the format; the text says what.
+    Invalid(&'static str),
+    /// The model needs more of something than this program can hold; the text says of what.
+    TooLarge(&'static str),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotPacked => f.write_str("this is not a packed model (.spk)"),
+            Self::Version(version) => write!(f, "version {version} of packed models is not known here"),
+            Self::Checksum => f.write_str("the checksum does not fit: the file was cut or changed"),
+            Self::Truncated => f.write_str("the file ends inside its content"),
+            Self::Trailing => f.write_str("there are bytes behind the content"),
+            Self::Invalid(what) => write!(f, "the file contradicts its format: {what}"),
+            Self::TooLarge(what) => write!(f, "the model is too large: {what}"),
+        }
+    }
+}
+
+impl core::error::Error for LoadError {}
+
+/// Why rows gave no prediction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PredictError {
+    /// The rows have another number of columns than the model.
+    Width {
+        /// Columns of the rows.
+        found: usize,
+        /// Columns of the model.
+        expected: usize,
+    },
+    /// The values given are not as many as the shape says.
+    Shape,
+    /// The output has another length than the rows need.
+    Output {
+        /// Numbers that fit in.
+        found: usize,
+        /// Numbers that are needed.
+        expected: usize,
+    },
+    /// The library does not accept this value as an input of this model.
+    Refused {
+        /// Which row.
+        row: usize,
+        /// Which column.
+        feature: usize,
+        /// The value.
+        value: f64,
+    },
+    /// The instruction set that was asked for is not there.
+    NoSuchPath,
+    /// The model's file does not say how scores become probabilities.
+    NoProbabilities,
+    /// Classes of this model need the exponential function, which is there with the feature `std` only.
+    NeedsStd,
+}
+
+impl fmt::Display for PredictError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Width { found, expected } => {
+                write!(f, "the rows have {found} columns, the model has {expected}")
+            }
+            Self::Shape => f.write_str("the values given are fewer than the shape of the rows needs"),
+            Self::Output { found, expected } => {
+                write!(f, "the output has room for {found} numbers where {expected} are needed")
+            }
+            Self::Refused { row, feature, value } => write!(
+                f,
+                "row {row}, feature {feature}: the library does not accept {value} as an input of this model"
+            ),
+            Self::NoSuchPath => f.write_str("this processor does not have the instruction set asked for"),
+            Self::NoProbabilities => {
+                f.write_str("the file of this model does not say how its scores become probabilities")
+            }
+            Self::NeedsStd => f.write_str("classes of this model need the exponential function (feature std)"),
+        }
+    }
+}
+
+impl core::error::Error for PredictError {}

@@ -1,0 +1,700 @@
+//! A packed file, read and checked: every index, count and number, so that nobody behind this has to.
+//!
+//! The format is specified in `docs/spec/packed-v1.md`, in the order of the functions here.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::bytes::{Checksum, Reader, width};
+use crate::error::LoadError;
+
+/// The first four bytes of every packed model: three letters and the version.
+pub const MAGIC: [u8; 4] = *b"SPK\x01";
+
+/// The float type of inputs or sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary64.
+    F64,
+}
+
+/// How scores become probabilities.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Link {
+    /// The file does not say.
+    None,
+    /// One score s: the probability of class 1 is `1 / (1 + exp(-s))` in f32, as XGBoost computes it.
+    Logistic32,
+    /// One score s: the probability of class 1 is `1 / (1 + exp(-scale * s))` in f64.
+    Logistic64 {
+        /// The factor on the score.
+        scale: f64,
+    },
+    /// A softmax in f32, as XGBoost computes it.
+    Softmax32,
+    /// A softmax in f64.
+    Softmax64,
+    /// `1 / (1 + exp(-scale * s))` for each score, not normalised.
+    Each {
+        /// The factor on the scores.
+        scale: f64,
+    },
+    /// The averaged scores are the probabilities.
+    Identity,
+}
+
+/// The label of each class.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Labels {
+    /// Classes are 0, 1, ...
+    Unnamed(usize),
+    /// Whole numbers.
+    Integers(Vec<i64>),
+    /// Other numbers.
+    Floats(Vec<f64>),
+    /// Truth values.
+    Booleans(Vec<bool>),
+    /// Texts.
+    Texts(Vec<String>),
+}
+
+impl Labels {
+    /// The number of classes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Unnamed(count) => *count,
+            Self::Integers(labels) => labels.len(),
+            Self::Floats(labels) => labels.len(),
+            Self::Booleans(labels) => labels.len(),
+            Self::Texts(labels) => labels.len(),
+        }
+    }
+
+    /// Are there none?
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// How scores become a class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// Class 1 iff the score of this group is above the threshold, or equal to it unless `strict`.
+    Threshold {
+        /// Which score.
+        group: usize,
+        /// What it is compared with.
+        threshold: f64,
+        /// Above, not equal.
+        strict: bool,
+    },
+    /// The first of the largest scores.
+    Argmax,
+    /// The first of the largest probabilities of XGBoost's softmax.
+    Softmax32,
+    /// The first of the largest probabilities of LightGBM's softmax.
+    Softmax64,
+    /// The first of the largest `1 / (1 + exp(-scale * score))`.
+    Sigmoid {
+        /// The factor on the scores.
+        scale: f64,
+    },
+    /// There are no classes: the scores are the answer. (Not written by version 0.1; room for regressors.)
+    Scores,
+}
+
+/// How a number becomes a category code.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Rule {
+    TruncateNonNegative,
+    Truncate,
+    Whole,
+    Listed(Vec<f64>),
+}
+
+impl Rule {
+    /// The code of a value that is not NaN.
+    pub(crate) fn code(&self, value: f64) -> Option<u32> {
+        match self {
+            Self::TruncateNonNegative => (0.0..16_777_216.0).contains(&value).then_some(value as u32),
+            // Truncated toward zero first, so that -0.5 is code 0.
+            Self::Truncate => (value > -1.0 && value < 2_147_483_648.0).then_some(value as u32),
+            Self::Whole => {
+                let code = value as u32;
+                ((0.0..16_777_216.0).contains(&value) && f64::from(code) == value).then_some(code)
+            }
+            Self::Listed(values) => values.iter().position(|&listed| listed == value).map(|code| code as u32),
+        }
+    }
+
+    /// A number that reads back as this code.
+    pub(crate) fn value(&self, code: u32) -> Option<f64> {
+        let value = match self {
+            Self::Listed(values) => *values.get(code as usize)?,
+            _ => f64::from(code),
+        };
+        (self.code(value) == Some(code)).then_some(value)
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Category {
+    pub(crate) feature: u32,
+    pub(crate) rule: Rule,
+    pub(crate) unseen_is_missing: bool,
+    /// The labels of the codes, as texts that Python would print.
+    pub(crate) labels: Option<Vec<String>>,
+}
+
+/// Which question the tests of a column ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Left iff value < threshold.
+    Less,
+    /// Left iff value <= threshold.
+    LessOrEqual,
+    /// As `LessOrEqual`, but zero goes to a side of its own.
+    ButZero { zero_left: bool },
+    /// Left iff value == number.
+    Equal,
+    /// Left iff being in the set equals `members_left`.
+    Member { members_left: bool },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) feature: u32,
+    pub(crate) kind: Kind,
+    pub(crate) missing_left: bool,
+    pub(crate) tests: Tests,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Tests {
+    /// Ascending for comparisons.
+    Numbers(Vec<f64>),
+    /// Ascending codes each.
+    Sets(Vec<Vec<u32>>),
+}
+
+impl Tests {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Numbers(numbers) => numbers.len(),
+            Self::Sets(sets) => sets.len(),
+        }
+    }
+}
+
+/// The inputs that the library accepts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Domain {
+    pub(crate) number: Number,
+    pub(crate) missing: bool,
+    pub(crate) infinities: bool,
+    pub(crate) zero_window: Option<f64>,
+}
+
+/// How values are added up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sums {
+    pub(crate) number: Number,
+    pub(crate) intercept_last: bool,
+    /// The divisor, and whether raw scores are divided, too.
+    pub(crate) average: Option<(f64, bool)>,
+}
+
+/// A tree: its nodes in preorder are `File::nodes[nodes]`, its leaves follow each other in `File::leaves`.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    /// The sum that it adds to, `None` for all of them.
+    pub(crate) group: Option<u32>,
+    pub(crate) weight: f64,
+    pub(crate) nodes: core::ops::Range<usize>,
+    /// Where its values start.
+    pub(crate) values: usize,
+}
+
+/// A node that is a leaf; every other node is the number of its test.
+pub(crate) const LEAF: u32 = u32::MAX;
+
+/// All of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    pub(crate) digest: [u8; 32],
+    pub(crate) cover_rows: u32,
+    pub(crate) cover_hash: u64,
+    pub(crate) framework: String,
+    pub(crate) dialect: String,
+    pub(crate) link: Link,
+    pub(crate) domain: Domain,
+    pub(crate) sums: Sums,
+    pub(crate) features: u32,
+    pub(crate) names: Option<Vec<String>>,
+    pub(crate) categories: Vec<Category>,
+    pub(crate) labels: Labels,
+    pub(crate) decision: Decision,
+    pub(crate) intercepts: Vec<f64>,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) trees: Vec<Tree>,
+    pub(crate) nodes: Vec<u32>,
+    pub(crate) leaves: Vec<f64>,
+}
+
+const MAX_FEATURES: u32 = 1 << 24;
+
+/// Reads a file.
+pub(crate) fn read(bytes: &[u8]) -> Result<File, LoadError> {
+    match bytes {
+        [b'S', b'P', b'K', 1, ..] => {}
+        [b'S', b'P', b'K', version, ..] => return Err(LoadError::Version(*version)),
+        _ => return Err(LoadError::NotPacked),
+    }
+    let (content, sum) = bytes.split_last_chunk::<8>().ok_or(LoadError::Truncated)?;
+    if content.len() < MAGIC.len() {
+        return Err(LoadError::Truncated);
+    }
+    if Checksum::of(content) != u64::from_le_bytes(*sum) {
+        return Err(LoadError::Checksum);
+    }
+    let mut reader = Reader::new(&content[MAGIC.len()..]);
+    let file = content_of(&mut reader)?;
+    if reader.is_empty() { Ok(file) } else { Err(LoadError::Trailing) }
+}
+
+fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
+    let digest = r.array()?;
+    let cover_rows = u32::from_le_bytes(r.array()?);
+    let cover_hash = r.u64()?;
+    let framework = r.text()?;
+    let dialect = r.text()?;
+    let link = link(r)?;
+    let domain = Domain {
+        number: number(r)?,
+        missing: r.flag()?,
+        infinities: r.flag()?,
+        zero_window: if r.flag()? { Some(r.f64()?) } else { None },
+    };
+    if domain.zero_window.is_some_and(|window| window.is_nan()) {
+        return Err(LoadError::Invalid("the window of zero is no number"));
+    }
+    let sums = sums(r)?;
+    let features = r.u32()?;
+    if features > MAX_FEATURES {
+        return Err(LoadError::Invalid("more than 2^24 features"));
+    }
+    let names = if r.flag()? { Some(r.texts(features as usize)?) } else { None };
+    let categories = categories(r, features)?;
+    unplaced_labels(r)?;
+    let labels = labels(r)?;
+    let decision = decision(r)?;
+    let intercepts = r.floats()?;
+    if intercepts.is_empty() || intercepts.iter().any(|&value| !is_finite_of(sums.number, value)) {
+        return Err(LoadError::Invalid("an intercept is not a finite number of the type of the sums"));
+    }
+    if r.flag()? {
+        // How far intercepts may be off matters to proofs, not to predictions.
+        let errors = r.floats()?;
+        if errors.len() != intercepts.len() || errors.iter().any(|&error| !(error >= 0.0 && error.is_finite())) {
+            return Err(LoadError::Invalid("the errors of the intercepts do not fit them"));
+        }
+    }
+    let groups = intercepts.len();
+    let fits = match decision {
+        Decision::Threshold { group, threshold, .. } => {
+            group < groups && labels.len() == 2 && threshold.is_finite()
+        }
+        Decision::Sigmoid { scale } => labels.len() == groups && scale > 0.0,
+        Decision::Argmax | Decision::Softmax32 | Decision::Softmax64 => labels.len() == groups,
+        Decision::Scores => labels.is_empty(),
+    };
+    if !fits {
+        return Err(LoadError::Invalid("the decision rule does not fit the scores and classes"));
+    }
+    let fits = match link {
+        Link::None => true,
+        Link::Logistic32 | Link::Logistic64 { .. } => groups == 1 && labels.len() == 2,
+        Link::Softmax32 | Link::Softmax64 | Link::Each { .. } | Link::Identity => labels.len() == groups,
+    };
+    if !fits {
+        return Err(LoadError::Invalid("the probabilities do not fit the scores and classes"));
+    }
+    let columns = columns(r, features, &categories)?;
+    let mut file = File {
+        digest,
+        cover_rows,
+        cover_hash,
+        framework,
+        dialect,
+        link,
+        domain,
+        sums,
+        features,
+        names,
+        categories,
+        labels,
+        decision,
+        intercepts,
+        columns,
+        trees: Vec::new(),
+        nodes: Vec::new(),
+        leaves: Vec::new(),
+    };
+    trees(r, &mut file)?;
+    leaves(r, &mut file)?;
+    Ok(file)
+}
+
+fn number(r: &mut Reader<'_>) -> Result<Number, LoadError> {
+    Ok(if r.flag()? { Number::F64 } else { Number::F32 })
+}
+
+/// `value` as a finite number of this type?
+fn is_finite_of(number: Number, value: f64) -> bool {
+    value.is_finite() && (number == Number::F64 || f64::from(value as f32).to_bits() == value.to_bits())
+}
+
+fn link(r: &mut Reader<'_>) -> Result<Link, LoadError> {
+    Ok(match r.byte()? {
+        0 => Link::None,
+        1 => Link::Logistic32,
+        2 => Link::Logistic64 { scale: r.f64()? },
+        3 => Link::Softmax32,
+        4 => Link::Softmax64,
+        5 => Link::Each { scale: r.f64()? },
+        6 => Link::Identity,
+        _ => return Err(LoadError::Invalid("an unknown way from scores to probabilities")),
+    })
+}
+
+fn sums(r: &mut Reader<'_>) -> Result<Sums, LoadError> {
+    let number = number(r)?;
+    let intercept_last = r.flag()?;
+    // The order of the file is how we add; whether the library always does is for proofs.
+    r.flag()?;
+    let average = if r.flag()? { Some((r.f64()?, r.flag()?)) } else { None };
+    match average {
+        Some((divisor, _)) if !(divisor > 0.0 && divisor.is_finite()) => {
+            Err(LoadError::Invalid("the divisor of the scores is not a positive number"))
+        }
+        _ => Ok(Sums { number, intercept_last, average }),
+    }
+}
+
+fn categories(r: &mut Reader<'_>, features: u32) -> Result<Vec<Category>, LoadError> {
+    let count = r.count(4)?;
+    let mut all: Vec<Category> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let feature = r.u32()?;
+        if feature >= features || all.last().is_some_and(|last| last.feature >= feature) {
+            return Err(LoadError::Invalid("the categorical features are not in order"));
+        }
+        let rule = match r.byte()? {
+            0 => Rule::TruncateNonNegative,
+            1 => Rule::Truncate,
+            2 => Rule::Whole,
+            3 => Rule::Listed(r.floats()?),
+            _ => return Err(LoadError::Invalid("an unknown way from numbers to categories")),
+        };
+        let unseen_is_missing = r.flag()?;
+        let labels = if r.flag()? { Some(category_labels(r)?) } else { None };
+        all.push(Category { feature, rule, unseen_is_missing, labels });
+    }
+    Ok(all)
+}
+
+/// Labels as Python prints them.
+fn category_labels(r: &mut Reader<'_>) -> Result<Vec<String>, LoadError> {
+    use alloc::format;
+    let count = r.count(2)?;
+    let mut labels = Vec::with_capacity(count);
+    for _ in 0..count {
+        labels.push(match r.byte()? {
+            0 | 4 => r.text()?,
+            1 => format!("{}", r.u64()? as i64),
+            2 => format!("{:?}", r.f64()?),
+            3 => String::from(if r.flag()? { "True" } else { "False" }),
+            _ => return Err(LoadError::Invalid("an unknown kind of label")),
+        });
+    }
+    Ok(labels)
+}
+
+/// Labels whose columns the source does not name: nothing for a predictor.
+fn unplaced_labels(r: &mut Reader<'_>) -> Result<(), LoadError> {
+    if r.flag()? {
+        r.flag()?;
+        for _ in 0..r.count(1)? {
+            category_labels(r)?;
+        }
+    }
+    Ok(())
+}
+
+fn labels(r: &mut Reader<'_>) -> Result<Labels, LoadError> {
+    Ok(match r.byte()? {
+        0 => Labels::Unnamed(r.u32()? as usize),
+        1 => {
+            let count = r.count(8)?;
+            Labels::Integers((0..count).map(|_| Ok(r.u64()? as i64)).collect::<Result<_, _>>()?)
+        }
+        2 => Labels::Floats(r.floats()?),
+        3 => {
+            let count = r.count(1)?;
+            Labels::Booleans((0..count).map(|_| r.flag()).collect::<Result<_, _>>()?)
+        }
+        4 => {
+            let count = r.count(1)?;
+            Labels::Texts(r.texts(count)?)
+        }
+        _ => return Err(LoadError::Invalid("an unknown kind of class labels")),
+    })
+}
+
+fn decision(r: &mut Reader<'_>) -> Result<Decision, LoadError> {
+    Ok(match r.byte()? {
+        0 => {
+            let group = r.u32()? as usize;
+            Decision::Threshold { group, threshold: r.f64()?, strict: r.flag()? }
+        }
+        1 => Decision::Argmax,
+        2 => Decision::Softmax32,
+        3 => Decision::Softmax64,
+        4 => Decision::Sigmoid { scale: r.f64()? },
+        5 => Decision::Scores,
+        _ => return Err(LoadError::Invalid("an unknown decision rule")),
+    })
+}
+
+fn columns(r: &mut Reader<'_>, features: u32, categories: &[Category]) -> Result<Vec<Column>, LoadError> {
+    let count = r.count(3)?;
+    let mut columns: Vec<Column> = Vec::with_capacity(count);
+    // The widths of the numbers of each column, for the section of bits behind them.
+    let mut wide: Vec<bool> = Vec::with_capacity(count);
+    let mut last = None;
+    for _ in 0..count {
+        let feature = r.u32()?;
+        let code = r.byte()?;
+        if feature >= features || last.is_some_and(|last| last >= (feature, code)) {
+            return Err(LoadError::Invalid("the columns are not in order"));
+        }
+        last = Some((feature, code));
+        let kind = match code >> 1 {
+            0 => Kind::Less,
+            1 => Kind::LessOrEqual,
+            2 => Kind::ButZero { zero_left: false },
+            3 => Kind::ButZero { zero_left: true },
+            4 => Kind::Equal,
+            5 => Kind::Member { members_left: false },
+            6 => Kind::Member { members_left: true },
+            _ => return Err(LoadError::Invalid("an unknown kind of column")),
+        };
+        let categorical = categories.binary_search_by_key(&feature, |category| category.feature).is_ok();
+        if categorical != matches!(kind, Kind::Member { .. }) {
+            return Err(LoadError::Invalid("a feature is both a number and a category"));
+        }
+        let mut is_wide = false;
+        let tests = match kind {
+            Kind::Member { .. } => {
+                let sets = r.count(1)?;
+                Tests::Sets((0..sets).map(|_| set(r)).collect::<Result<_, _>>()?)
+            }
+            Kind::Equal => {
+                let numbers = r.floats()?;
+                if numbers.iter().any(|number| number.is_nan()) {
+                    return Err(LoadError::Invalid("a test for equality with a missing value"));
+                }
+                Tests::Numbers(numbers)
+            }
+            _ => {
+                // Six bits at least for each; the first has more.
+                let count = r.varint()?;
+                is_wide = r.flag()?;
+                let count = usize::try_from(count).map_err(|_| LoadError::Truncated)?;
+                Tests::Numbers(alloc::vec![0.0; r.bounded(count)?])
+            }
+        };
+        if tests.len() == 0 {
+            return Err(LoadError::Invalid("a column without tests"));
+        }
+        wide.push(is_wide);
+        columns.push(Column { feature, kind, missing_left: code & 1 == 1, tests });
+    }
+    let mut bits = r.bits();
+    for (column, wide) in columns.iter_mut().zip(wide) {
+        if matches!(column.kind, Kind::Equal) {
+            continue;
+        }
+        let Tests::Numbers(numbers) = &mut column.tests else { continue };
+        let (bits_of_key, bits_of_length) = if wide { (64, 7) } else { (32, 6) };
+        let mut key = bits.take(bits_of_key)?;
+        for (index, number) in numbers.iter_mut().enumerate() {
+            if index > 0 {
+                let length = bits.take(bits_of_length)? as u32;
+                if length > bits_of_key {
+                    return Err(LoadError::Invalid("a threshold is too far from the one before it"));
+                }
+                let gap = if length == 0 { 0 } else { 1 << (length - 1) | bits.take(length - 1)? };
+                key = gap.checked_add(1).and_then(|gap| key.checked_add(gap)).unwrap_or(u64::MAX);
+            }
+            *number = if wide { from_key64(key) } else { from_key32(key) };
+            if number.is_nan() {
+                return Err(LoadError::Invalid("a threshold is no number"));
+            }
+        }
+    }
+    bits.finish()?;
+    Ok(columns)
+}
+
+fn set(r: &mut Reader<'_>) -> Result<Vec<u32>, LoadError> {
+    let count = r.count(1)?;
+    let mut codes = Vec::with_capacity(count);
+    let mut next = Some(0u32);
+    for _ in 0..count {
+        let code = next.and_then(|next| next.checked_add(r.u32().ok()?));
+        let code = code.ok_or(LoadError::Invalid("a category code beyond 32 bits"))?;
+        codes.push(code);
+        next = code.checked_add(1);
+    }
+    Ok(codes)
+}
+
+/// Keys are in the order of the floats, -0.0 before 0.0.
+fn from_key32(key: u64) -> f64 {
+    let Ok(key) = u32::try_from(key) else { return f64::NAN };
+    f64::from(f32::from_bits(if key >> 31 == 1 { key ^ 1 << 31 } else { !key }))
+}
+
+fn from_key64(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key ^ 1 << 63 } else { !key })
+}
+
+fn trees(r: &mut Reader<'_>, file: &mut File) -> Result<(), LoadError> {
+    let groups = file.intercepts.len();
+    // A tree is at least five bits.
+    let count = usize::try_from(r.varint()?).map_err(|_| LoadError::Truncated)?;
+    let count = r.bounded(count)?;
+    let mode = r.byte()?;
+    file.trees.reserve_exact(count);
+    for tree in 0..count {
+        let group = match mode {
+            0 => Some((tree % groups) as u32),
+            1 => None,
+            2 => match r.u32()? {
+                0 => None,
+                group if (group as usize) <= groups => Some(group - 1),
+                _ => return Err(LoadError::Invalid("a tree adds to a sum that does not exist")),
+            },
+            _ => return Err(LoadError::Invalid("an unknown way to say what trees add to")),
+        };
+        file.trees.push(Tree { group, weight: 1.0, nodes: 0..0, values: 0 });
+    }
+    match r.byte()? {
+        0 => {}
+        1 => {
+            let weight = r.f64()?;
+            file.trees.iter_mut().for_each(|tree| tree.weight = weight);
+        }
+        2 => {
+            for tree in &mut file.trees {
+                tree.weight = r.f64()?;
+            }
+        }
+        _ => return Err(LoadError::Invalid("an unknown way to write weights")),
+    }
+    if file.trees.iter().any(|tree| !is_finite_of(file.sums.number, tree.weight)) {
+        return Err(LoadError::Invalid("a weight is not a finite number of the type of the sums"));
+    }
+    let tests: usize = file.columns.iter().map(|column| column.tests.len()).sum();
+    let width = width(tests);
+    let mut bits = r.bits();
+    let mut values = 0usize;
+    for tree in &mut file.trees {
+        let first = file.nodes.len();
+        tree.values = values;
+        let leaf_width = if tree.group.is_some() { 1 } else { groups };
+        let mut open = 1usize;
+        while open > 0 {
+            if bits.take(1)? == 1 {
+                let test = bits.take(width)?;
+                if test as usize >= tests {
+                    return Err(LoadError::Invalid("a node asks a question that does not exist"));
+                }
+                file.nodes.push(test as u32);
+                open += 1;
+            } else {
+                file.nodes.push(LEAF);
+                open -= 1;
+                values = values.checked_add(leaf_width).ok_or(LoadError::Truncated)?;
+            }
+        }
+        tree.nodes = first..file.nodes.len();
+    }
+    bits.finish()?;
+    if file.nodes.len() >= 1 << 30 || tests >= LEAF as usize {
+        return Err(LoadError::TooLarge("2^30 nodes and more"));
+    }
+    file.leaves = alloc::vec![0.0; r.bounded(values)?];
+    Ok(())
+}
+
+fn leaves(r: &mut Reader<'_>, file: &mut File) -> Result<(), LoadError> {
+    let number = file.sums.number;
+    let full = if number == Number::F32 { 32 } else { 64 };
+    let value = |bits: u64| match number {
+        Number::F32 => f64::from(f32::from_bits(bits as u32)),
+        Number::F64 => f64::from_bits(bits),
+    };
+    match r.byte()? {
+        0 => {
+            let mut bits = r.bits();
+            for leaf in &mut file.leaves {
+                *leaf = value(bits.take(full)?);
+            }
+            bits.finish()?;
+        }
+        1 => {
+            let count = r.count(full as usize / 8)?;
+            let mut known = Vec::with_capacity(count);
+            for _ in 0..count {
+                let mut word = [0; 8];
+                word[..full as usize / 8].copy_from_slice(r.take(full as usize / 8)?);
+                known.push(value(u64::from_le_bytes(word)));
+            }
+            let width = width(count);
+            let mut bits = r.bits();
+            for leaf in &mut file.leaves {
+                let index = bits.take(width)? as usize;
+                *leaf = *known.get(index).ok_or(LoadError::Invalid("a leaf that is not in the list"))?;
+            }
+            bits.finish()?;
+        }
+        2 => {
+            let mantissa = if number == Number::F32 { 23 } else { 52 };
+            let count = r.count(2)?;
+            let tops: Vec<u16> =
+                (0..count).map(|_| Ok(u16::from_le_bytes(r.array()?))).collect::<Result<_, LoadError>>()?;
+            if tops.iter().any(|&top| u64::from(top) >= 1 << (full - mantissa)) {
+                return Err(LoadError::Invalid("an exponent of a leaf has too many bits"));
+            }
+            let width = width(count);
+            let mut bits = r.bits();
+            for leaf in &mut file.leaves {
+                let index = bits.take(width)? as usize;
+                let top = tops.get(index).ok_or(LoadError::Invalid("a leaf's exponent is not in the list"))?;
+                *leaf = value(u64::from(*top) << mantissa | bits.take(mantissa)?);
+            }
+            bits.finish()?;
+        }
+        _ => return Err(LoadError::Invalid("an unknown way to write leaves")),
+    }
+    if file.leaves.iter().any(|leaf| !leaf.is_finite()) {
+        return Err(LoadError::Invalid("a leaf is not a finite number"));
+    }
+    Ok(())
+}

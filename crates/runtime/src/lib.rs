@@ -1,0 +1,45 @@
+//! Runs packed tree ensembles: `.spk` files, with the very bits of the library that they came from.
+//!
+//! ```no_run
+//! use secateur_runtime::{Model, Rows};
+//!
+//! let model = Model::load(&std::fs::read("model.spk")?)?;
+//! let row = vec![0.0f32; model.features()];
+//! let mut scores = vec![0.0; model.outputs()];
+//! model.raw_scores(Rows::row_major(&row, model.features())?, &mut scores)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A packed file is untrusted: [`Model::load`] proves every index, count and number once, and nothing behind it can
+//! read beyond its tables. The crate depends on nothing. Without the feature `std` it needs an allocator and no more: the
+//! scalar path alone, and no probabilities or decisions that need the exponential function.
+//!
+//! The format is specified in `docs/spec/packed-v1.md`.
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+mod batch;
+mod bytes;
+mod cover;
+mod decide;
+mod error;
+mod file;
+mod model;
+mod path;
+mod plan;
+mod rows;
+mod scalar;
+
+pub use cover::hash_of_scores;
+pub use error::{LoadError, PredictError};
+pub use file::{Decision, Labels, Link, MAGIC, Number};
+pub use model::{Model, SelfTest};
+pub use path::Path;
+pub use rows::{Float, Rows};
+
+/// The checksum at the end of a packed file, for who writes one.
+pub fn checksum(content: &[u8]) -> u64 {
+    bytes::Checksum::of(content)
+}

@@ -1,0 +1,229 @@
+//! A packed model that is ready to run.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::cover;
+use crate::decide;
+use crate::error::{LoadError, PredictError};
+use crate::file::{self, Decision, File, Labels, Link, Number};
+use crate::path::Path;
+use crate::plan::Plan;
+use crate::rows::{Float, Rows};
+use crate::scalar;
+
+/// A packed model.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(crate) file: File,
+    pub(crate) plan: Plan,
+}
+
+impl Model {
+    /// Reads a packed file. Whatever the bytes are, this ends with a model or an error, in memory proportional to
+    /// them; a model that was read cannot fail for reasons of its own.
+    pub fn load(bytes: &[u8]) -> Result<Self, LoadError> {
+        let file = file::read(bytes)?;
+        let plan = Plan::new(&file)?;
+        Ok(Self { file, plan })
+    }
+
+    /// The number of input columns.
+    pub fn features(&self) -> usize {
+        self.file.features as usize
+    }
+
+    /// The names of the columns, where the source has any.
+    pub fn feature_names(&self) -> Option<&[String]> {
+        self.file.names.as_deref()
+    }
+
+    /// The labels of the categories of a column, in the order of their codes, where the source has any.
+    pub fn category_labels(&self, feature: usize) -> Option<&[String]> {
+        let found = self.file.categories.iter().find(|known| known.feature as usize == feature)?;
+        found.labels.as_deref()
+    }
+
+    /// The number of scores of a row.
+    pub fn outputs(&self) -> usize {
+        self.file.intercepts.len()
+    }
+
+    /// The number of trees.
+    pub fn trees(&self) -> usize {
+        self.file.trees.len()
+    }
+
+    /// The labels of the classes.
+    pub fn labels(&self) -> &Labels {
+        &self.file.labels
+    }
+
+    /// How scores become a class.
+    pub fn decision(&self) -> Decision {
+        self.file.decision
+    }
+
+    /// How scores become probabilities.
+    pub fn link(&self) -> Link {
+        self.file.link
+    }
+
+    /// The type that inputs are rounded to before any comparison.
+    pub fn input(&self) -> Number {
+        self.file.domain.number
+    }
+
+    /// The type of the sums.
+    pub fn number(&self) -> Number {
+        self.file.sums.number
+    }
+
+    /// The library of the source: `xgboost`, `lightgbm`, `scikit-learn` or `onnx`.
+    pub fn framework(&self) -> &str {
+        &self.file.framework
+    }
+
+    /// Library, version and encoding of the source in a few words.
+    pub fn dialect(&self) -> &str {
+        &self.file.dialect
+    }
+
+    /// The digest of the model that was packed, as certificates have it.
+    pub fn source_digest(&self) -> &[u8; 32] {
+        &self.file.digest
+    }
+
+    /// The raw scores of each row, one row after the other, with the bits of the model's own library (f32 sums are
+    /// widened). `scores` has [`outputs`](Self::outputs) numbers for each row.
+    pub fn raw_scores<T: Float>(&self, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+        self.raw_scores_on(Path::best(), rows, scores)
+    }
+
+    /// As [`raw_scores`](Self::raw_scores) on a path of the caller's choice.
+    pub fn raw_scores_on<T: Float>(
+        &self,
+        path: Path,
+        rows: Rows<'_, T>,
+        scores: &mut [f64],
+    ) -> Result<(), PredictError> {
+        self.sums_on(path, rows, scores)?;
+        if let Some((divisor, true)) = self.file.sums.average {
+            self.divide(scores, divisor);
+        }
+        Ok(())
+    }
+
+    /// The position of each row's class in [`labels`](Self::labels).
+    pub fn classes<T: Float>(&self, rows: Rows<'_, T>, classes: &mut [u32]) -> Result<(), PredictError> {
+        if classes.len() != rows.count() {
+            return Err(PredictError::Output { found: classes.len(), expected: rows.count() });
+        }
+        let scores = self.decided(rows)?;
+        for (class, scores) in classes.iter_mut().zip(scores.chunks(self.outputs())) {
+            *class = decide::class(self.file.decision, scores)? as u32;
+        }
+        Ok(())
+    }
+
+    /// The probability of each class of each row, one row after the other: the library's own up to the last bits of
+    /// the exponential function, which differ between machines.
+    pub fn probabilities<T: Float>(&self, rows: Rows<'_, T>, out: &mut [f64]) -> Result<(), PredictError> {
+        let classes = self.file.labels.len();
+        let expected = rows.count() * classes;
+        if out.len() != expected {
+            return Err(PredictError::Output { found: out.len(), expected });
+        }
+        if self.file.link == Link::None {
+            return Err(PredictError::NoProbabilities);
+        }
+        let scores = self.decided(rows)?;
+        for (out, scores) in out.chunks_mut(classes.max(1)).zip(scores.chunks(self.outputs())) {
+            decide::probabilities(self.file.link, scores, out)?;
+        }
+        Ok(())
+    }
+
+    /// The rows of the cover (see [`self_test`](Self::self_test)), one after the other.
+    pub fn cover_rows(&self) -> Vec<f64> {
+        cover::rows(&self.file)
+    }
+
+    /// The scores of the cover's rows on each path that this machine has: does each give the bits that the exact
+    /// predictor gave when the model was packed?
+    pub fn self_test(&self) -> Result<SelfTest, PredictError> {
+        let values = self.cover_rows();
+        let rows = Rows::row_major(&values, self.features().max(1))?;
+        let mut paths = Vec::new();
+        for path in Path::available() {
+            let mut scores = alloc::vec![0.0; rows.count() * self.outputs()];
+            self.raw_scores_on(path, rows, &mut scores)?;
+            let fits =
+                rows.count() as u64 == u64::from(self.file.cover_rows) && cover::hash_of_scores(&scores) == self.file.cover_hash;
+            paths.push((path, fits));
+        }
+        Ok(SelfTest { rows: rows.count(), paths })
+    }
+
+    /// The sums, averaged for the decision.
+    fn decided<T: Float>(&self, rows: Rows<'_, T>) -> Result<Vec<f64>, PredictError> {
+        let mut scores = alloc::vec![0.0; rows.count() * self.outputs()];
+        self.sums_on(Path::best(), rows, &mut scores)?;
+        if let Some((divisor, _)) = self.file.sums.average {
+            self.divide(&mut scores, divisor);
+        }
+        Ok(scores)
+    }
+
+    fn divide(&self, scores: &mut [f64], divisor: f64) {
+        match self.file.sums.number {
+            Number::F32 => scores.iter_mut().for_each(|score| *score = f64::from((*score / divisor) as f32)),
+            Number::F64 => scores.iter_mut().for_each(|score| *score /= divisor),
+        }
+    }
+
+    fn sums_on<T: Float>(&self, path: Path, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+        if rows.width() != self.features() {
+            return Err(PredictError::Width { found: rows.width(), expected: self.features() });
+        }
+        let expected = rows.count().saturating_mul(self.outputs());
+        if scores.len() != expected {
+            return Err(PredictError::Output { found: scores.len(), expected });
+        }
+        crate::batch::sums(self, path, rows, scores)
+    }
+
+    pub(crate) fn scalar_sums<T: Float>(&self, rows: &Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+        // Most models have few columns, and a row is not worth an allocation.
+        let mut few = [0u8; 1024];
+        let mut many = Vec::new();
+        let bytes = match few.get_mut(..self.plan.columns.max(1)) {
+            Some(few) => few,
+            None => {
+                many.resize(self.plan.columns, 0);
+                &mut many[..]
+            }
+        };
+        for (row, scores) in scores.chunks_mut(self.outputs()).enumerate() {
+            scalar::bytes_of(&self.file, &self.plan, rows, row, bytes)?;
+            scalar::add_up(&self.file, &self.plan, bytes, scores);
+        }
+        Ok(())
+    }
+}
+
+/// What a self-test found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelfTest {
+    /// Rows of the cover.
+    pub rows: usize,
+    /// For each path whether it gave the scores in the file.
+    pub paths: Vec<(Path, bool)>,
+}
+
+impl SelfTest {
+    /// Did every path give the scores in the file?
+    pub fn passed(&self) -> bool {
+        self.paths.iter().all(|(_, fits)| *fits)
+    }
+}

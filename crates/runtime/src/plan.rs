@@ -1,0 +1,371 @@
+//! From a file to tables that are fast to run: thresholds become ranks in columns of bytes, trees become nodes
+//! whose children stand side by side.
+//!
+//! # Ranks
+//! Every comparison of a feature is written as "right iff not x <= u" with u of the input's type, and the u of a
+//! feature are sorted. The rank of a value is the number of u it is not at most of; test i of the feature sends it right
+//! iff its rank is above i. A missing value enters as the smallest or the largest rank, by the side that the test sends
+//! it to, and so does a zero that a test has a side for: these are *variants* of the feature, each with columns of its
+//! own. A column is a byte, so that a variant with more than 255 thresholds has several, each of which counts 255 of
+//! them. Tests for equality and for membership have a column each, which is 0 for left and 1 for right.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::error::LoadError;
+use crate::file::{File, Kind, LEAF, Number, Rule, Tests};
+
+/// Thresholds that one byte column counts.
+pub(crate) const CHUNK: usize = 255;
+
+/// A feature that some test looks at.
+#[derive(Clone, Debug)]
+pub(crate) struct Feature {
+    pub(crate) index: usize,
+    /// Ascending; a NaN stands for "below every number" and comes first.
+    pub(crate) thresholds: Vec<f64>,
+    pub(crate) variants: Vec<Variant>,
+    pub(crate) specials: Vec<Special>,
+    /// The position in `File::categories`.
+    pub(crate) category: Option<usize>,
+}
+
+impl Feature {
+    /// Byte columns of each variant.
+    pub(crate) fn chunks(&self) -> usize {
+        self.thresholds.len().div_ceil(CHUNK)
+    }
+}
+
+/// How missing values and zeros enter, and where the columns start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Variant {
+    pub(crate) missing_left: bool,
+    /// The side of zero, where it has one of its own.
+    pub(crate) zero_left: Option<bool>,
+    pub(crate) column: u32,
+}
+
+/// A test with a column of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Special {
+    pub(crate) question: Question,
+    pub(crate) missing_left: bool,
+    pub(crate) column: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Question {
+    Equal(f64),
+    /// Bits of codes from 0 on; codes beyond the words are no members.
+    Member { bits: Vec<u64>, more: Vec<u32>, members_left: bool },
+}
+
+impl Question {
+    /// Does the value, which is not NaN, go left? `code` is its category.
+    pub(crate) fn left(&self, value: f64, code: Option<u32>) -> bool {
+        match self {
+            Self::Equal(number) => value == *number,
+            Self::Member { bits, more, members_left } => {
+                let member = code.is_some_and(|code| match bits.get(code as usize / 64) {
+                    Some(word) => word >> (code % 64) & 1 == 1,
+                    None => more.binary_search(&code).is_ok(),
+                });
+                member == *members_left
+            }
+        }
+    }
+}
+
+/// A test: the byte column in the upper 24 bits, the rank in the lower 8. Right iff the byte is above the rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word(pub(crate) u32);
+
+impl Word {
+    /// Nothing is above 255.
+    pub(crate) const NEVER: Self = Self(255);
+
+    pub(crate) fn column(self) -> usize {
+        (self.0 >> 8) as usize
+    }
+
+    pub(crate) fn rank(self) -> u8 {
+        self.0 as u8
+    }
+}
+
+/// A node of the walk: the left child is `next`, the right one behind it; a leaf's `next` is the leaf itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub(crate) word: Word,
+    pub(crate) next: u32,
+}
+
+/// A tree of the walk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Root {
+    pub(crate) node: u32,
+    /// Steps to the deepest leaf.
+    pub(crate) depth: u32,
+    pub(crate) leaves: u32,
+    /// The sum that it adds to, or `ALL`.
+    pub(crate) group: u32,
+}
+
+/// A tree that adds to every sum.
+pub(crate) const ALL: u32 = u32::MAX;
+
+/// What leaves add, weights multiplied in with the library's rounding.
+#[derive(Clone, Debug)]
+pub(crate) enum Values {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+/// The tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) features: Vec<Feature>,
+    /// Byte columns.
+    pub(crate) columns: usize,
+    /// For each test of the file its word.
+    pub(crate) words: Vec<Word>,
+    pub(crate) nodes: Vec<Node>,
+    /// For each node that is a leaf where its values start.
+    pub(crate) leaves: Vec<u32>,
+    pub(crate) roots: Vec<Root>,
+    pub(crate) values: Values,
+}
+
+impl Plan {
+    pub(crate) fn new(file: &File) -> Result<Self, LoadError> {
+        let (features, words, columns) = features(file)?;
+        let mut plan = Self {
+            features,
+            columns,
+            words,
+            nodes: Vec::with_capacity(file.nodes.len()),
+            leaves: Vec::with_capacity(file.nodes.len()),
+            roots: Vec::with_capacity(file.trees.len()),
+            values: values(file),
+        };
+        for tree in 0..file.trees.len() {
+            plan.lay_out(file, tree);
+        }
+        Ok(plan)
+    }
+
+    /// Breadth first, so that the tops of trees are close together.
+    fn lay_out(&mut self, file: &File, tree: usize) {
+        let groups = file.intercepts.len();
+        let tree = &file.trees[tree];
+        let preorder = &file.nodes[tree.nodes.clone()];
+        let leaf_width = if tree.group.is_some() { 1 } else { groups };
+        // The right child of each split, and the number of each leaf.
+        let mut right = alloc::vec![0u32; preorder.len()];
+        let mut open: Vec<usize> = Vec::new();
+        let mut leaf = 0;
+        for (at, &node) in preorder.iter().enumerate() {
+            if node != LEAF {
+                open.push(at);
+                continue;
+            }
+            right[at] = leaf;
+            leaf += 1;
+            // What follows a leaf is the right child of the last split that waits for one.
+            if let Some(parent) = open.pop() {
+                right[parent] = at as u32 + 1;
+            }
+        }
+        let first = self.nodes.len();
+        let mut root = Root { node: first as u32, depth: 0, leaves: leaf, group: tree.group.unwrap_or(ALL) };
+        let mut level: Vec<u32> = alloc::vec![0];
+        let mut next_level = Vec::new();
+        let mut place = first;
+        let mut depth = 0;
+        while !level.is_empty() {
+            let mut child = place + level.len();
+            for &at in &level {
+                let node = preorder[at as usize];
+                if node == LEAF {
+                    root.depth = depth;
+                    self.nodes.push(Node { word: Word::NEVER, next: place as u32 });
+                    self.leaves.push((tree.values + right[at as usize] as usize * leaf_width) as u32);
+                } else {
+                    self.nodes.push(Node { word: self.words[node as usize], next: child as u32 });
+                    self.leaves.push(0);
+                    next_level.extend([at + 1, right[at as usize]]);
+                    child += 2;
+                }
+                place += 1;
+            }
+            level.clear();
+            core::mem::swap(&mut level, &mut next_level);
+            depth += 1;
+        }
+        self.roots.push(root);
+    }
+}
+
+fn values(file: &File) -> Values {
+    let mut all = Vec::with_capacity(file.leaves.len());
+    for (index, tree) in file.trees.iter().enumerate() {
+        let end = file.trees.get(index + 1).map_or(file.leaves.len(), |next| next.values);
+        all.extend(file.leaves[tree.values..end].iter().map(|leaf| tree.weight * leaf));
+    }
+    match file.sums.number {
+        // The product of two f32 is exact in f64, so that this rounds once.
+        Number::F32 => Values::F32(all.into_iter().map(|value| value as f32).collect()),
+        Number::F64 => Values::F64(all),
+    }
+}
+
+/// The features with their columns, the word of each test, and the number of columns.
+fn features(file: &File) -> Result<(Vec<Feature>, Vec<Word>, usize), LoadError> {
+    let mut features: Vec<Feature> = Vec::new();
+    for column in &file.columns {
+        if features.last().is_none_or(|last| last.index != column.feature as usize) {
+            let category = file.categories.binary_search_by_key(&column.feature, |known| known.feature).ok();
+            features.push(Feature {
+                index: column.feature as usize,
+                thresholds: Vec::new(),
+                variants: Vec::new(),
+                specials: Vec::new(),
+                category,
+            });
+        }
+        if let (Some(feature), Tests::Numbers(numbers)) = (features.last_mut(), &column.tests)
+            && column.kind != Kind::Equal
+        {
+            feature.thresholds.extend(numbers.iter().map(|&t| at_most(column.kind, t, file.domain.number)));
+        }
+    }
+    for feature in &mut features {
+        feature.thresholds.sort_by(order);
+        feature.thresholds.dedup_by(|a, b| order(a, b).is_eq());
+    }
+    let mut columns = 0usize;
+    let mut words = Vec::new();
+    let mut at = 0;
+    for column in &file.columns {
+        while features[at].index != column.feature as usize {
+            at += 1;
+        }
+        let feature = &mut features[at];
+        match &column.tests {
+            Tests::Numbers(numbers) if column.kind != Kind::Equal => {
+                let zero_left = match column.kind {
+                    Kind::ButZero { zero_left } => Some(zero_left),
+                    _ => None,
+                };
+                let missing_left = column.missing_left;
+                let same = |known: &&Variant| {
+                    known.missing_left == missing_left && known.zero_left == zero_left
+                };
+                let first = match feature.variants.iter().find(same) {
+                    Some(known) => known.column as usize,
+                    None => {
+                        let first = columns;
+                        feature.variants.push(Variant { missing_left, zero_left, column: first as u32 });
+                        columns += feature.chunks();
+                        first
+                    }
+                };
+                for &t in numbers {
+                    let u = at_most(column.kind, t, file.domain.number);
+                    let rank = feature.thresholds.binary_search_by(|known| order(known, &u)).unwrap_or_else(|at| at);
+                    words.push(word(first + rank / CHUNK, rank % CHUNK)?);
+                }
+            }
+            Tests::Numbers(numbers) => {
+                for &number in numbers {
+                    let special = Special {
+                        question: Question::Equal(number),
+                        missing_left: column.missing_left,
+                        column: columns as u32,
+                    };
+                    feature.specials.push(special);
+                    words.push(word(columns, 0)?);
+                    columns += 1;
+                }
+            }
+            Tests::Sets(sets) => {
+                let members_left = column.kind == Kind::Member { members_left: true };
+                for set in sets {
+                    let question = member(set, members_left);
+                    let special =
+                        Special { question, missing_left: column.missing_left, column: columns as u32 };
+                    feature.specials.push(special);
+                    words.push(word(columns, 0)?);
+                    columns += 1;
+                }
+            }
+        }
+    }
+    Ok((features, words, columns))
+}
+
+fn word(column: usize, rank: usize) -> Result<Word, LoadError> {
+    if column >= 1 << 24 {
+        return Err(LoadError::TooLarge("2^24 columns of thresholds and more"));
+    }
+    Ok(Word((column as u32) << 8 | rank as u32))
+}
+
+/// Codes that a word of bits is kept for; larger ones are searched for in a list.
+const DENSE: u32 = 4096;
+
+fn member(set: &[u32], members_left: bool) -> Question {
+    let dense = set.iter().take_while(|&&code| code < DENSE).count();
+    let words = if dense < set.len() { DENSE as usize / 64 } else { set.last().map_or(0, |&last| last as usize / 64 + 1) };
+    // A few sparse codes are not worth the words.
+    let (dense, words) = if words > 4 * set.len() + 4 { (0, 0) } else { (dense, words) };
+    let mut bits = alloc::vec![0u64; words];
+    set[..dense].iter().for_each(|&code| bits[code as usize / 64] |= 1 << (code % 64));
+    Question::Member { bits, more: set[dense..].to_vec(), members_left }
+}
+
+/// The u of "left iff x <= u" for x of the input's type: NaN where nothing goes left.
+pub(crate) fn at_most(kind: Kind, t: f64, number: Number) -> f64 {
+    let floor = match number {
+        Number::F64 => t,
+        Number::F32 => {
+            let near = t as f32;
+            f64::from(if f64::from(near) > t { near.next_down() } else { near })
+        }
+    };
+    if kind != Kind::Less || floor < t {
+        return floor;
+    }
+    if t == f64::NEG_INFINITY {
+        return f64::NAN;
+    }
+    match number {
+        Number::F64 => t.next_down(),
+        Number::F32 => f64::from((floor as f32).next_down()),
+    }
+}
+
+/// By value, NaN first. (-0.0 and 0.0 are one threshold.)
+fn order(a: &f64, b: &f64) -> core::cmp::Ordering {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => core::cmp::Ordering::Equal,
+        (true, false) => core::cmp::Ordering::Less,
+        (false, true) => core::cmp::Ordering::Greater,
+        (false, false) => a.partial_cmp(b).unwrap_or(core::cmp::Ordering::Equal),
+    }
+}
+
+/// The codes that some set of this feature names, for the cover.
+pub(crate) fn named_codes(file: &File, feature: u32) -> BTreeMap<u32, ()> {
+    let sets = file.columns.iter().filter(|column| column.feature == feature).filter_map(|column| match &column.tests {
+        Tests::Sets(sets) => Some(sets),
+        Tests::Numbers(_) => None,
+    });
+    sets.flatten().flatten().map(|&code| (code, ())).collect()
+}
+
+/// Does a rule refuse infinities?
+pub(crate) fn refuses_infinities(rule: &Rule) -> bool {
+    matches!(rule, Rule::Listed(_))
+}

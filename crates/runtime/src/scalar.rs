@@ -1,0 +1,175 @@
+//! The path without wider instructions: a row's bytes, and eight trees walked side by side.
+
+use alloc::vec::Vec;
+
+use crate::error::PredictError;
+use crate::file::File;
+use crate::plan::{ALL, CHUNK, Feature, Node, Plan, Root, Values};
+use crate::rows::{Float, Rows};
+
+/// Trees that are walked side by side: the next node of one is on its way from memory while others compare.
+const LANES: usize = 8;
+
+/// The bytes of one row. Every column is written.
+pub(crate) fn bytes_of<T: Float>(
+    file: &File,
+    plan: &Plan,
+    rows: &Rows<'_, T>,
+    row: usize,
+    bytes: &mut [u8],
+) -> Result<(), PredictError> {
+    // Features that no test looks at are read, too: the library would refuse them all the same.
+    if !(file.domain.missing && file.domain.infinities) || !file.categories.is_empty() {
+        for feature in 0..file.features as usize {
+            let value = rows.value(row, feature).widen();
+            if file.read_value(feature, value).is_none() {
+                return Err(PredictError::Refused { row, feature, value });
+            }
+        }
+    }
+    for feature in &plan.features {
+        let value = rows.value(row, feature.index).widen();
+        let value = file.read_value(feature.index, value).ok_or(PredictError::Refused {
+            row,
+            feature: feature.index,
+            value,
+        })?;
+        write_bytes(file, feature, value, |column, byte| bytes[column] = byte);
+    }
+    Ok(())
+}
+
+/// What a value writes into each column of its feature.
+#[inline]
+pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, mut write: impl FnMut(usize, u8)) {
+    let count = feature.thresholds.len();
+    if count > 0 {
+        let rank = if value.is_nan() { 0 } else { feature.thresholds.partition_point(|u| !(value <= *u)) };
+        for variant in &feature.variants {
+            let side = |left: bool| if left { 0 } else { count };
+            let rank = match variant.zero_left {
+                _ if value.is_nan() => side(variant.missing_left),
+                Some(left) if value == 0.0 => side(left),
+                _ => rank,
+            };
+            for chunk in 0..feature.chunks() {
+                let byte = rank.saturating_sub(chunk * CHUNK).min(CHUNK) as u8;
+                write(variant.column as usize + chunk, byte);
+            }
+        }
+    }
+    if feature.specials.is_empty() {
+        return;
+    }
+    let category = feature.category.map(|at| &file.categories[at]);
+    let code = match category {
+        Some(category) if !value.is_nan() => category.rule.code(value),
+        _ => None,
+    };
+    let missing = value.is_nan() || category.is_some_and(|known| known.unseen_is_missing && code.is_none());
+    for special in &feature.specials {
+        let left = if missing { special.missing_left } else { special.question.left(value, code) };
+        write(special.column as usize, u8::from(!left));
+    }
+}
+
+/// The sums of a row whose bytes are known.
+pub(crate) fn add_up(file: &File, plan: &Plan, bytes: &[u8], scores: &mut [f64]) {
+    match &plan.values {
+        Values::F32(values) => sums::<f32>(file, plan, values, bytes, scores),
+        Values::F64(values) => sums::<f64>(file, plan, values, bytes, scores),
+    }
+}
+
+/// The type of a running sum.
+pub(crate) trait Sum: Copy + Default {
+    fn from_f64(value: f64) -> Self;
+    fn to_f64(self) -> f64;
+    fn plus(self, other: Self) -> Self;
+}
+
+impl Sum for f32 {
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+}
+
+impl Sum for f64 {
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+}
+
+fn sums<S: Sum>(file: &File, plan: &Plan, values: &[S], bytes: &[u8], scores: &mut [f64]) {
+    let groups = scores.len();
+    let start = |group: usize| if file.sums.intercept_last { S::default() } else { S::from_f64(file.intercepts[group]) };
+    let end = |group: usize, sum: S| {
+        if file.sums.intercept_last { sum.plus(S::from_f64(file.intercepts[group])) } else { sum }.to_f64()
+    };
+    if groups == 1 {
+        let mut sum = start(0);
+        walk(plan, bytes, |_, at| sum = sum.plus(values[at]));
+        scores[0] = end(0, sum);
+        return;
+    }
+    let mut sums: Vec<S> = (0..groups).map(start).collect();
+    walk(plan, bytes, |root, at| match root.group {
+        ALL => sums.iter_mut().zip(&values[at..]).for_each(|(sum, &value)| *sum = sum.plus(value)),
+        group => {
+            let sum = &mut sums[group as usize];
+            *sum = sum.plus(values[at]);
+        }
+    });
+    sums.iter().enumerate().for_each(|(group, &sum)| scores[group] = end(group, sum));
+}
+
+/// Calls `visit` with each tree and where the values of its leaf start, in the order of the file.
+#[inline]
+fn walk(plan: &Plan, bytes: &[u8], mut visit: impl FnMut(&Root, usize)) {
+    for roots in plan.roots.chunks(LANES) {
+        let mut at = [0u32; LANES];
+        let mut depth = 0;
+        for (at, root) in at.iter_mut().zip(roots) {
+            *at = root.node;
+            depth = depth.max(root.depth);
+        }
+        for _ in 0..depth {
+            let mut moved = 0;
+            for at in &mut at {
+                let next = step(&plan.nodes, bytes, *at);
+                moved |= next ^ *at;
+                *at = next;
+            }
+            if moved == 0 {
+                break;
+            }
+        }
+        for (&at, root) in at.iter().zip(roots) {
+            visit(root, plan.leaves[at as usize] as usize);
+        }
+    }
+}
+
+#[inline]
+fn step(nodes: &[Node], bytes: &[u8], at: u32) -> u32 {
+    let node = nodes[at as usize];
+    node.next + u32::from(bytes[node.word.column()] > node.word.rank())
+}
