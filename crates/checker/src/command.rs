@@ -4,22 +4,28 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use secateur_certificate::{BandClaim, Intercept, Reader, explain_claim, explain_step};
+use secateur_certificate::{
+    BandClaim, Intercept, PACKING_MAGIC, PackingRecord, Reader, explain_claim, explain_step,
+};
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Domain, Ensemble, FeatureId};
 use serde_json::{Value, json};
 
 use crate::covers::covers;
-use crate::{ColumnBound, Limits, MatchedLabels, Proved, Reason, Verdict, aligned, check};
+use crate::{
+    ColumnBound, Limits, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, Reason, Verdict, aligned,
+    check, check_packing,
+};
 
 const USAGE: &str = "\
 Check a certificate that two models decide alike on every input, or on every
-input of the domain that it names
+input of the domain that it names; or that a packed model has the same bits
 
 Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
+       secateur-check MODEL PACKED.spk CERTIFICATE [OPTIONS]
        secateur-check --explain[=N] CERTIFICATE
 
 Options:
@@ -121,6 +127,9 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
         }
         None => None,
     };
+    if let Some(bytes) = packing(certificate)? {
+        return answer_packing(&original, &pruned, &bytes, certificate, asked.as_ref(), arguments);
+    }
     let pruned_aligned = aligned(original.ensemble(), pruned.ensemble());
     let pruned = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
     let verdict = check(original.ensemble(), pruned, open()?, &Limits::default())
@@ -147,6 +156,90 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
         words(&verdict, original.ensemble())
     };
     Ok((text, code))
+}
+
+/// The bytes of a certificate of a packing; `None` for any other file.
+fn packing(path: &Path) -> Result<Option<Vec<u8>>, String> {
+    let unreadable = |error: io::Error| format!("{}: {error}", path.display());
+    let mut file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    io::Read::by_ref(&mut file).take(PACKING_MAGIC.len() as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes != PACKING_MAGIC {
+        return Ok(None);
+    }
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(Some(bytes))
+}
+
+/// The answer about a packed model.
+fn answer_packing(
+    original: &ModelFile,
+    packed: &ModelFile,
+    bytes: &[u8],
+    path: &Path,
+    arguments: &Arguments,
+) -> Result<(String, u8), String> {
+    let verdict = check_packing(original, packed, bytes, &|| false)
+        .map_err(|error| format!("{}: {error} ({})", path.display(), error.code()))?;
+    let verdict = match verdict {
+        PackingVerdict::Valid(proved) => {
+            // Equal bits are all that can be asked for; what a pruning before them proves may be less.
+            let missing = proved.pruning.as_ref().and_then(|proved| not_what_was_asked(proved, arguments));
+            match missing {
+                Some(reason) => PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None }),
+                None => PackingVerdict::Valid(proved),
+            }
+        }
+        other => other,
+    };
+    let (name, code, reason, proved) = match &verdict {
+        PackingVerdict::Valid(proved) => ("valid", 0, None, Some(proved)),
+        PackingVerdict::Invalid(reason) => ("invalid", 1, Some(reason), None),
+        PackingVerdict::Incomplete(reason) => ("incomplete", 3, Some(reason), None),
+    };
+    let text = if arguments.json {
+        let object = json!({
+            "verdict": name,
+            "reason": reason.map(PackingReason::code),
+            "message": reason.map(PackingReason::message),
+            "step": null,
+            "claim": proved.map(|proved| packing_claim(proved)),
+        });
+        serde_json::to_string_pretty(&object).map_err(|error| error.to_string())? + "\n"
+    } else {
+        match (reason, proved) {
+            (Some(reason), _) => format!("{name}: {}\n", reason.message()),
+            (None, Some(proved)) => packing_words(proved),
+            (None, None) => String::new(),
+        }
+    };
+    Ok((text, code))
+}
+
+fn packing_words(proved: &PackingProved) -> String {
+    let same = "valid: the packed file is the model itself, compared node by node: the same raw scores, in every bit, \
+                on every input\n";
+    match &proved.pruning {
+        None => same.to_owned(),
+        Some(pruning) => {
+            let pruned = words(&Verdict::Valid(pruning.clone()));
+            format!(
+                "valid: the original was pruned, and the packed file is the pruned model itself, compared node by node\n\
+                 the pruning is {pruned}"
+            )
+        }
+    }
+}
+
+/// The claim of a packing as `--json` prints it.
+pub fn packing_claim(proved: &PackingProved) -> Value {
+    json!({
+        "kind": if proved.pruning.is_some() { "pruned_and_packed" } else { "packed" },
+        "outcome": if proved.pruning.is_some() { "same_decisions" } else { "same_bits" },
+        "original": proved.original.to_string(),
+        "packed": proved.packed.to_string(),
+        "pruning": proved.pruning.as_ref().map(claim_json),
+    })
 }
 
 /// Why a valid certificate proves less than was asked for.
@@ -218,6 +311,15 @@ fn explain(path: &Path, file: File, most: u64) -> Result<(), String> {
         other => other.map_err(|error| format!("stdout cannot be written: {error}")),
     };
     let result = (|| {
+        if let Some(bytes) = packing(path)? {
+            let record = PackingRecord::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+            told(writeln!(out, "packing of the model {} as the file {}", record.original, record.packed))?;
+            if let Some(pruning) = &record.pruning {
+                let [model, proof] = [pruning.model.len(), pruning.certificate.len()];
+                told(writeln!(out, "pruned first: a model of {model} bytes, with a certificate of {proof} bytes"))?;
+            }
+            return told(out.flush());
+        }
         let unreadable = |error| format!("{}: {error}", path.display());
         let mut reader = Reader::new(file).map_err(unreadable)?;
         told(out.write_all(explain_claim(reader.claim()).as_bytes()))?;

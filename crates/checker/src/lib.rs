@@ -49,6 +49,7 @@ mod inputs;
 mod joint;
 mod layout;
 mod lens;
+mod packing;
 mod pair;
 mod proof;
 mod reason;
@@ -67,6 +68,7 @@ use bounds::Bounds;
 use layout::Layout;
 use pair::Pair;
 use proof::{Progress, Proof};
+pub use packing::{Difference, PackingProved, PackingReason, PackingVerdict, check_packing, same_model};
 pub use reason::{ModelRole, Reason};
 pub use verdict::{ColumnBound, Limits, MatchedLabels, Proved, Verdict};
 

@@ -13,7 +13,7 @@ use crate::verify::{BandArgument, Limit};
 /// Exact pruning of tree ensembles: smaller models that decide the same on every input, proved.
 ///
 /// Reads XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm, .json), scikit-learn (.skops) and
-/// ONNX (.onnx) classifiers.
+/// ONNX (.onnx) classifiers, and packed models (.spk) of them.
 #[derive(Debug, Parser)]
 #[command(name = "secateur", version, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -39,6 +39,7 @@ Examples:
   secateur predict model.json --data table.csv   what does it predict?
   secateur verify model.txt model.onnx           do they decide alike?
   secateur domain table.csv -o inputs.toml       which inputs can occur?
+  secateur pack model.json -o model.spk          small and fast, same bits
 
 Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).";
 
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Predict(Predict),
     Verify(Verify),
     Domain(Domain),
+    Pack(Pack),
+    SelfTest(SelfTest),
     Demo(Demo),
 }
 
@@ -170,6 +173,64 @@ pub(crate) struct Verify {
     /// Write the answer to this file, as one HTML page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write the model as a small packed file (.spk) that predicts fast, with the library's own bits
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A packed file is the same model: every question, every number bit for bit, added in the library's type and order. Before \
+it is written, the independent checker compares it with the model node by node, and every instruction set of this \
+machine predicts rows that reach every leaf and threshold, with the library's bits. `predict`, `inspect` and `verify` \
+read packed files; the Python package and the C library secateur_runtime run them.
+
+Examples:
+  secateur pack model.json -o model.spk
+  secateur pack model.txt -o model.spk --certificate model.cert
+  secateur-check model.txt model.spk model.cert
+
+  Prune first, with one certificate for both steps:
+    secateur pack model.json -o model.spk --prune --certificate model.cert")]
+pub(crate) struct Pack {
+    /// The model file
+    pub(crate) model: PathBuf,
+
+    /// Write the packed model to this file, whole or not at all
+    #[arg(short, long, value_name = "OUT.spk")]
+    pub(crate) output: PathBuf,
+
+    /// Prune the model first: the packed file then decides as MODEL does, with other scores
+    #[arg(long)]
+    pub(crate) prune: bool,
+
+    /// With --prune: stop the search after this time (500ms, 30s, 10m, 2h) and pack the best model proved by then
+    #[arg(long, value_name = "TIME", requires = "prune")]
+    pub(crate) time_limit: Option<Limit>,
+
+    /// Write the certificate to this file, for secateur-check
+    #[arg(long, value_name = "FILE")]
+    pub(crate) certificate: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Run a packed model on rows that reach every leaf and threshold, with every instruction set of this machine
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The hash of the exact predictor's scores is in the file. The exit code is 0 where every instruction set gives these \
+bits, and 1 where one does not.
+
+Examples:
+  secateur self-test model.spk")]
+pub(crate) struct SelfTest {
+    /// The packed model
+    #[arg(value_name = "FILE.spk")]
+    pub(crate) file: PathBuf,
 
     /// Print one JSON object
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! The `secateur` command line: smaller models that decide the same, what is in a model file, what it
 //! predicts, bit for bit, and whether two models decide alike.
 //!
-//! One file for each command (`inspect`, `predict`, `prune`, `verify`, `domain`, `demo`); `table` reads CSV and Parquet files,
+//! One file for each command (`inspect`, `predict`, `prune`, `verify`, `domain`, `pack`, `demo`); `table` reads CSV and Parquet files,
 //! `output` writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
 //!
 //! # Exit codes
@@ -36,6 +36,11 @@
 //! # `domain --json`
 //! `domain` (`missing`, `columns`, `groups`, `where` as in a domain file), `support` (a sentence for each part), `rows`.
 //!
+//! # `pack --json`
+//! `outcome` (`same_bits`; with `--prune` `same_decisions`), `bytes` (`before`, `after`), `within` (null), `certificate` (a
+//! path, or null), `checked`, `cover` (`rows`; `paths`, the instruction sets that gave the library's bits on them); with
+//! `--prune` also `trees` and `band`. `self-test --json`: `passed`, `rows`, `paths` (each `path` and `same_bits`).
+//!
 //! # `inspect --json`
 //! One object; its keys stay:
 //!
@@ -63,6 +68,7 @@ mod inspect;
 mod interrupt;
 mod model;
 mod output;
+mod pack;
 mod predict;
 mod progress;
 mod prune;
@@ -100,6 +106,8 @@ fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
         Command::Inspect(command) => inspect::run(command, talk)?,
         Command::Predict(command) => predict::run(command, talk)?,
         Command::Domain(command) => domain::run(command, talk)?,
+        Command::Pack(command) => return pack::run(command, talk),
+        Command::SelfTest(command) => return pack::self_test(command),
         Command::Demo(command) => demo::run(command, talk)?,
     }
     Ok(Ending::Done)

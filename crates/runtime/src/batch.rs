@@ -1,9 +1,16 @@
-//! Many rows: which path takes them.
+//! Many rows: which path takes them, and how threads share them.
 
 use crate::error::PredictError;
 use crate::model::Model;
 use crate::path::Path;
 use crate::rows::{Float, Rows};
+use crate::sliced::ROWS;
+
+/// A block costs the same however few rows are in it: fewer than these are better walked one by one.
+const WORTH_A_BLOCK: usize = 96;
+
+/// With more columns a block would take tens of megabytes, and rows are walked one by one.
+const MOST_COLUMNS: usize = 1 << 15;
 
 /// The sums of each row.
 pub(crate) fn sums<T: Float>(
@@ -12,7 +19,75 @@ pub(crate) fn sums<T: Float>(
     rows: Rows<'_, T>,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
-    match path {
-        Path::Scalar => model.scalar_sums(&rows, scores),
+    if !path.is_available() {
+        return Err(PredictError::NoSuchPath);
     }
+    let count = rows.count();
+    if path == Path::Scalar || count < WORTH_A_BLOCK || model.plan.columns > MOST_COLUMNS {
+        return scalar(model, &rows, 0, scores);
+    }
+    // The rows behind the last full block, where they are few.
+    let rest = if count % ROWS < WORTH_A_BLOCK { count % ROWS } else { 0 };
+    let (blocks, few) = scores.split_at_mut((count - rest) * model.outputs());
+    in_blocks(model, path, rows.part(0..count - rest), blocks)?;
+    scalar(model, &rows.part(count - rest..count), count - rest, few)
+}
+
+fn scalar<T: Float>(model: &Model, rows: &Rows<'_, T>, first: usize, scores: &mut [f64]) -> Result<(), PredictError> {
+    model.scalar_sums(rows, scores).map_err(|error| at(error, first))
+}
+
+/// The row of an error is counted from the first row of all.
+fn at(error: PredictError, first: usize) -> PredictError {
+    match error {
+        PredictError::Refused { row, feature, value } => PredictError::Refused { row: first + row, feature, value },
+        other => other,
+    }
+}
+
+#[cfg(feature = "std")]
+fn in_blocks<T: Float>(model: &Model, path: Path, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+    let sliced = model.sliced();
+    #[cfg(target_arch = "x86_64")]
+    if let Some(done) = crate::x86::enter(path, model, sliced, rows, scores) {
+        return done;
+    }
+    let _ = path;
+    crate::portable::sums(model, sliced, rows, scores)
+}
+
+#[cfg(not(feature = "std"))]
+fn in_blocks<T: Float>(model: &Model, _: Path, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+    crate::portable::sums(model, &model.sliced, rows, scores)
+}
+
+/// The sums of each row by several threads. Every thread takes whole blocks; the bits do not depend on their number.
+#[cfg(feature = "std")]
+pub(crate) fn sums_by_threads<T: Float>(
+    model: &Model,
+    path: Path,
+    rows: Rows<'_, T>,
+    threads: usize,
+    scores: &mut [f64],
+) -> Result<(), PredictError> {
+    let blocks = rows.count().div_ceil(ROWS);
+    let threads = threads.clamp(1, blocks.max(1));
+    if threads == 1 {
+        return sums(model, path, rows, scores);
+    }
+    let share = blocks.div_ceil(threads) * ROWS;
+    let parts = scores.chunks_mut(share * model.outputs()).enumerate();
+    let work = |(index, scores): (usize, &mut [f64])| {
+        let first = index * share;
+        let end = rows.count().min(first + share);
+        sums(model, path, rows.part(first..end), scores).map_err(|error| at(error, first))
+    };
+    std::thread::scope(|scope| {
+        let handles: alloc::vec::Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        // The first error in the order of the rows.
+        handles.into_iter().try_for_each(|handle| match handle.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
 }

@@ -26,11 +26,18 @@ mod cover;
 mod decide;
 mod error;
 mod file;
+mod kernel;
 mod model;
 mod path;
 mod plan;
+mod portable;
 mod rows;
 mod scalar;
+mod sliced;
+#[cfg(all(test, feature = "std"))]
+mod tests;
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
+mod x86;
 
 pub use cover::hash_of_scores;
 pub use error::{LoadError, PredictError};

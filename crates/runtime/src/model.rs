@@ -11,12 +11,20 @@ use crate::path::Path;
 use crate::plan::Plan;
 use crate::rows::{Float, Rows};
 use crate::scalar;
+use crate::sliced::{Ranks, Sliced};
 
 /// A packed model.
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(crate) file: File,
     pub(crate) plan: Plan,
+    /// For each feature of the plan its thresholds as blocks look them up.
+    pub(crate) ranks: Vec<Ranks>,
+    /// Made when the first block asks for it: one row at a time does without.
+    #[cfg(feature = "std")]
+    sliced: std::sync::OnceLock<Sliced>,
+    #[cfg(not(feature = "std"))]
+    pub(crate) sliced: Sliced,
 }
 
 impl Model {
@@ -24,8 +32,23 @@ impl Model {
     /// them; a model that was read cannot fail for reasons of its own.
     pub fn load(bytes: &[u8]) -> Result<Self, LoadError> {
         let file = file::read(bytes)?;
+        Self::of(file)
+    }
+
+    pub(crate) fn of(file: File) -> Result<Self, LoadError> {
         let plan = Plan::new(&file)?;
-        Ok(Self { file, plan })
+        let wide = file.domain.number == Number::F64;
+        let ranks = plan.features.iter().map(|feature| Ranks::new(&feature.thresholds, wide)).collect();
+        #[cfg(feature = "std")]
+        let sliced = std::sync::OnceLock::new();
+        #[cfg(not(feature = "std"))]
+        let sliced = Sliced::new(&plan, file.intercepts.len());
+        Ok(Self { file, plan, ranks, sliced })
+    }
+
+    #[cfg(feature = "std")]
+    pub(crate) fn sliced(&self) -> &Sliced {
+        self.sliced.get_or_init(|| Sliced::new(&self.plan, self.outputs()))
     }
 
     /// The number of input columns.
@@ -114,6 +137,24 @@ impl Model {
         Ok(())
     }
 
+    /// As [`raw_scores`](Self::raw_scores) by several threads, on a path of the caller's choice. The bits do not depend
+    /// on their number.
+    #[cfg(feature = "std")]
+    pub fn raw_scores_by_threads<T: Float>(
+        &self,
+        path: Path,
+        rows: Rows<'_, T>,
+        threads: usize,
+        scores: &mut [f64],
+    ) -> Result<(), PredictError> {
+        self.check_shape(&rows, scores)?;
+        crate::batch::sums_by_threads(self, path, rows, threads, scores)?;
+        if let Some((divisor, true)) = self.file.sums.average {
+            self.divide(scores, divisor);
+        }
+        Ok(())
+    }
+
     /// The position of each row's class in [`labels`](Self::labels).
     pub fn classes<T: Float>(&self, rows: Rows<'_, T>, classes: &mut [u32]) -> Result<(), PredictError> {
         if classes.len() != rows.count() {
@@ -182,7 +223,7 @@ impl Model {
         }
     }
 
-    fn sums_on<T: Float>(&self, path: Path, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+    fn check_shape<T: Float>(&self, rows: &Rows<'_, T>, scores: &[f64]) -> Result<(), PredictError> {
         if rows.width() != self.features() {
             return Err(PredictError::Width { found: rows.width(), expected: self.features() });
         }
@@ -190,6 +231,11 @@ impl Model {
         if scores.len() != expected {
             return Err(PredictError::Output { found: scores.len(), expected });
         }
+        Ok(())
+    }
+
+    fn sums_on<T: Float>(&self, path: Path, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+        self.check_shape(&rows, scores)?;
         crate::batch::sums(self, path, rows, scores)
     }
 

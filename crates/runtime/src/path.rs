@@ -7,17 +7,23 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Path {
+    /// 512 rows at a time with AVX-512 (F, BW, DQ, VL).
+    Avx512,
+    /// 512 rows at a time with AVX2.
+    Avx2,
+    /// 512 rows at a time, on every processor.
+    Portable,
     /// One row at a time, on every processor.
     Scalar,
 }
 
 impl Path {
     /// All paths, the fastest first.
-    pub const ALL: [Self; 1] = [Self::Scalar];
+    pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Portable, Self::Scalar];
 
     /// The fastest path of this processor.
     pub fn best() -> Self {
-        Self::Scalar
+        Self::ALL.into_iter().find(|path| path.is_available()).unwrap_or(Self::Scalar)
     }
 
     /// The paths that this processor has, the fastest first.
@@ -25,14 +31,25 @@ impl Path {
         Self::ALL.into_iter().filter(|path| path.is_available()).collect()
     }
 
-    /// Has this processor the instructions?
+    /// Has this processor the instructions? (Without the feature `std` nobody can ask it.)
     pub fn is_available(self) -> bool {
-        true
+        match self {
+            Self::Portable | Self::Scalar => true,
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            Self::Avx512 => crate::x86::has_avx512(),
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            Self::Avx2 => crate::x86::has_avx2(),
+            #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+            Self::Avx512 | Self::Avx2 => false,
+        }
     }
 
-    /// Its name: `scalar`.
+    /// Its name: `avx512`, `avx2`, `portable` or `scalar`.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Avx512 => "avx512",
+            Self::Avx2 => "avx2",
+            Self::Portable => "portable",
             Self::Scalar => "scalar",
         }
     }

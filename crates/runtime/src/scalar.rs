@@ -173,3 +173,15 @@ fn step(nodes: &[Node], bytes: &[u8], at: u32) -> u32 {
     let node = nodes[at as usize];
     node.next + u32::from(bytes[node.word.column()] > node.word.rank())
 }
+
+/// Where the values of the leaf start that one row reaches in one tree.
+pub(crate) fn leaf_of(plan: &Plan, root: u32, byte: impl Fn(usize) -> u8) -> usize {
+    let mut at = root;
+    loop {
+        let node = plan.nodes[at as usize];
+        if node.next == at {
+            return plan.leaves[at as usize] as usize;
+        }
+        at = node.next + u32::from(byte(node.word.column()) > node.word.rank());
+    }
+}

@@ -13,6 +13,9 @@ pub enum Error {
     /// The model cannot be pruned.
     #[error(transparent)]
     Prune(#[from] PruneError),
+    /// A packed model cannot be changed.
+    #[error("a packed model cannot be pruned: prune the model that it was packed from, and pack that")]
+    Packed,
     /// The two models cannot be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),

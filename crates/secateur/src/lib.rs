@@ -40,6 +40,7 @@
 //! - [`verify`]: do two models, of any supported formats, decide alike on every input?
 //! - [`check`]: does a certificate prove that two models decide alike?
 //! - [`predict`] and [`raw_scores`]: the very bits of the model's own library.
+//! - [`pack`]: the same model, bit for bit, in a fraction of its bytes, for `secateur-runtime` to run fast.
 //! - [`describe`]: what a model is.
 //! - [`propose`]: the inputs that data suggests can occur, as a [`DomainFile`] for [`prune`] and [`verify`].
 //! - [`unproved::prune_to_size`]: the paper's baselines, which change decisions.
@@ -61,6 +62,7 @@ mod domain;
 mod error;
 pub mod internal;
 mod logistic;
+mod pack;
 mod page;
 mod places;
 mod predict;
@@ -75,6 +77,7 @@ pub use describe::{Description, describe, describe_within};
 pub use domain::OutsideRows;
 pub use error::Error;
 pub use logistic::probabilities;
+pub use pack::{Packing, PackingCheck, PackingError, check_packing, pack, pack_pruned};
 pub use places::Places;
 pub use predict::{predict, raw_scores};
 pub use propose::{Proposal, propose};
@@ -84,6 +87,7 @@ pub use verify::{Verification, VerifyOptions, VerifyReport, verify};
 pub use secateur_certificate::ReadError as CertificateError;
 pub use secateur_checker::{Proved, Reason, Verdict};
 pub use secateur_formats::catboost::category_hash;
+pub use secateur_checker::{PackingProved, PackingReason, PackingVerdict};
 pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, ModelFile, ReadError};
 pub use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain, PredictError};
 pub use secateur_oracle::Verdict as Answer;

@@ -107,6 +107,9 @@ pub fn prune(
     budget: &Budget,
     watch: &Watch,
 ) -> Result<Pruning, Error> {
+    if matches!(original, ModelFile::Packed(_)) {
+        return Err(Error::Packed);
+    }
     let narrowed = original.ensemble().within(&options.domain).map_err(PruneError::from)?;
     let outside = OutsideRows::find(&narrowed, rows);
     let rows = usable_rows(&narrowed, rows);

@@ -1,0 +1,312 @@
+//! Is a packed file the model that it claims to be?
+//!
+//! # What is proved
+//! The packed file, read as `docs/spec/packed-v1.md` says, is the original with its nodes numbered anew: the same
+//! accepted inputs, columns and categories, classes and decision rule; intercepts, weights and leaves equal bit for bit;
+//! sums of the same type in the same order; and every tree, walked from the root in both, asks at every node the same
+//! question with the same answer for missing values and has the same leaves. So every rule that gives a raw score or a
+//! class from a model gives the same bits for both, on every input: "same bits".
+//!
+//! Not proved here: that the instructions which run the file follow the specification. They are tested, on every machine
+//! that wants to know (`secateur self-test`).
+//!
+//! # With pruning
+//! Where the original was pruned first, the certificate holds the pruned model's file and the certificate of its
+//! pruning. Both steps are checked: original to pruned as ever, pruned to packed as above.
+
+use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, ReadError};
+use secateur_formats::ModelFile;
+use secateur_formats::packed::Link;
+use secateur_model::{Ensemble, Node, NodeId, Split, Test, Tree};
+
+use crate::{Limits, Proved, Reason, Verdict, aligned, check_until};
+
+/// What the certificate of a packing proves.
+#[derive(Clone, Debug)]
+pub struct PackingProved {
+    /// The original model.
+    pub original: Digest,
+    /// The packed file.
+    pub packed: FileDigest,
+    /// What is proved of the pruning before the packing, where there was one.
+    pub pruning: Option<Proved>,
+}
+
+/// The answer about a packing.
+#[derive(Debug)]
+pub enum PackingVerdict {
+    /// The packed file is the original, or the pruned original where the claim says so.
+    Valid(Box<PackingProved>),
+    /// It is not, or not shown to be.
+    Invalid(PackingReason),
+    /// The check of the pruning ended before its end.
+    Incomplete(PackingReason),
+}
+
+/// Why a packing is refused.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PackingReason {
+    /// The second file is no packed model.
+    NotPacked,
+    /// The certificate is about another original.
+    Original {
+        /// In the certificate.
+        claimed: Digest,
+        /// Of the model given.
+        found: Digest,
+    },
+    /// The certificate is about another packed file.
+    File {
+        /// In the certificate.
+        claimed: FileDigest,
+        /// Of the file given.
+        found: FileDigest,
+    },
+    /// The packed file names another source than the model it is compared with.
+    Source {
+        /// In the packed file.
+        claimed: Digest,
+        /// Of the model that it should be.
+        found: Digest,
+    },
+    /// The packed file is another model.
+    Difference(Difference),
+    /// The pruned model in the certificate cannot be read.
+    PrunedModel(String),
+    /// The certificate of the pruning cannot be read.
+    PruningUnreadable(ReadError),
+    /// The certificate of the pruning is refused.
+    Pruning {
+        /// Why.
+        reason: Reason,
+        /// At which of its steps.
+        step: Option<u64>,
+    },
+}
+
+impl PackingReason {
+    /// Its name in results.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotPacked => "packing.not_packed",
+            Self::Original { .. } => "packing.original",
+            Self::File { .. } => "packing.file",
+            Self::Source { .. } => "packing.source",
+            Self::Difference(_) => "packing.difference",
+            Self::PrunedModel(_) => "packing.pruned_model",
+            Self::PruningUnreadable(_) => "packing.pruning_unreadable",
+            Self::Pruning { .. } => "packing.pruning",
+        }
+    }
+
+    /// In a sentence.
+    pub fn message(&self) -> String {
+        match self {
+            Self::NotPacked => "The second file is no packed model (.spk).".to_owned(),
+            Self::Original { claimed, found } => {
+                format!("The certificate is about another original: its digest is {claimed}, the model's is {found}.")
+            }
+            Self::File { claimed, found } => {
+                format!("The certificate is about another packed file: its digest is {claimed}, the file's is {found}.")
+            }
+            Self::Source { claimed, found } => {
+                format!("The packed file names another source: its digest is {claimed}, the model's is {found}.")
+            }
+            Self::Difference(difference) => format!("The packed file is another model: {difference}."),
+            Self::PrunedModel(message) => format!("The pruned model in the certificate cannot be read: {message}."),
+            Self::PruningUnreadable(error) => {
+                format!("The certificate of the pruning cannot be read: {error} ({}).", error.code())
+            }
+            Self::Pruning { reason, step } => format!("The pruning is not proved: {}", reason.describe(*step)),
+        }
+    }
+}
+
+/// Checks the certificate of a packing. `stop` is asked now and then while a pruning is checked.
+pub fn check_packing(
+    original: &ModelFile,
+    packed: &ModelFile,
+    certificate: &[u8],
+    stop: &dyn Fn() -> bool,
+) -> Result<PackingVerdict, PackingReadError> {
+    let record = PackingRecord::parse(certificate)?;
+    Ok(match judged(original, packed, &record, stop) {
+        Ok(proved) => PackingVerdict::Valid(Box::new(proved)),
+        Err((reason, false)) => PackingVerdict::Invalid(reason),
+        Err((reason, true)) => PackingVerdict::Incomplete(reason),
+    })
+}
+
+/// The error says whether the check only came to no end.
+fn judged(
+    original: &ModelFile,
+    packed: &ModelFile,
+    record: &PackingRecord,
+    stop: &dyn Fn() -> bool,
+) -> Result<PackingProved, (PackingReason, bool)> {
+    let wrong = |reason| (reason, false);
+    let ModelFile::Packed(file) = packed else { return Err(wrong(PackingReason::NotPacked)) };
+    let found = Digest::of(original.ensemble());
+    if found != record.original {
+        return Err(wrong(PackingReason::Original { claimed: record.original, found }));
+    }
+    let found = FileDigest::of(&packed.to_bytes());
+    if found != record.packed {
+        return Err(wrong(PackingReason::File { claimed: record.packed, found }));
+    }
+    let mut pruning = None;
+    let read;
+    let source = match &record.pruning {
+        None => original,
+        Some(step) => {
+            read = ModelFile::parse(&step.model)
+                .map_err(|error| wrong(PackingReason::PrunedModel(error.to_string())))?;
+            let (ours, theirs) = (original.ensemble(), read.ensemble());
+            let in_order = aligned(ours, theirs);
+            let theirs = in_order.as_ref().unwrap_or(theirs);
+            match check_until(ours, theirs, step.certificate.as_slice(), &Limits::default(), stop) {
+                Err(error) => return Err(wrong(PackingReason::PruningUnreadable(error))),
+                Ok(Verdict::Valid(proved)) => pruning = Some(proved),
+                Ok(Verdict::Invalid { reason, step }) => {
+                    return Err(wrong(PackingReason::Pruning { reason, step }));
+                }
+                Ok(Verdict::Incomplete { reason, step }) => {
+                    return Err((PackingReason::Pruning { reason, step }, true));
+                }
+            }
+            &read
+        }
+    };
+    let found = Digest::of(source.ensemble());
+    let claimed = Digest(file.stamp().source);
+    if claimed != found {
+        return Err(wrong(PackingReason::Source { claimed, found }));
+    }
+    if Link::of(source) != file.link() || source.framework() != packed.framework() {
+        return Err(wrong(PackingReason::Difference(Difference::Part("what becomes of the scores"))));
+    }
+    same_model(source.ensemble(), packed.ensemble())
+        .map_err(|difference| wrong(PackingReason::Difference(difference)))?;
+    Ok(PackingProved { original: record.original, packed: record.packed, pruning })
+}
+
+/// Where two models differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Difference {
+    /// In something that is no tree.
+    Part(&'static str),
+    /// In the number of trees.
+    Trees {
+        /// Of the original.
+        original: usize,
+        /// Of the packed file.
+        packed: usize,
+    },
+    /// In a tree as a whole.
+    Tree {
+        /// Which.
+        tree: usize,
+        /// In what.
+        what: &'static str,
+    },
+    /// At a node.
+    Node {
+        /// Of which tree.
+        tree: usize,
+        /// The node's number in the original.
+        node: NodeId,
+        /// In what.
+        what: &'static str,
+    },
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Part(what) => write!(f, "{what} differ"),
+            Self::Trees { original, packed } => write!(f, "{original} trees became {packed}"),
+            Self::Tree { tree, what } => write!(f, "tree {tree} has another {what}"),
+            Self::Node { tree, node, what } => write!(f, "tree {tree}, node {node} of the original: another {what}"),
+        }
+    }
+}
+
+/// Are two models the same but for the numbers of their nodes?
+pub fn same_model(original: &Ensemble, packed: &Ensemble) -> Result<(), Difference> {
+    let part = |same: bool, what| if same { Ok(()) } else { Err(Difference::Part(what)) };
+    let (ours, theirs) = (original.domain(), packed.domain());
+    let zero = |window: Option<f64>| window.map(f64::to_bits);
+    part(
+        ours.number == theirs.number
+            && original.accepts_missing() == packed.accepts_missing()
+            && ours.infinities == theirs.infinities
+            && zero(ours.zero_window) == zero(theirs.zero_window),
+        "the accepted inputs",
+    )?;
+    part(original.features() == packed.features(), "the columns")?;
+    part(original.classes() == packed.classes(), "the classes")?;
+    part(original.decision() == packed.decision(), "the decision rules")?;
+    part(original.accumulation() == packed.accumulation(), "type, order or average of the sums")?;
+    part(same_bits(original.intercepts(), packed.intercepts()), "the intercepts")?;
+    part(same_bits(original.intercept_errors(), packed.intercept_errors()), "the errors of the intercepts")?;
+    let (ours, theirs) = (original.trees(), packed.trees());
+    if ours.len() != theirs.len() {
+        return Err(Difference::Trees { original: ours.len(), packed: theirs.len() });
+    }
+    ours.iter().zip(theirs).enumerate().try_for_each(|(tree, (ours, theirs))| same_tree(tree, ours, theirs))
+}
+
+fn same_bits(ours: &[f64], theirs: &[f64]) -> bool {
+    ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| a.to_bits() == b.to_bits())
+}
+
+fn same_tree(tree: usize, ours: &Tree, theirs: &Tree) -> Result<(), Difference> {
+    if ours.output() != theirs.output() {
+        return Err(Difference::Tree { tree, what: "output" });
+    }
+    if ours.weight().to_bits() != theirs.weight().to_bits() {
+        return Err(Difference::Tree { tree, what: "weight" });
+    }
+    // Pairs of nodes that the same answers lead to. The builder lets no node be reached twice, so this ends.
+    let mut open = vec![(NodeId(0), NodeId(0))];
+    while let Some((ours_at, theirs_at)) = open.pop() {
+        let differ = |what| Err(Difference::Node { tree, node: ours_at, what });
+        match (ours.node(ours_at), theirs.node(theirs_at)) {
+            (Node::Leaf(a), Node::Leaf(b)) => {
+                if !same_bits(ours.leaf(a), theirs.leaf(b)) {
+                    return differ("leaf");
+                }
+            }
+            (
+                Node::Split { split: a, left: left_a, right: right_a },
+                Node::Split { split: b, left: left_b, right: right_b },
+            ) => {
+                if !same_split(a, b) {
+                    return differ("question");
+                }
+                open.extend([(left_a, left_b), (right_a, right_b)]);
+            }
+            _ => return differ("shape"),
+        }
+    }
+    Ok(())
+}
+
+fn same_split(a: Split<'_>, b: Split<'_>) -> bool {
+    let same_test = match (a.test, b.test) {
+        (Test::Less { threshold: a }, Test::Less { threshold: b })
+        | (Test::LessOrEqual { threshold: a }, Test::LessOrEqual { threshold: b })
+        | (Test::Equal { value: a }, Test::Equal { value: b }) => a.to_bits() == b.to_bits(),
+        (
+            Test::LessOrEqualButZero { threshold: a, zero_left: left_a },
+            Test::LessOrEqualButZero { threshold: b, zero_left: left_b },
+        ) => a.to_bits() == b.to_bits() && left_a == left_b,
+        (Test::Member { set: a, members_left: left_a }, Test::Member { set: b, members_left: left_b }) => {
+            a == b && left_a == left_b
+        }
+        _ => false,
+    };
+    same_test && a.feature == b.feature && a.missing_left == b.missing_left
+}

@@ -1,0 +1,378 @@
+//! The work on blocks, written once for every instruction set.
+//!
+//! `kernel!` stands in a module that has the operations of its instruction set (`load`, `compare`, `select`, ...) and
+//! makes functions there that may use its instructions. Everything here is safe code on tables whose indices were proved
+//! when the model was loaded; an index that is out of range would panic, not read elsewhere.
+
+macro_rules! kernel {
+    ($(#[$enable:meta])*) => {
+        use alloc::vec::Vec;
+
+        use crate::error::PredictError;
+        use crate::file::Number;
+        use crate::model::Model;
+        use crate::plan::{ALL, CHUNK, Values};
+        use crate::rows::{Float, Rows};
+        use crate::scalar;
+        use crate::sliced::{PLANES, ROWS, Ranks, Shape, Sliced, Tree};
+
+        /// What a thread needs for its blocks.
+        struct Scratch {
+            values32: Vec<Floats32>,
+            values64: Vec<Floats64>,
+            bytes: Vec<Bytes>,
+            masks: Vec<Mask>,
+            slots: Vec<Mask>,
+            sums32: Vec<Floats32>,
+            sums64: Vec<Floats64>,
+        }
+
+        /// Masks of all tests are kept for a block where there are at most so many; otherwise each tree makes its own.
+        const KEPT: usize = 1 << 14;
+
+        /// The sums of all rows, block by block.
+        $(#[$enable])*
+        pub(crate) fn sums<T: Float>(
+            model: &Model,
+            sliced: &Sliced,
+            rows: Rows<'_, T>,
+            scores: &mut [f64],
+        ) -> Result<(), PredictError> {
+            let groups = model.outputs();
+            let features = model.plan.features.len();
+            let kept = sliced.words.len() <= KEPT;
+            let (zero32, zero64) = (Floats32([[0.0; 16]; 32]), Floats64([[0.0; 8]; 64]));
+            let narrow = model.file.domain.number == Number::F32;
+            let narrow_sums = model.file.sums.number == Number::F32;
+            let mut scratch = Scratch {
+                values32: alloc::vec![zero32; if narrow { features } else { 0 }],
+                values64: alloc::vec![zero64; if narrow { 0 } else { features }],
+                bytes: alloc::vec![Bytes([[0; 64]; 8]); model.plan.columns],
+                masks: alloc::vec![Mask::NONE; if kept { sliced.words.len() } else { sliced.most_tests }],
+                slots: alloc::vec![Mask::NONE; sliced.slots],
+                sums32: alloc::vec![zero32; if narrow_sums { groups } else { 0 }],
+                sums64: alloc::vec![zero64; if narrow_sums { 0 } else { groups }],
+            };
+            for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
+                let first = block * ROWS;
+                let part = rows.part(first..first + scores.len() / groups);
+                read(model, &part, first, &mut scratch)?;
+                if kept {
+                    for (mask, word) in scratch.masks.iter_mut().zip(&sliced.words).skip(1) {
+                        *mask = compare(&scratch.bytes[word.column()], word.rank());
+                    }
+                }
+                match &sliced.values {
+                    Values::F32(values) => add32(model, sliced, values, kept, &mut scratch, scores),
+                    Values::F64(values) => add64(model, sliced, values, kept, &mut scratch, scores),
+                }
+            }
+            Ok(())
+        }
+
+        /// Reads the rows of a block and writes their bytes.
+        $(#[$enable])*
+        fn read<T: Float>(model: &Model, rows: &Rows<'_, T>, first: usize, s: &mut Scratch) -> Result<(), PredictError> {
+            let (file, plan) = (&model.file, &model.plan);
+            check(model, rows, first)?;
+            let count = rows.count();
+            // Tile by tile: what is read of a row stays near while its columns are taken apart.
+            for start in (0..count).step_by(64) {
+                let tile = rows.part(start..count.min(start + 64));
+                for (index, feature) in plan.features.iter().enumerate() {
+                    let column = tile.column(feature.index);
+                    if file.domain.number == Number::F32 {
+                        let to = s.values32[index].0.as_flattened_mut()[start..].iter_mut();
+                        column.zip(to).for_each(|(value, to)| *to = value.widen() as f32);
+                    } else {
+                        let to = s.values64[index].0.as_flattened_mut()[start..].iter_mut();
+                        column.zip(to).for_each(|(value, to)| *to = value.widen());
+                    }
+                }
+            }
+            for (index, feature) in plan.features.iter().enumerate() {
+                if let Some(window) = file.domain.zero_window {
+                    let zero = |value: f64| if value.abs() <= window { 0.0 } else { value };
+                    if file.domain.number == Number::F32 {
+                        let values = s.values32[index].0.as_flattened_mut();
+                        values.iter_mut().for_each(|value| *value = zero(f64::from(*value)) as f32);
+                    } else {
+                        let values = s.values64[index].0.as_flattened_mut();
+                        values.iter_mut().for_each(|value| *value = zero(*value));
+                    }
+                }
+                let mut ranks = Bytes([[0; 64]; 8]);
+                match &model.ranks[index] {
+                    Ranks::Two32(tables) if feature.specials.is_empty() => {
+                        rank32(&tables.0, &tables.1, feature.thresholds.len(), &s.values32[index], &mut ranks);
+                    }
+                    Ranks::Two64(tables) if feature.specials.is_empty() => {
+                        rank64(&tables.0, &tables.1, feature.thresholds.len(), &s.values64[index], &mut ranks);
+                    }
+                    _ => {
+                        let value = |row: usize| match file.domain.number {
+                            Number::F32 => f64::from(s.values32[index].0[row / 16][row % 16]),
+                            Number::F64 => s.values64[index].0[row / 8][row % 8],
+                        };
+                        for row in 0..count {
+                            scalar::write_bytes(file, feature, value(row), |column, byte| {
+                                s.bytes[column].0[row / 64][row % 64] = byte;
+                            });
+                        }
+                        continue;
+                    }
+                }
+                let (missing, zeros) = match file.domain.number {
+                    Number::F32 => found32(&s.values32[index]),
+                    Number::F64 => found64(&s.values64[index]),
+                };
+                let most = feature.thresholds.len().min(CHUNK) as u8;
+                for variant in &feature.variants {
+                    let bytes = &mut s.bytes[variant.column as usize];
+                    *bytes = ranks;
+                    if !missing && !(zeros && variant.zero_left.is_some()) {
+                        continue;
+                    }
+                    for row in 0..count {
+                        let value = match file.domain.number {
+                            Number::F32 => f64::from(s.values32[index].0[row / 16][row % 16]),
+                            Number::F64 => s.values64[index].0[row / 8][row % 8],
+                        };
+                        let left = match variant.zero_left {
+                            _ if value.is_nan() => variant.missing_left,
+                            Some(left) if value == 0.0 => left,
+                            _ => continue,
+                        };
+                        bytes.0[row / 64][row % 64] = if left { 0 } else { most };
+                    }
+                }
+            }
+            Ok(())
+        }
+
+        /// Refuses what the library refuses. Most libraries take nearly everything, and then there is little to do.
+        $(#[$enable])*
+        fn check<T: Float>(model: &Model, rows: &Rows<'_, T>, first: usize) -> Result<(), PredictError> {
+            let domain = model.file.domain;
+            let narrow = domain.number == Number::F32;
+            if domain.missing && domain.infinities && model.file.categories.is_empty() {
+                return Ok(());
+            }
+            for start in (0..rows.count()).step_by(64) {
+                let tile = rows.part(start..rows.count().min(start + 64));
+                for feature in 0..rows.width() {
+                    let mut odd = false;
+                    for value in tile.column(feature) {
+                        let value = value.widen();
+                        let value = if narrow { f64::from(value as f32) } else { value };
+                        odd |= !value.is_finite();
+                    }
+                    if !odd {
+                        continue;
+                    }
+                    for (row, value) in tile.column(feature).enumerate() {
+                        let value = value.widen();
+                        if model.file.read_value(feature, value).is_none() {
+                            return Err(PredictError::Refused { row: first + start + row, feature, value });
+                        }
+                    }
+                }
+            }
+            Ok(())
+        }
+
+        /// Is any value missing, is any zero?
+        $(#[$enable])*
+        fn found32(values: &Floats32) -> (bool, bool) {
+            let (mut missing, mut zero) = (false, false);
+            for &value in values.0.as_flattened() {
+                missing |= value.is_nan();
+                zero |= value == 0.0;
+            }
+            (missing, zero)
+        }
+
+        $(#[$enable])*
+        fn found64(values: &Floats64) -> (bool, bool) {
+            let (mut missing, mut zero) = (false, false);
+            for &value in values.0.as_flattened() {
+                missing |= value.is_nan();
+                zero |= value == 0.0;
+            }
+            (missing, zero)
+        }
+
+        kernel!(@add add32, f32, F32, sums32, few32, Floats32, 16, $(#[$enable])*);
+        kernel!(@add add64, f64, F64, sums64, few64, Floats64, 8, $(#[$enable])*);
+
+        /// The bits of the number of each row's leaf.
+        $(#[$enable])*
+        fn find(tree: &Tree, sliced: &Sliced, kept: bool, bytes: &[Bytes], masks: &mut [Mask], slots: &mut [Mask], planes: &mut [Mask; PLANES]) {
+            let count = match tree.shape {
+                Shape::Perfect(depth) => (1usize << depth) - 1,
+                Shape::Reach(splits) => splits as usize,
+                Shape::Walk => return,
+            };
+            let tests = &sliced.tests[tree.tests..tree.tests + count];
+            if !kept {
+                for (mask, &test) in masks.iter_mut().zip(tests) {
+                    let word = sliced.words[test as usize];
+                    *mask = if test == 0 { Mask::NONE } else { compare(&bytes[word.column()], word.rank()) };
+                }
+            }
+            let masks = &*masks;
+            match tree.shape {
+                Shape::Perfect(depth) => perfect(depth, tests, kept, masks, planes),
+                _ => {
+                    let children = &sliced.children[tree.children..tree.children + count];
+                    reach(tests, children, kept, masks, slots, planes, tree.planes as usize);
+                }
+            }
+        }
+
+        $(#[$enable])*
+        #[inline]
+        fn leaf_level(masks: &[Mask], tests: &[u32], kept: bool, at: usize) -> V {
+            load(&masks[if kept { tests[at] as usize } else { at }])
+        }
+
+        $(#[$enable])*
+        #[inline]
+        fn level1(masks: &[Mask], tests: &[u32], kept: bool, at: usize, bits: &[V; 8], bit: usize) -> V {
+            select(bits[bit], leaf_level(masks, tests, kept, at + 1), leaf_level(masks, tests, kept, at))
+        }
+
+        kernel!(@level level2, level1, 2, $(#[$enable])*);
+        kernel!(@level level3, level2, 4, $(#[$enable])*);
+        kernel!(@level level4, level3, 8, $(#[$enable])*);
+        kernel!(@level level5, level4, 16, $(#[$enable])*);
+        kernel!(@level level6, level5, 32, $(#[$enable])*);
+        kernel!(@level level7, level6, 64, $(#[$enable])*);
+
+        $(#[$enable])*
+        fn perfect(depth: u8, tests: &[u32], kept: bool, masks: &[Mask], planes: &mut [Mask; PLANES]) {
+            let mut bits = [zero(); 8];
+            let depth = depth as usize;
+            if depth > 0 {
+                bits[0] = leaf_level(masks, tests, kept, 0);
+            }
+            if depth > 1 {
+                bits[1] = level1(masks, tests, kept, 1, &bits, 0);
+            }
+            if depth > 2 {
+                bits[2] = level2(masks, tests, kept, 3, &bits, 0);
+            }
+            if depth > 3 {
+                bits[3] = level3(masks, tests, kept, 7, &bits, 0);
+            }
+            if depth > 4 {
+                bits[4] = level4(masks, tests, kept, 15, &bits, 0);
+            }
+            if depth > 5 {
+                bits[5] = level5(masks, tests, kept, 31, &bits, 0);
+            }
+            if depth > 6 {
+                bits[6] = level6(masks, tests, kept, 63, &bits, 0);
+            }
+            if depth > 7 {
+                bits[7] = level7(masks, tests, kept, 127, &bits, 0);
+            }
+            for (level, bits) in bits[..depth].iter().enumerate() {
+                planes[depth - 1 - level] = store(*bits);
+            }
+        }
+
+        $(#[$enable])*
+        fn reach(tests: &[u32], children: &[[u16; 2]], kept: bool, masks: &[Mask], slots: &mut [Mask], planes: &mut [Mask; PLANES], count: usize) {
+            let splits = tests.len();
+            slots[0] = Mask::ALL;
+            for (split, (&test, &[left, right])) in tests.iter().zip(children).enumerate() {
+                let rows = load(&slots[split]);
+                let mask = load(&masks[if kept { test as usize } else { split }]);
+                slots[left as usize] = store(and_not(mask, rows));
+                slots[right as usize] = store(and(mask, rows));
+            }
+            // Bit 0 of a leaf's number is set in every other leaf; then pairs of leaves become one, and so on.
+            let mut leaves = splits + 1;
+            let slots = &mut slots[splits..splits + leaves];
+            for plane in &mut planes[..count] {
+                let mut set = zero();
+                for pair in 0..leaves / 2 {
+                    let odd = load(&slots[2 * pair + 1]);
+                    set = or(set, odd);
+                    slots[pair] = store(or(load(&slots[2 * pair]), odd));
+                }
+                if leaves % 2 == 1 {
+                    slots[leaves / 2] = slots[leaves - 1];
+                }
+                leaves = leaves.div_ceil(2);
+                *plane = store(set);
+            }
+        }
+    };
+
+    (@add $name:ident, $number:ty, $variant:ident, $sums:ident, $few:ident, $block:ident, $lanes:literal, $(#[$enable:meta])*) => {
+        /// Adds up the trees for a block whose bytes are known.
+        $(#[$enable])*
+        fn $name(model: &Model, sliced: &Sliced, values: &[$number], kept: bool, s: &mut Scratch, scores: &mut [f64]) {
+            let groups = model.outputs();
+            let last = model.file.sums.intercept_last;
+            for (sums, &intercept) in s.$sums.iter_mut().zip(&model.file.intercepts) {
+                *sums = $block([[if last { 0.0 } else { intercept as $number }; $lanes]; ROWS / $lanes]);
+            }
+            let mut planes = [Mask::NONE; PLANES];
+            for (tree, root) in sliced.trees.iter().zip(&model.plan.roots) {
+                let of_tree = if tree.group == ALL { 0..groups } else { tree.group as usize..tree.group as usize + 1 };
+                if tree.shape == Shape::Walk {
+                    let Values::$variant(of_leaves) = &model.plan.values else { return };
+                    let column = |column: usize, row: usize| s.bytes[column].0[row / 64][row % 64];
+                    for row in 0..scores.len() / groups {
+                        let leaf = scalar::leaf_of(&model.plan, root.node, |index| column(index, row));
+                        for (group, at) in of_tree.clone().zip(leaf..) {
+                            s.$sums[group].0[row / $lanes][row % $lanes] += of_leaves[at];
+                        }
+                    }
+                    continue;
+                }
+                find(tree, sliced, kept, &s.bytes, &mut s.masks, &mut s.slots, &mut planes);
+                let size = 1usize << tree.planes;
+                for (group, at) in of_tree.zip(0..) {
+                    let table = &values[tree.values + at * size..][..size];
+                    let sums = &mut s.$sums[group];
+                    if tree.planes <= 6 {
+                        $few(table, &planes, sums);
+                    } else if tree.planes <= 8 {
+                        let mut full = [0.0; 256];
+                        full[..size].copy_from_slice(table);
+                        let low = expand(&planes[..8], tree.planes as usize);
+                        let rows = sums.0.as_flattened_mut().iter_mut().zip(low.0.as_flattened());
+                        rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize]);
+                    } else {
+                        let low = expand(&planes[..8], 8);
+                        let high = expand(&planes[8..], tree.planes as usize - 8);
+                        let leaves = low.0.as_flattened().iter().zip(high.0.as_flattened());
+                        let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves);
+                        rows.for_each(|(sum, (&low, &high))| *sum += table[usize::from(low) | usize::from(high) << 8]);
+                    }
+                }
+            }
+            for (group, (sums, &intercept)) in s.$sums.iter().zip(&model.file.intercepts).enumerate() {
+                for (row, &sum) in scores.chunks_mut(groups).zip(sums.0.as_flattened()) {
+                    row[group] = f64::from(if last { sum + intercept as $number } else { sum });
+                }
+            }
+        }
+    };
+
+    (@level $name:ident, $below:ident, $half:literal, $(#[$enable:meta])*) => {
+        /// The answer of the node of a level that the bits before it lead to.
+        $(#[$enable])*
+        #[inline]
+        fn $name(masks: &[Mask], tests: &[u32], kept: bool, at: usize, bits: &[V; 8], bit: usize) -> V {
+            let right = $below(masks, tests, kept, at + $half, bits, bit + 1);
+            select(bits[bit], right, $below(masks, tests, kept, at, bits, bit + 1))
+        }
+    };
+}
+
+pub(crate) use kernel;

@@ -1,0 +1,96 @@
+//! The operations on blocks without special instructions: for every processor, and as the compiler makes of it.
+
+use crate::kernel::kernel;
+use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+
+type V = Mask;
+
+#[inline]
+fn zero() -> V {
+    Mask::NONE
+}
+
+#[inline]
+fn load(mask: &Mask) -> V {
+    *mask
+}
+
+#[inline]
+fn store(v: V) -> Mask {
+    v
+}
+
+#[inline]
+fn each(f: impl Fn(usize) -> u64) -> V {
+    Mask(core::array::from_fn(f))
+}
+
+#[inline]
+fn and(a: V, b: V) -> V {
+    each(|i| a.0[i] & b.0[i])
+}
+
+/// `b` where `a` is not set.
+#[inline]
+fn and_not(a: V, b: V) -> V {
+    each(|i| !a.0[i] & b.0[i])
+}
+
+#[inline]
+fn or(a: V, b: V) -> V {
+    each(|i| a.0[i] | b.0[i])
+}
+
+/// `a` where `s` is set, elsewhere `b`.
+#[inline]
+fn select(s: V, a: V, b: V) -> V {
+    each(|i| b.0[i] ^ (s.0[i] & (a.0[i] ^ b.0[i])))
+}
+
+/// The rows whose byte is above the rank.
+fn compare(bytes: &Bytes, rank: u8) -> Mask {
+    each(|i| bytes.0[i].iter().rev().fold(0, |word, &byte| word << 1 | u64::from(byte > rank)))
+}
+
+/// The numbers whose bits are these planes.
+fn expand(planes: &[Mask], count: usize) -> Bytes {
+    let mut bytes = Bytes([[0; 64]; 8]);
+    for (part, bytes) in bytes.0.iter_mut().enumerate() {
+        for (plane, mask) in planes[..count].iter().enumerate() {
+            let bits = mask.0[part];
+            for (row, byte) in bytes.iter_mut().enumerate() {
+                *byte |= ((bits >> row & 1) as u8) << plane;
+            }
+        }
+    }
+    bytes
+}
+
+fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
+    let mut full = [0.0; 64];
+    full[..table.len()].copy_from_slice(table);
+    let leaves = expand(planes, 6.min(table.len().trailing_zeros() as usize));
+    let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves.0.as_flattened());
+    rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
+}
+
+fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
+    let mut full = [0.0; 64];
+    full[..table.len()].copy_from_slice(table);
+    let leaves = expand(planes, 6.min(table.len().trailing_zeros() as usize));
+    let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves.0.as_flattened());
+    rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
+}
+
+/// The number of thresholds that each value is above; 0 for what is no number.
+fn rank32(_: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    rows.for_each(|(rank, &value)| *rank = table[..count].partition_point(|&t| value > t) as u8);
+}
+
+fn rank64(_: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    rows.for_each(|(rank, &value)| *rank = table[..count].partition_point(|&t| value > t) as u8);
+}
+
+kernel!();

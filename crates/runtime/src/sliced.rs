@@ -1,0 +1,236 @@
+//! Trees laid out for many rows at once: 512 rows are a block, and what is one bit for a row is a [`Mask`] for a block.
+//!
+//! Every test of the model is made once for a block, whatever number of nodes ask it: its mask has a bit for each row
+//! that goes right. A tree then finds the leaf of all rows with operations on masks:
+//!
+//! - *Perfect*: a tree of small depth is filled up to a perfect one (nodes that were filled in send every row left). The
+//!   path of a row is its leaf's number in binary; bit d is the answer of one of the 2^d nodes of that level, chosen
+//!   by the bits before it: 2^d - 1 selections between masks.
+//! - *Reach*: in any other tree each node hands the rows that reach it on to its children, and bit p of the leaf's number is the
+//!   union of the leaves whose number has it.
+//! - *Walk*: a tree with more leaves than are worth this is walked row by row.
+//!
+//! What a leaf adds is looked up by its number and added in the order of the file, for each row on its own.
+
+use alloc::vec::Vec;
+
+use crate::plan::{ALL, Plan, Values, Word};
+
+/// Rows of a block.
+pub(crate) const ROWS: usize = 512;
+
+/// A bit for each row of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C, align(64))]
+pub(crate) struct Mask(pub(crate) [u64; 8]);
+
+impl Mask {
+    pub(crate) const NONE: Self = Self([0; 8]);
+    pub(crate) const ALL: Self = Self([u64::MAX; 8]);
+}
+
+/// A byte for each row of a block.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Bytes(pub(crate) [[u8; 64]; 8]);
+
+/// An f32 for each row of a block.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Floats32(pub(crate) [[f32; 16]; 32]);
+
+/// An f64 for each row of a block.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Floats64(pub(crate) [[f64; 8]; 64]);
+
+/// How the leaf of each row is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Filled up to this depth; the tests are in the order of the levels.
+    Perfect(u8),
+    /// So many splits, parents before children, and one leaf more.
+    Reach(u16),
+    /// Row by row.
+    Walk,
+}
+
+/// Perfect trees are at most so deep: 256 leaves.
+pub(crate) const DEEPEST: u32 = 8;
+
+/// With more leaves a tree is walked.
+const MOST_LEAVES: u32 = 4096;
+
+/// Bits of a leaf's number.
+pub(crate) const PLANES: usize = 12;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tree {
+    pub(crate) shape: Shape,
+    /// Bits of a leaf's number.
+    pub(crate) planes: u8,
+    pub(crate) group: u32,
+    /// Where its tests start in `Sliced::tests`, and its children in `Sliced::children`.
+    pub(crate) tests: usize,
+    pub(crate) children: usize,
+    /// Where its values start in `Sliced::values`: 2^planes for each sum that it adds to.
+    pub(crate) values: usize,
+}
+
+/// The layout.
+#[derive(Clone, Debug)]
+pub(crate) struct Sliced {
+    /// The different tests, the one that sends every row left first.
+    pub(crate) words: Vec<Word>,
+    /// The tests of each tree, as positions in `words`.
+    pub(crate) tests: Vec<u32>,
+    /// For each split of a tree that is reached through, where its rows go on: the left and the right slot.
+    pub(crate) children: Vec<[u16; 2]>,
+    pub(crate) trees: Vec<Tree>,
+    pub(crate) values: Values,
+    /// Slots that the largest tree needs.
+    pub(crate) slots: usize,
+    /// Tests of the largest tree.
+    pub(crate) most_tests: usize,
+}
+
+impl Sliced {
+    pub(crate) fn new(plan: &Plan, groups: usize) -> Self {
+        let mut words: Vec<Word> = plan.nodes.iter().map(|node| node.word).filter(|&word| word != Word::NEVER).collect();
+        words.sort_by_key(|word| word.0);
+        words.dedup();
+        words.insert(0, Word::NEVER);
+        let mut sliced = Self {
+            words,
+            tests: Vec::new(),
+            children: Vec::new(),
+            trees: Vec::with_capacity(plan.roots.len()),
+            values: match &plan.values {
+                Values::F32(_) => Values::F32(Vec::new()),
+                Values::F64(_) => Values::F64(Vec::new()),
+            },
+            slots: 0,
+            most_tests: 0,
+        };
+        for index in 0..plan.roots.len() {
+            sliced.add(plan, groups, index);
+        }
+        sliced
+    }
+
+    fn add(&mut self, plan: &Plan, groups: usize, index: usize) {
+        let root = plan.roots[index];
+        let planes = root.leaves.next_power_of_two().trailing_zeros();
+        let width = if root.group == ALL { groups } else { 1 };
+        let mut tree = Tree {
+            shape: Shape::Walk,
+            planes: 0,
+            group: root.group,
+            tests: self.tests.len(),
+            children: self.children.len(),
+            values: match &self.values {
+                Values::F32(values) => values.len(),
+                Values::F64(values) => values.len(),
+            },
+        };
+        // The leaf of each number, as a node of the plan.
+        let mut leaves: Vec<u32> = Vec::new();
+        if root.depth <= DEEPEST && 1 << root.depth <= 4 * root.leaves {
+            tree.shape = Shape::Perfect(root.depth as u8);
+            tree.planes = root.depth as u8;
+            let mut level = alloc::vec![root.node];
+            for _ in 0..root.depth {
+                let mut next = Vec::with_capacity(2 * level.len());
+                for &at in &level {
+                    let node = plan.nodes[at as usize];
+                    let leaf = node.next == at;
+                    self.tests.push(self.place(node.word));
+                    next.extend(if leaf { [at, at] } else { [node.next, node.next + 1] });
+                }
+                level = next;
+            }
+            leaves = level;
+        } else if root.leaves <= MOST_LEAVES {
+            tree.shape = Shape::Reach((root.leaves - 1) as u16);
+            tree.planes = planes as u8;
+            let splits = root.leaves as u16 - 1;
+            // Breadth first as in the plan: the slot of a split is its position among the splits.
+            let nodes = root.node..root.node + 2 * root.leaves - 1;
+            let mut slots = Vec::with_capacity(nodes.len());
+            let mut next_split = 0;
+            for at in nodes.clone() {
+                if plan.nodes[at as usize].next == at {
+                    slots.push(splits + leaves.len() as u16);
+                    leaves.push(at);
+                } else {
+                    slots.push(next_split);
+                    next_split += 1;
+                }
+            }
+            for at in nodes {
+                let node = plan.nodes[at as usize];
+                if node.next != at {
+                    self.tests.push(self.place(node.word));
+                    let child = (node.next - root.node) as usize;
+                    self.children.push([slots[child], slots[child + 1]]);
+                }
+            }
+            self.slots = self.slots.max(2 * root.leaves as usize);
+        }
+        self.most_tests = self.most_tests.max(self.tests.len() - tree.tests);
+        if tree.shape != Shape::Walk {
+            let size = 1usize << tree.planes;
+            for sum in 0..width {
+                let of = |&leaf: &u32| plan.leaves[leaf as usize] as usize + sum;
+                match (&plan.values, &mut self.values) {
+                    (Values::F32(from), Values::F32(to)) => {
+                        to.extend(leaves.iter().map(|leaf| from[of(leaf)]));
+                        to.extend(core::iter::repeat_n(0.0, size - leaves.len()));
+                    }
+                    (Values::F64(from), Values::F64(to)) => {
+                        to.extend(leaves.iter().map(|leaf| from[of(leaf)]));
+                        to.extend(core::iter::repeat_n(0.0, size - leaves.len()));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.trees.push(tree);
+    }
+
+    /// The position of a word.
+    fn place(&self, word: Word) -> u32 {
+        if word == Word::NEVER {
+            return 0;
+        }
+        self.words[1..].binary_search_by_key(&word.0, |known| known.0).map_or(0, |at| at as u32 + 1)
+    }
+}
+
+/// Thresholds of a feature as tables of two levels: sixteen pivots, and sixteen numbers below each.
+#[derive(Clone, Debug)]
+pub(crate) enum Ranks {
+    /// Of f32.
+    Two32(alloc::boxed::Box<([f32; 16], [f32; 256])>),
+    /// Of f64.
+    Two64(alloc::boxed::Box<([f64; 16], [f64; 256])>),
+    /// More thresholds than fit, or one below every number: searched for.
+    Search,
+}
+
+impl Ranks {
+    pub(crate) fn new(thresholds: &[f64], wide: bool) -> Self {
+        if thresholds.len() > 255 || thresholds.first().is_some_and(|first| first.is_nan()) {
+            return Self::Search;
+        }
+        let at = |index: usize| thresholds.get(index).copied().unwrap_or(f64::INFINITY);
+        // Nothing is above an infinity, so that what is filled in never counts.
+        let pivot = |index: usize| at(16 * index + 15);
+        if wide {
+            Self::Two64(alloc::boxed::Box::new((core::array::from_fn(pivot), core::array::from_fn(at))))
+        } else {
+            let (pivots, all) = (core::array::from_fn(|i| pivot(i) as f32), core::array::from_fn(|i| at(i) as f32));
+            Self::Two32(alloc::boxed::Box::new((pivots, all)))
+        }
+    }
+}

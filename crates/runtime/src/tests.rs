@@ -1,0 +1,326 @@
+//! Random models, made as they stand in memory, on every path, every number of rows, and against a walk that shares
+//! nothing with the tables: the questions as they stand in the file.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::file::{Category, Column, Decision, Domain, File, Kind, LEAF, Labels, Link, Number, Rule, Sums, Tests, Tree};
+use crate::{Model, Path, Rows};
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count.max(1) as u64) as usize
+    }
+
+    fn coin(&mut self) -> bool {
+        self.below(2) == 1
+    }
+
+    fn float(&mut self) -> f64 {
+        match self.below(12) {
+            0 => 0.0,
+            1 => -0.0,
+            2 => 1e-35,
+            3 => f64::from(f32::MAX),
+            4 => 1e300,
+            5 => f64::from_bits(1),
+            _ => (self.below(64) as f64 - 32.0) / 4.0,
+        }
+    }
+}
+
+fn model(random: &mut Random, depth: usize, trees: usize, thresholds: usize) -> File {
+    let features = 1 + random.below(6) as u32;
+    let groups = 1 + random.below(3);
+    let number = if random.coin() { Number::F32 } else { Number::F64 };
+    let sums = if random.coin() { Number::F32 } else { Number::F64 };
+    let rounded = |value: f64| if sums == Number::F32 { f64::from(value as f32) } else { value };
+    let mut columns: Vec<Column> = Vec::new();
+    let mut categories = Vec::new();
+    for feature in 0..features {
+        if random.below(4) == 0 {
+            let rule = match random.below(4) {
+                0 => Rule::TruncateNonNegative,
+                1 => Rule::Truncate,
+                2 => Rule::Whole,
+                _ => Rule::Listed((0..8).map(|code| f64::from(code) * 1.5).collect()),
+            };
+            let unseen_is_missing = random.coin();
+            categories.push(Category { feature, rule, unseen_is_missing, labels: None });
+            for code in 10..14 {
+                let kind = Kind::Member { members_left: code > 11 };
+                let sets = (0..1 + random.below(3))
+                    .map(|_| (0..70).chain([5000, 70_000]).filter(|_| random.below(3) == 0).collect())
+                    .collect();
+                columns.push(Column { feature, kind, missing_left: code % 2 == 1, tests: Tests::Sets(sets) });
+            }
+            continue;
+        }
+        let kinds = [
+            Kind::Less,
+            Kind::LessOrEqual,
+            Kind::ButZero { zero_left: false },
+            Kind::ButZero { zero_left: true },
+            Kind::Equal,
+        ];
+        for kind in kinds {
+            for missing_left in [false, true] {
+                if random.coin() {
+                    let mut numbers: Vec<f64> = (0..1 + random.below(thresholds))
+                        .map(|_| match random.below(20) {
+                            0 => f64::INFINITY,
+                            1 => f64::NEG_INFINITY,
+                            _ if thresholds > 64 => (random.below(5000) as f64 - 2500.0) / 16.0,
+                            _ => random.float(),
+                        })
+                        .collect();
+                    numbers.sort_by(f64::total_cmp);
+                    numbers.dedup_by_key(|number| number.to_bits());
+                    columns.push(Column { feature, kind, missing_left, tests: Tests::Numbers(numbers) });
+                }
+            }
+        }
+    }
+    let tests: usize = columns.iter().map(|column| column.tests.len()).sum();
+    let mut file = File {
+        digest: [0; 32],
+        cover_rows: 0,
+        cover_hash: 0,
+        framework: String::new(),
+        dialect: String::new(),
+        link: Link::None,
+        domain: Domain {
+            number,
+            missing: random.below(4) > 0,
+            infinities: random.coin(),
+            zero_window: random.coin().then_some(1e-35),
+        },
+        sums: Sums {
+            number: sums,
+            intercept_last: random.coin(),
+            average: random.coin().then_some((3.0, random.coin())),
+        },
+        features,
+        names: None,
+        categories,
+        labels: Labels::Unnamed(groups),
+        decision: Decision::Argmax,
+        intercepts: (0..groups).map(|_| rounded(random.float().clamp(-9.0, 9.0))).collect(),
+        columns,
+        trees: Vec::new(),
+        nodes: Vec::new(),
+        leaves: Vec::new(),
+    };
+    for _ in 0..trees {
+        let group = (random.below(3) > 0).then(|| random.below(groups) as u32);
+        let (first, values) = (file.nodes.len(), file.leaves.len());
+        let mut open = alloc::vec![0usize];
+        let full = random.coin();
+        while let Some(at) = open.pop() {
+            if tests > 0 && at < depth && (full || random.below(5) > 0) {
+                file.nodes.push(random.below(tests) as u32);
+                open.extend([at + 1, at + 1]);
+            } else {
+                file.nodes.push(LEAF);
+                let width = if group.is_some() { 1 } else { groups };
+                let leaf = |_| rounded((random.next() % 1000) as f64 / 997.0 - 0.5);
+                file.leaves.extend((0..width).map(leaf));
+            }
+        }
+        let weight = rounded([1.0, 0.3][random.below(2)]);
+        file.trees.push(Tree { group, weight, nodes: first..file.nodes.len(), values });
+    }
+    file
+}
+
+/// Where a test sends a value, by the words of the format.
+fn left(file: &File, test: usize, row: &[f64]) -> bool {
+    let mut test = test;
+    let column = file
+        .columns
+        .iter()
+        .find(|column| match test.checked_sub(column.tests.len()) {
+            Some(less) => {
+                test = less;
+                false
+            }
+            None => true,
+        })
+        .unwrap();
+    let value = file.domain.read(row[column.feature as usize]).unwrap();
+    if value.is_nan() {
+        return column.missing_left;
+    }
+    match (&column.tests, column.kind) {
+        (Tests::Numbers(numbers), Kind::Less) => value < numbers[test],
+        (Tests::Numbers(_), Kind::ButZero { zero_left }) if value == 0.0 => zero_left,
+        (Tests::Numbers(numbers), Kind::Equal) => value == numbers[test],
+        (Tests::Numbers(numbers), _) => value <= numbers[test],
+        (Tests::Sets(sets), kind) => {
+            let category = file.categories.iter().find(|known| known.feature == column.feature).unwrap();
+            match category.rule.code(value) {
+                None if category.unseen_is_missing => column.missing_left,
+                code => {
+                    let member = code.is_some_and(|code| sets[test].contains(&code));
+                    member == (kind == Kind::Member { members_left: true })
+                }
+            }
+        }
+    }
+}
+
+/// The raw scores of a row by a plain walk.
+fn walked(file: &File, row: &[f64]) -> Vec<f64> {
+    let round = |value: f64| if file.sums.number == Number::F32 { f64::from(value as f32) } else { value };
+    let mut sums: Vec<f64> = match file.sums.intercept_last {
+        true => alloc::vec![0.0; file.intercepts.len()],
+        false => file.intercepts.clone(),
+    };
+    for tree in &file.trees {
+        let nodes = &file.nodes[tree.nodes.clone()];
+        // The end of the subtree that starts at a node.
+        let end = |mut at: usize| {
+            let mut open = 1;
+            while open > 0 {
+                open = if nodes[at] == LEAF { open - 1 } else { open + 1 };
+                at += 1;
+            }
+            at
+        };
+        let mut at = 0;
+        while nodes[at] != LEAF {
+            at = if left(file, nodes[at] as usize, row) { at + 1 } else { end(at + 1) };
+        }
+        let leaf = nodes[..at].iter().filter(|&&node| node == LEAF).count();
+        let mut add = |group: usize, value: f64| sums[group] = round(sums[group] + round(tree.weight * value));
+        match tree.group {
+            Some(group) => add(group as usize, file.leaves[tree.values + leaf]),
+            None => {
+                let width = file.intercepts.len();
+                (0..width).for_each(|group| add(group, file.leaves[tree.values + leaf * width + group]));
+            }
+        }
+    }
+    for (sum, intercept) in sums.iter_mut().zip(&file.intercepts) {
+        if file.sums.intercept_last {
+            *sum = round(*sum + intercept);
+        }
+        if let Some((divisor, true)) = file.sums.average {
+            *sum = round(*sum / divisor);
+        }
+    }
+    sums
+}
+
+fn same(found: &[f64], expected: &[f64], what: &dyn core::fmt::Display) {
+    assert_eq!(found.len(), expected.len());
+    for (at, (found, expected)) in found.iter().zip(expected).enumerate() {
+        assert_eq!(found.to_bits(), expected.to_bits(), "{what}: score {at} is {found}, not {expected}");
+    }
+}
+
+/// The cover of the model, on every path, in every type and order, against the walk.
+fn check(file: &File, what: &dyn core::fmt::Display) {
+    let model = Model::of(file.clone()).unwrap();
+    let width = model.features();
+    let mut values = model.cover_rows();
+    // Of a large cover every few rows: the walk is slow.
+    let every = values.len() / width / 1500 + 1;
+    values = values.chunks(width).step_by(every).flatten().copied().collect();
+    let rows = Rows::row_major(&values, width).unwrap();
+    assert!(rows.count() > 0, "{what}: no rows");
+    let expected: Vec<f64> = values.chunks(width).flat_map(|row| walked(file, row)).collect();
+    let columns: Vec<f64> =
+        (0..width).flat_map(|column| (0..rows.count()).map(move |row| (row, column))).map(|(row, column)| values[row * width + column]).collect();
+    for path in Path::available() {
+        let mut scores = alloc::vec![0.0; expected.len()];
+        model.raw_scores_on(path, rows, &mut scores).unwrap();
+        same(&scores, &expected, &format_args!("{what}, {path}"));
+        scores.fill(0.0);
+        model.raw_scores_on(path, Rows::column_major(&columns, rows.count(), width).unwrap(), &mut scores).unwrap();
+        same(&scores, &expected, &format_args!("{what}, {path}, by columns"));
+        scores.fill(0.0);
+        model.raw_scores_by_threads(path, rows, 3, &mut scores).unwrap();
+        same(&scores, &expected, &format_args!("{what}, {path}, three threads"));
+        let narrow: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+        let wide: Vec<f64> = narrow.iter().map(|&value| f64::from(value)).collect();
+        if wide.chunks(width).all(|row| row.iter().enumerate().all(|(f, &v)| file.read_value(f, v).is_some())) {
+            let expected: Vec<f64> = wide.chunks(width).flat_map(|row| walked(file, row)).collect();
+            model.raw_scores_on(path, Rows::row_major(&narrow, width).unwrap(), &mut scores).unwrap();
+            same(&scores, &expected, &format_args!("{what}, {path}, f32"));
+        }
+    }
+}
+
+#[test]
+fn every_path_gives_the_bits_of_a_plain_walk() {
+    for seed in 0..1500 {
+        let mut random = Random(seed);
+        let (depth, trees) = (random.below(8), 1 + random.below(6));
+        check(&model(&mut random, depth, trees, 12), &format_args!("seed {seed}"));
+    }
+}
+
+#[test]
+fn large_trees_and_many_thresholds_give_the_bits_of_a_plain_walk() {
+    for seed in 0..8 {
+        let mut random = Random(1 << 32 | seed);
+        let (depth, thresholds) = ([8, 9, 11, 13][seed as usize % 4], [40, 300, 1000][seed as usize % 3]);
+        check(&model(&mut random, depth, 2, thresholds), &format_args!("large seed {seed}"));
+    }
+}
+
+#[test]
+fn every_number_of_rows_gives_the_same_bits() {
+    for seed in 0..3 {
+        let mut random = Random(7 + seed);
+        let file = model(&mut random, 6, 20, 40);
+        let model = Model::of(file).unwrap();
+        let width = model.features();
+        let cover = model.cover_rows();
+        let values: Vec<f64> = cover.iter().copied().cycle().take(1000 * width).collect();
+        let mut expected = alloc::vec![0.0; 1000 * model.outputs()];
+        model.raw_scores_on(Path::Scalar, Rows::row_major(&values, width).unwrap(), &mut expected).unwrap();
+        for path in Path::available() {
+            for count in (1..=1000).filter(|count| path != Path::Portable || count % 7 == 0) {
+                let mut scores = alloc::vec![0.0; count * model.outputs()];
+                model.raw_scores_on(path, Rows::row_major(&values[..count * width], width).unwrap(), &mut scores).unwrap();
+                same(&scores, &expected[..scores.len()], &format_args!("{path}, {count} rows"));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_library_refuses_is_refused_at_its_place() {
+    let mut random = Random(3);
+    let mut file = model(&mut random, 3, 3, 5);
+    file.domain = Domain { number: Number::F32, missing: false, infinities: false, zero_window: None };
+    let model = Model::of(file).unwrap();
+    let width = model.features();
+    for path in Path::available() {
+        for bad in [0, 63, 400, 511, 512, 555, 599] {
+            for (value, feature) in [(f64::NAN, 0), (1e39, width - 1)] {
+                let mut values = alloc::vec![1.0; 600 * width];
+                values[bad * width + feature] = value;
+                let mut scores = alloc::vec![0.0; 600 * model.outputs()];
+                let rows = Rows::row_major(&values, width).unwrap();
+                for threads in [1, 2] {
+                    let error = model.raw_scores_by_threads(path, rows, threads, &mut scores).unwrap_err();
+                    let crate::PredictError::Refused { row, feature: found, .. } = error else { panic!("{error}") };
+                    assert_eq!((row, found), (bad, feature), "{path}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! The road of `pack`: the same model, bit for bit, in a fraction of its bytes, checked and tested before it is
+//! handed out.
+
+use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
+use secateur_checker::{PackingReason, PackingVerdict};
+use secateur_formats::packed::{PackError, Stamp};
+use secateur_formats::{ModelFile, packed};
+use secateur_model::{PredictError, Predictor};
+use secateur_runtime::{LoadError, Path, hash_of_scores};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use crate::Pruning;
+
+/// Why a model was not packed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PackingError {
+    /// The format has no place for something of the model.
+    #[error(transparent)]
+    Pack(#[from] PackError),
+    /// The pruned model has no file or no certificate that the packing could refer to.
+    #[error("the pruned model has no certificate, so that the two steps cannot be proved together; give it more time")]
+    NotCertified,
+    /// What follows is a fault of ours, found before anything was handed out.
+    #[error("secateur itself failed: {0}. Nothing was written. This is a bug: please report it with the model")]
+    Fault(String),
+}
+
+impl PackingError {
+    fn fault(what: impl std::fmt::Display) -> Self {
+        Self::Fault(what.to_string())
+    }
+}
+
+impl From<LoadError> for PackingError {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::TooLarge(what) => Self::Pack(PackError::TooLarge { what }),
+            other => Self::fault(format!("the runtime does not load the packed model: {other}")),
+        }
+    }
+}
+
+/// A packed model.
+#[derive(Clone, Debug)]
+pub struct Packing {
+    /// The bytes of the `.spk` file.
+    pub bytes: Vec<u8>,
+    /// The certificate, which the independent checker has accepted.
+    pub certificate: Vec<u8>,
+    /// Rows of the cover: every path of this machine gave the exact predictor's bits on all of them.
+    pub cover_rows: usize,
+    /// These paths.
+    pub paths: Vec<Path>,
+}
+
+/// Packs a model: the same raw scores in every bit.
+///
+/// What is handed out was read back by two readers. The one of `secateur-formats` gave the checker a model that is equal
+/// to the original node by node; the one of `secateur-runtime` ran a cover of rows, at least one in every leaf that it finds a
+/// way to, on every instruction set of this machine, with the bits of the exact predictor.
+///
+/// ```
+/// let model = secateur::ModelFile::parse(secateur::demo::MODEL)?;
+/// let packing = secateur::pack(&model)?;
+/// assert!(packing.bytes.len() * 5 < secateur::demo::MODEL.len());
+/// let packed = secateur::ModelFile::parse(&packing.bytes)?;
+/// assert!(secateur::check_packing(&model, &packed, &packing.certificate)?.is_valid());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn pack(model: &ModelFile) -> Result<Packing, PackingError> {
+    packed_as(model, model, None)
+}
+
+/// Packs a model that was pruned, with one certificate for both steps: original to pruned, pruned to packed.
+pub fn pack_pruned(original: &ModelFile, pruning: &Pruning) -> Result<Packing, PackingError> {
+    let step = pruning.bytes.as_ref().zip(pruning.certificate.as_ref());
+    let (model, certificate) = step.ok_or(PackingError::NotCertified)?;
+    let step = PruningStep { model: model.clone(), certificate: certificate.bytes.clone() };
+    packed_as(original, &pruning.pruned.file, Some(step))
+}
+
+fn packed_as(
+    original: &ModelFile,
+    model: &ModelFile,
+    pruning: Option<PruningStep>,
+) -> Result<Packing, PackingError> {
+    let ensemble = model.ensemble();
+    let mut stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
+    // The cover follows from the model, and its hash goes into the file: so it is written twice.
+    let draft = secateur_runtime::Model::load(&packed::File::pack(model, &stamp)?)?;
+    let cover = draft.cover_rows();
+    let width = ensemble.features().len().max(1);
+    let exact = match Predictor::new(ensemble).raw_scores(&cover) {
+        Ok(scores) => scores,
+        // A model without columns takes no rows at all.
+        Err(PredictError::Width { .. }) if cover.is_empty() => Vec::new(),
+        Err(error) => return Err(PackingError::fault(format!("a row of the cover is refused: {error}"))),
+    };
+    stamp.cover_rows = u32::try_from(cover.len() / width).map_err(PackingError::fault)?;
+    stamp.cover_hash = hash_of_scores(&exact);
+    let bytes = packed::File::pack(model, &stamp)?;
+    let runtime = secateur_runtime::Model::load(&bytes)?;
+    let test = runtime.self_test().map_err(PackingError::fault)?;
+    if let Some((path, _)) = test.paths.iter().find(|(_, fits)| !fits) {
+        return Err(PackingError::fault(format!("the path {path} does not give the library's bits")));
+    }
+    let record = PackingRecord {
+        original: Digest::of(original.ensemble()),
+        packed: FileDigest::of(&bytes),
+        pruning,
+    };
+    let certificate = record.to_bytes();
+    let read = ModelFile::parse(&bytes).map_err(PackingError::fault)?;
+    match secateur_checker::check_packing(original, &read, &certificate, &|| false) {
+        Ok(PackingVerdict::Valid(_)) => {}
+        Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
+            return Err(PackingError::fault(reason.message()));
+        }
+        Err(error) => return Err(PackingError::fault(error)),
+    }
+    let paths = test.paths.into_iter().map(|(path, _)| path).collect();
+    Ok(Packing { bytes, certificate, cover_rows: test.rows, paths })
+}
+
+impl Packing {
+    /// What `secateur pack --json` prints; `before` is the size of the model's file, `certificate` where it is written.
+    pub fn json(&self, before: Option<u64>, certificate: Option<&str>) -> Value {
+        json!({
+            "outcome": "same_bits",
+            "bytes": {"before": before, "after": self.bytes.len()},
+            "within": null,
+            "certificate": certificate,
+            "checked": true,
+            "cover": {"rows": self.cover_rows, "paths": self.paths.iter().map(|path| path.name()).collect::<Vec<_>>()},
+        })
+    }
+
+    /// The same in words.
+    pub fn words(&self, before: Option<u64>) -> String {
+        let after = self.bytes.len();
+        let size = match before {
+            Some(before) => {
+                format!("{before} bytes -> {after} ({:.1} times smaller)\n", before as f64 / after as f64)
+            }
+            None => format!("{after} bytes\n"),
+        };
+        let paths = self.paths.iter().map(|path| path.name()).collect::<Vec<_>>().join(", ");
+        format!(
+            "{size}same bits on every input: checked node by node\ntested on {} rows that reach every leaf and threshold, by {paths}\n",
+            self.cover_rows
+        )
+    }
+}
+
+/// The answer of [`check_packing`].
+#[derive(Debug)]
+pub struct PackingCheck(pub PackingVerdict);
+
+impl PackingCheck {
+    /// Is the packed file proved to be what the certificate claims?
+    pub fn is_valid(&self) -> bool {
+        matches!(self.0, PackingVerdict::Valid(_))
+    }
+
+    /// Why not.
+    pub fn reason(&self) -> Option<&PackingReason> {
+        match &self.0 {
+            PackingVerdict::Valid(_) => None,
+            PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason) => Some(reason),
+        }
+    }
+}
+
+/// Checks the certificate of a packing as `secateur-check` does. An error says that this is none at all.
+pub fn check_packing(
+    original: &ModelFile,
+    packed: &ModelFile,
+    certificate: &[u8],
+) -> Result<PackingCheck, PackingReadError> {
+    secateur_checker::check_packing(original, packed, certificate, &|| false).map(PackingCheck)
+}
