@@ -7,7 +7,8 @@ Three lines make a fitted classifier smaller without changing a single decision:
 >>> smaller = result.model                 # doctest: +SKIP
 
 `verify` proves that two models decide alike or finds an input on which they do not, `check` checks a
-certificate, `inspect` says what a model is, `load` reads one, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
+certificate, `pack` makes a model small and fast without changing a bit of its scores, `inspect` says what a model is,
+`load` reads one, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
 one scikit-learn estimator.
 """
 
@@ -19,7 +20,8 @@ from secateur._check import check
 from secateur._domain import Domain
 from secateur._errors import CertificateError, OptionError
 from secateur._inspect import Inspection, inspect
-from secateur._model import load
+from secateur._loading import load
+from secateur._packed import PackedModel, pack
 from secateur._prune import Pruning, Unproved, prune
 from secateur._secateur import (
     ComparisonError,
@@ -45,6 +47,7 @@ __all__ = [
     "Model",
     "ModelError",
     "OptionError",
+    "PackedModel",
     "PrunedClassifier",
     "Pruning",
     "SecateurError",
@@ -54,6 +57,7 @@ __all__ = [
     "check",
     "inspect",
     "load",
+    "pack",
     "prune",
     "verify",
 ]

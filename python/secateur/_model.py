@@ -27,31 +27,13 @@ class Subject:
     """What a pipeline does to its inputs before the model sees them."""
 
 
-def load(model: Any) -> Model:
-    """Reads a model: the path of a file, an XGBoost, LightGBM or CatBoost model, a scikit-learn classifier, or a
-    scikit-learn pipeline that ends in one of them (its last step is read).
-
-    Libraries are never imported here: an object of theirs brings its own. `Model.predict` returns what the object's
-    `predict` returns, with its labels. A setting of the object that would make it decide otherwise than by its trees is
-    refused with a `ModelError` that names it.
-
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
-    >>> model = secateur.load(forest)
-    >>> model.tree_count
-    10
-    >>> bool((model.predict(X) == forest.predict(X)).all())
-    True
-    """
-    return recognise(model).model
-
-
 def recognise(model: Any) -> Subject:
     """What a user's object is."""
     if isinstance(model, Model):
         return Subject(model, rebuild=lambda pruned: pruned, rows=_numbers(model))
+    if hasattr(model, "_packed") and hasattr(model, "_model"):
+        read = model._model()
+        return Subject(read, rebuild=lambda pruned: pruned, rows=_numbers(read))
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
         read = Model.read(path)

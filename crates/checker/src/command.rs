@@ -192,28 +192,27 @@ fn answer_packing(
         }
         other => other,
     };
-    let (name, code, reason, proved) = match &verdict {
-        PackingVerdict::Valid(proved) => ("valid", 0, None, Some(proved)),
-        PackingVerdict::Invalid(reason) => ("invalid", 1, Some(reason), None),
-        PackingVerdict::Incomplete(reason) => ("incomplete", 3, Some(reason), None),
+    let (text, code) = match &verdict {
+        PackingVerdict::Valid(proved) => (packing_words(proved), 0),
+        PackingVerdict::Invalid(reason) => (format!("invalid: {}\n", reason.message()), 1),
+        PackingVerdict::Incomplete(reason) => (format!("incomplete: {}\n", reason.message()), 3),
     };
-    let text = if arguments.json {
-        let object = json!({
-            "verdict": name,
-            "reason": reason.map(PackingReason::code),
-            "message": reason.map(PackingReason::message),
-            "step": null,
-            "claim": proved.map(|proved| packing_claim(proved)),
-        });
-        serde_json::to_string_pretty(&object).map_err(|error| error.to_string())? + "\n"
-    } else {
-        match (reason, proved) {
-            (Some(reason), _) => format!("{name}: {}\n", reason.message()),
-            (None, Some(proved)) => packing_words(proved),
-            (None, None) => String::new(),
-        }
-    };
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&packing_json(&verdict)).map_err(|error| error.to_string())?;
+        return Ok((text + "\n", code));
+    }
     Ok((text, code))
+}
+
+/// What `--json` prints about a packed model.
+pub fn packing_json(verdict: &PackingVerdict) -> Value {
+    let (name, reason, claim) = match verdict {
+        PackingVerdict::Valid(proved) => ("valid", None, packing_claim(proved)),
+        PackingVerdict::Invalid(reason) => ("invalid", Some(reason), Value::Null),
+        PackingVerdict::Incomplete(reason) => ("incomplete", Some(reason), Value::Null),
+    };
+    let (code, message) = (reason.map(PackingReason::code), reason.map(PackingReason::message));
+    json!({"verdict": name, "reason": code, "message": message, "step": null, "claim": claim})
 }
 
 fn packing_words(proved: &PackingProved) -> String {
@@ -231,8 +230,7 @@ fn packing_words(proved: &PackingProved) -> String {
     }
 }
 
-/// The claim of a packing as `--json` prints it.
-pub fn packing_claim(proved: &PackingProved) -> Value {
+fn packing_claim(proved: &PackingProved) -> Value {
     json!({
         "kind": if proved.pruning.is_some() { "pruned_and_packed" } else { "packed" },
         "outcome": if proved.pruning.is_some() { "same_decisions" } else { "same_bits" },

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use secateur::{Cancel, CertificateError};
+use secateur::{Cancel, CertificateError, ModelFile};
 
 use crate::model::Model;
 use crate::{interrupt, options};
@@ -25,13 +25,23 @@ pub(crate) fn check<'py>(
     content: Option<Vec<u8>>,
     domain: Option<&str>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let source: Box<dyn Read + Send> = match (path, content) {
+    let mut source: Box<dyn Read + Send> = match (path, content) {
         (Some(path), None) => Box::new(File::open(path)?),
         (None, Some(content)) => Box::new(Cursor::new(content)),
         _ => return Err(PyValueError::new_err("give either a path or the content")),
     };
     let asked = domain.map(|text| options::domain(Some(text), true, original)).transpose()?;
     let answer = PyDict::new(py);
+    if matches!(&*pruned.file, ModelFile::Packed(_)) {
+        let mut content = Vec::new();
+        source.read_to_end(&mut content)?;
+        if content.starts_with(secateur::PACKING_MAGIC) {
+            let text = packing(py, original, pruned, &content);
+            answer.update(py.import("json")?.call_method1("loads", (text,))?.cast()?)?;
+            return Ok(answer);
+        }
+        source = Box::new(Cursor::new(content));
+    }
     let cancel = Cancel::default();
     let work = || secateur::check_until(&original.file, &pruned.file, source, &|| cancel.is_cancelled());
     match interrupt::interruptible(py, &cancel, |_| Ok(()), work)? {
@@ -51,4 +61,12 @@ pub(crate) fn check<'py>(
         }
     }
     Ok(answer)
+}
+
+/// The answer about a packed model, as JSON.
+fn packing(py: Python<'_>, original: &Model, packed: &Model, certificate: &[u8]) -> String {
+    py.detach(|| match secateur::check_packing(&original.file, &packed.file, certificate) {
+        Ok(check) => check.json().to_string(),
+        Err(error) => secateur::malformed_packing(&error).to_string(),
+    })
 }

@@ -7,6 +7,7 @@ mod error;
 mod interrupt;
 mod model;
 mod options;
+mod packed;
 mod prune;
 mod sklearn;
 mod unproved;
@@ -18,6 +19,7 @@ use pyo3::prelude::*;
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<model::Model>()?;
+    module.add_class::<packed::Packed>()?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_to_size, module)?)?;

@@ -185,6 +185,33 @@ impl Model {
         Ok(())
     }
 
+    /// The class of each row whose raw scores are known, as a number that is a position in [`labels`](Self::labels).
+    pub fn classes_of(&self, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
+        let averaged = self.averaged(scores);
+        for (out, scores) in out.iter_mut().zip(averaged.chunks(self.outputs())) {
+            *out = decide::class(self.file.decision, scores)? as f64;
+        }
+        Ok(())
+    }
+
+    /// The probabilities of each row whose raw scores are known, one row after the other.
+    pub fn probabilities_of(&self, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
+        let averaged = self.averaged(scores);
+        for (out, scores) in out.chunks_mut(self.file.labels.len().max(1)).zip(averaged.chunks(self.outputs())) {
+            decide::probabilities(self.file.link, scores, out)?;
+        }
+        Ok(())
+    }
+
+    /// Raw scores as the decision sees them.
+    fn averaged(&self, scores: &[f64]) -> Vec<f64> {
+        let mut scores = scores.to_vec();
+        if let Some((divisor, false)) = self.file.sums.average {
+            self.divide(&mut scores, divisor);
+        }
+        scores
+    }
+
     /// The rows of the cover (see [`self_test`](Self::self_test)), one after the other.
     pub fn cover_rows(&self) -> Vec<f64> {
         cover::rows(&self.file)

@@ -5,7 +5,7 @@ use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, 
 use secateur_checker::{PackingReason, PackingVerdict};
 use secateur_formats::packed::{PackError, Stamp};
 use secateur_formats::{ModelFile, packed};
-use secateur_model::{PredictError, Predictor};
+use secateur_model::{ClassLabels, PredictError, Predictor};
 use secateur_runtime::{LoadError, Path, hash_of_scores};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -70,7 +70,12 @@ pub struct Packing {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pack(model: &ModelFile) -> Result<Packing, PackingError> {
-    packed_as(model, model, None)
+    packed_as(model, model, None, None)
+}
+
+/// As [`pack`], with labels for the classes of a model whose own file has none.
+pub fn pack_labelled(model: &ModelFile, labels: &ClassLabels) -> Result<Packing, PackingError> {
+    packed_as(model, model, Some(labels), None)
 }
 
 /// Packs a model that was pruned, with one certificate for both steps: original to pruned, pruned to packed.
@@ -78,18 +83,19 @@ pub fn pack_pruned(original: &ModelFile, pruning: &Pruning) -> Result<Packing, P
     let step = pruning.bytes.as_ref().zip(pruning.certificate.as_ref());
     let (model, certificate) = step.ok_or(PackingError::NotCertified)?;
     let step = PruningStep { model: model.clone(), certificate: certificate.bytes.clone() };
-    packed_as(original, &pruning.pruned.file, Some(step))
+    packed_as(original, &pruning.pruned.file, None, Some(step))
 }
 
 fn packed_as(
     original: &ModelFile,
     model: &ModelFile,
+    labels: Option<&ClassLabels>,
     pruning: Option<PruningStep>,
 ) -> Result<Packing, PackingError> {
     let ensemble = model.ensemble();
     let mut stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
     // The cover follows from the model, and its hash goes into the file: so it is written twice.
-    let draft = secateur_runtime::Model::load(&packed::File::pack(model, &stamp)?)?;
+    let draft = secateur_runtime::Model::load(&packed::File::pack(model, labels, &stamp)?)?;
     let cover = draft.cover_rows();
     let width = ensemble.features().len().max(1);
     let exact = match Predictor::new(ensemble).raw_scores(&cover) {
@@ -100,7 +106,7 @@ fn packed_as(
     };
     stamp.cover_rows = u32::try_from(cover.len() / width).map_err(PackingError::fault)?;
     stamp.cover_hash = hash_of_scores(&exact);
-    let bytes = packed::File::pack(model, &stamp)?;
+    let bytes = packed::File::pack(model, labels, &stamp)?;
     let runtime = secateur_runtime::Model::load(&bytes)?;
     let test = runtime.self_test().map_err(PackingError::fault)?;
     if let Some((path, _)) = test.paths.iter().find(|(_, fits)| !fits) {
@@ -164,6 +170,11 @@ impl PackingCheck {
         matches!(self.0, PackingVerdict::Valid(_))
     }
 
+    /// As `secateur-check --json` prints it.
+    pub fn json(&self) -> Value {
+        secateur_checker::command::packing_json(&self.0)
+    }
+
     /// Why not.
     pub fn reason(&self) -> Option<&PackingReason> {
         match &self.0 {
@@ -180,4 +191,9 @@ pub fn check_packing(
     certificate: &[u8],
 ) -> Result<PackingCheck, PackingReadError> {
     secateur_checker::check_packing(original, packed, certificate, &|| false).map(PackingCheck)
+}
+
+/// What is said of bytes that are no certificate of a packing.
+pub fn malformed_packing(error: &PackingReadError) -> Value {
+    json!({"verdict": "malformed", "reason": error.code(), "message": error.to_string()})
 }

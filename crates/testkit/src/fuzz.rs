@@ -13,7 +13,7 @@ mod zip;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-pub use check::{check, follow_up, read};
+pub use check::{both_readers, check, follow_up, read};
 
 /// A reader under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +32,13 @@ pub enum Target {
     Sklearn,
     /// ONNX.
     Onnx,
+    /// Packed models.
+    Packed,
 }
 
 impl Target {
     /// Every reader.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::XgBoostJson,
         Self::XgBoostUbj,
         Self::LightGbm,
@@ -44,6 +46,7 @@ impl Target {
         Self::CatBoostJson,
         Self::Sklearn,
         Self::Onnx,
+        Self::Packed,
     ];
 
     /// The name of the target in `fuzz/`.
@@ -56,6 +59,7 @@ impl Target {
             Self::CatBoostJson => "catboost_json",
             Self::Sklearn => "sklearn",
             Self::Onnx => "onnx",
+            Self::Packed => "packed",
         }
     }
 
@@ -69,11 +73,22 @@ impl Target {
             Self::CatBoostJson => ("catboost", "json"),
             Self::Sklearn => ("sklearn", "skops"),
             Self::Onnx => ("onnx", "onnx"),
+            // Packed from the fixtures of the others.
+            Self::Packed => ("packed", "spk"),
         }
     }
 
     /// The seed corpus: every small fixture of this format, in the order of the names.
     pub fn seeds(self) -> io::Result<Vec<Vec<u8>>> {
+        if self == Self::Packed {
+            let mut seeds = Vec::new();
+            for target in Self::ALL.into_iter().filter(|&target| target != Self::Packed) {
+                seeds.extend(target.seeds()?.iter().filter_map(|bytes| packed(bytes)));
+            }
+            seeds.sort_by_key(Vec::len);
+            seeds.dedup();
+            return Ok(seeds);
+        }
         let (folder, extension) = self.fixtures();
         let paths = files(&root().join("testdata/models").join(folder), Some(extension))?;
         let seeds: Vec<Vec<u8>> = paths.iter().map(fs::read).collect::<io::Result<_>>()?;
@@ -95,6 +110,13 @@ impl Target {
 /// The size that an input's use of memory is measured by: its own, and that of what is deflated in it.
 pub fn unpacked_size(bytes: &[u8]) -> usize {
     zip::unpacked_size(bytes)
+}
+
+/// The packed file of a model's file, without a cover.
+pub fn packed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let model = secateur_formats::ModelFile::parse(bytes).ok()?;
+    let stamp = secateur_formats::packed::Stamp { source: [0; 32], cover_rows: 0, cover_hash: 0 };
+    secateur_formats::packed::File::pack(&model, None, &stamp).ok()
 }
 
 /// Larger fixtures would make each case slow without reaching other code.

@@ -9,7 +9,7 @@ use secateur_model::{
 use thiserror::Error;
 
 use super::{Link, MAGIC, Stamp, checksum, width};
-use crate::ModelFile;
+use crate::Framework;
 
 /// Why a model cannot be packed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -18,6 +18,12 @@ pub enum PackError {
     /// Something that only models in memory have.
     #[error("a model whose category labels were matched with another's cannot be packed; pack the file itself")]
     Joined,
+    /// Labels that do not fit the classes.
+    #[error("the labels given are not one for each of the {classes} classes")]
+    Labels {
+        /// The number of classes.
+        classes: usize,
+    },
     /// A number that the format has no room for.
     #[error("the model is too large to be packed: {what}")]
     TooLarge {
@@ -27,20 +33,27 @@ pub enum PackError {
 }
 
 /// The file of a model.
-pub(super) fn encode(model: &ModelFile, stamp: &Stamp) -> Result<Vec<u8>, PackError> {
-    let ensemble = model.ensemble();
+pub(super) fn encode(
+    ensemble: &Ensemble,
+    (framework, source): (Framework, &str),
+    link: Link,
+    labels: Option<&ClassLabels>,
+    stamp: &Stamp,
+) -> Result<Vec<u8>, PackError> {
+    let own = ensemble.classes();
+    let classes = match labels {
+        Some(labels) if labels.len() != own.len() => return Err(PackError::Labels { classes: own.len() }),
+        Some(labels) if matches!(own, ClassLabels::Unnamed(_)) => labels,
+        _ => own,
+    };
     let mut out = Out::default();
     out.bytes.extend_from_slice(&MAGIC);
     out.bytes.extend_from_slice(&stamp.source);
     out.bytes.extend_from_slice(&stamp.cover_rows.to_le_bytes());
     out.word(stamp.cover_hash);
-    out.text(model.framework().name());
-    let source = match model {
-        ModelFile::Packed(packed) => packed.source().to_owned(),
-        _ => model.dialect(),
-    };
-    out.text(&source);
-    out.link(Link::of(model));
+    out.text(framework.name());
+    out.text(source);
+    out.link(link);
     let domain = ensemble.domain();
     out.number(domain.number);
     out.flag(ensemble.accepts_missing());
@@ -55,7 +68,7 @@ pub(super) fn encode(model: &ModelFile, stamp: &Stamp) -> Result<Vec<u8>, PackEr
         out.flag(average.in_raw_scores);
     }
     out.features(ensemble)?;
-    out.classes(ensemble.classes());
+    out.classes(classes);
     out.decision(ensemble.decision());
     out.floats(ensemble.intercepts());
     let errors = ensemble.intercept_errors();

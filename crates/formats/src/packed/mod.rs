@@ -12,7 +12,7 @@ mod encode;
 
 use std::io;
 
-use secateur_model::{Decision, Ensemble, Softmax};
+use secateur_model::{ClassLabels, Decision, Ensemble, Softmax};
 
 use crate::error::{EditError, FormatError};
 use crate::{Document, Edit, EditableDocument, Framework, ModelFile};
@@ -94,9 +94,32 @@ pub struct File {
 }
 
 impl File {
-    /// The bytes of a packed file of this model.
-    pub fn pack(model: &ModelFile, stamp: &Stamp) -> Result<Vec<u8>, PackError> {
-        encode::encode(model, stamp)
+    /// The bytes of a packed file of this model. `labels` name the classes of a model whose own file has no names for
+    /// them; they are as many as the classes.
+    pub fn pack(model: &ModelFile, labels: Option<&ClassLabels>, stamp: &Stamp) -> Result<Vec<u8>, PackError> {
+        let source = match model {
+            ModelFile::Packed(packed) => packed.source().to_owned(),
+            _ => model.dialect(),
+        };
+        Self::pack_ensemble(model.ensemble(), (model.framework(), &source), Link::of(model), labels, stamp)
+    }
+
+    /// As [`pack`](Self::pack) for a model without a file: `source` is its library, and what is said of it.
+    pub fn pack_ensemble(
+        ensemble: &Ensemble,
+        source: (Framework, &str),
+        link: Link,
+        labels: Option<&ClassLabels>,
+        stamp: &Stamp,
+    ) -> Result<Vec<u8>, PackError> {
+        encode::encode(ensemble, source, link, labels, stamp)
+    }
+
+    /// Makes the last eight bytes the checksum of those before, for who changes a file on purpose.
+    pub fn seal(bytes: &mut [u8]) {
+        if let Some((content, sum)) = bytes.split_last_chunk_mut::<8>() {
+            *sum = checksum(content).to_le_bytes();
+        }
     }
 
     /// What its head says of its source and its cover.

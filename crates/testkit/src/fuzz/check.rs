@@ -17,9 +17,49 @@ const WIDEST_ROW: usize = 2000;
 
 /// Reads an input and checks all that follows from it.
 pub fn check(bytes: &[u8]) {
+    both_readers(bytes);
     if let Some(file) = read(bytes) {
         follow_up(bytes, &file);
     }
+}
+
+/// A packed file that one reader takes, the other takes too, and both models have the same scores on every path. (The
+/// runtime also knows models without classes, and refuses some for their size.)
+pub fn both_readers(bytes: &[u8]) {
+    if !bytes.starts_with(b"SPK") {
+        return;
+    }
+    let runtime = secateur_runtime::Model::load(bytes);
+    let file = ModelFile::parse(bytes);
+    let model = match (&runtime, &file) {
+        (Ok(model), _) if model.decision() == secateur_runtime::Decision::Scores => return,
+        (Err(secateur_runtime::LoadError::TooLarge(_)), _) | (Err(_), Err(_)) => return,
+        // The labels of categories and the names of libraries mean nothing to the runtime.
+        (Ok(model), Ok(_)) => model,
+        (Ok(_), Err(error)) => return assert!(lenient(&error.to_string()), "only the runtime reads this: {error}"),
+        (Err(error), Ok(_)) => panic!("the runtime does not read this: {error}"),
+    };
+    let Ok(file) = &file else { return };
+    let ensemble = file.ensemble();
+    if ensemble.features().is_empty() || ensemble.features().len() > WIDEST_ROW {
+        return;
+    }
+    let rows = model.cover_rows();
+    let rows = &rows[..rows.len().min(200 * ensemble.features().len())];
+    let expected = Predictor::new(ensemble).raw_scores(rows).expect("the cover is of accepted rows");
+    let table = secateur_runtime::Rows::row_major(rows, ensemble.features().len()).expect("whole rows");
+    for path in secateur_runtime::Path::available() {
+        let mut scores = vec![0.0; expected.len()];
+        model.raw_scores_on(path, table, &mut scores).expect("the cover is of accepted rows");
+        assert!(bits(&scores) == bits(&expected), "{path} gives other scores");
+    }
+}
+
+/// What the runtime does not look at.
+fn lenient(message: &str) -> bool {
+    ["the name of a library", "labels in the order of the source", "unsorted", "ascending"]
+        .iter()
+        .any(|words| message.contains(words))
 }
 
 /// Reads an input.

@@ -17,6 +17,10 @@ pub(super) fn hostile(target: Target, seeds: &[Vec<u8>], number: u64) -> Vec<u8>
     for _ in 0..1 << rng.u32(0..4).saturating_sub(1) {
         bytes = mutated(&mut rng, target, bytes, &donor);
     }
+    // Without its checksum nothing of a packed file is looked at.
+    if target == Target::Packed && rng.u32(0..20) > 0 {
+        secateur_formats::packed::File::seal(&mut bytes);
+    }
     bytes
 }
 
@@ -31,6 +35,7 @@ fn mutated(rng: &mut Rng, target: Target, mut bytes: Vec<u8>, donor: &[u8]) -> V
         Target::CatBoostBinary => binary::words(rng, &mut bytes),
         Target::XgBoostUbj => binary::ubj(rng, &mut bytes),
         Target::Onnx => binary::protobuf(rng, &mut bytes, 0),
+        Target::Packed => plain(rng, &mut bytes, donor),
         Target::Sklearn => {
             // Inside a member, with sums and sizes that fit again.
             let Some(mut members) = zip::unpack(&bytes) else { return bytes };

@@ -1,0 +1,252 @@
+//! `Packed`: a packed model that is ready to run.
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use secateur_runtime::{Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows};
+
+use crate::error;
+use crate::model::Model;
+
+/// A packed model, run by `secateur-runtime`.
+#[pyclass(frozen, module = "secateur")]
+pub(crate) struct Packed {
+    bytes: Vec<u8>,
+    certificate: Option<Vec<u8>>,
+    model: Runtime,
+}
+
+/// Rows of either float type.
+#[derive(FromPyObject)]
+enum Table<'py> {
+    Narrow(PyReadonlyArray2<'py, f32>),
+    Wide(PyReadonlyArray2<'py, f64>),
+}
+
+/// How to compute: on which path, by how many threads.
+#[derive(Clone, Copy)]
+struct How {
+    path: Path,
+    threads: usize,
+}
+
+impl How {
+    fn new(path: Option<&str>, threads: usize) -> PyResult<Self> {
+        let path = match path {
+            None => Path::best(),
+            Some(name) => Path::from_name(name)
+                .ok_or_else(|| error::InputError::new_err(format!("{name:?} is not a path of the runtime")))?,
+        };
+        Ok(Self { path, threads })
+    }
+}
+
+impl Packed {
+    fn load(bytes: Vec<u8>, certificate: Option<Vec<u8>>) -> PyResult<Self> {
+        let model = Runtime::load(&bytes).map_err(|error| error::ModelError::new_err(error.to_string()))?;
+        Ok(Self { bytes, certificate, model })
+    }
+
+    /// The scores of a table of either type, in any contiguous order.
+    fn scores(&self, py: Python<'_>, table: &Table<'_>, how: How) -> PyResult<(usize, Vec<f64>)> {
+        match table {
+            Table::Narrow(array) => self.scores_of(py, array, how),
+            Table::Wide(array) => self.scores_of(py, array, how),
+        }
+    }
+
+    fn scores_of<T: Float + numpy::Element>(
+        &self,
+        py: Python<'_>,
+        array: &PyReadonlyArray2<'_, T>,
+        how: How,
+    ) -> PyResult<(usize, Vec<f64>)> {
+        let (count, width) = (array.shape()[0], array.shape()[1]);
+        let strides = array.strides();
+        let step = |stride: isize| usize::try_from(stride).unwrap_or(0) / size_of::<T>();
+        let (by_row, by_column) = (step(strides[0]), step(strides[1]));
+        let values = array.as_slice()?;
+        py.detach(|| {
+            let rows = Rows::strided(values, count, width, by_row, by_column)?;
+            let mut scores = vec![0.0; count * self.model.outputs()];
+            self.model.raw_scores_by_threads(how.path, rows, how.threads, &mut scores)?;
+            Ok((count, scores))
+        })
+        .map_err(from_predict)
+    }
+
+    fn decided(&self, py: Python<'_>, table: &Table<'_>, how: How, probabilities: bool) -> PyResult<(usize, Vec<f64>)> {
+        let (count, scores) = self.scores(py, table, how)?;
+        let width = if probabilities { self.model.labels().len() } else { 1 };
+        let mut out = vec![0.0; count * width];
+        py.detach(|| match probabilities {
+            true => self.model.probabilities_of(&scores, &mut out),
+            false => self.model.classes_of(&scores, &mut out),
+        })
+        .map_err(from_predict)?;
+        Ok((count, out))
+    }
+}
+
+fn from_predict(error: PredictError) -> PyErr {
+    error::InputError::new_err(error.to_string())
+}
+
+#[pymethods]
+impl Packed {
+    /// Packs a model, with the labels of the object that it came from.
+    #[staticmethod]
+    fn pack(py: Python<'_>, model: &Model) -> PyResult<Self> {
+        let labels = model.labels();
+        let packing = py.detach(|| match &labels {
+            Some(labels) => secateur::pack_labelled(&model.file, labels),
+            None => secateur::pack(&model.file),
+        });
+        let packing = packing.map_err(|error| error::SecateurError::new_err(error.to_string()))?;
+        Self::load(packing.bytes, Some(packing.certificate))
+    }
+
+    /// Reads a packed model from the bytes of its file.
+    #[staticmethod]
+    #[pyo3(signature = (data, certificate=None))]
+    fn parse(data: &[u8], certificate: Option<&[u8]>) -> PyResult<Self> {
+        Self::load(data.to_vec(), certificate.map(<[u8]>::to_vec))
+    }
+
+    /// The bytes of the file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.bytes)
+    }
+
+    /// The certificate, where the model was packed here.
+    #[getter]
+    fn certificate<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        self.certificate.as_ref().map(|bytes| PyBytes::new(py, bytes))
+    }
+
+    /// The raw scores of each row.
+    #[pyo3(signature = (rows, threads=1, path=None))]
+    fn raw_scores<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Table<'py>,
+        threads: usize,
+        path: Option<&str>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (count, scores) = self.scores(py, &rows, How::new(path, threads)?)?;
+        scores.into_pyarray(py).reshape([count, self.model.outputs()])
+    }
+
+    /// The position of each row's class.
+    #[pyo3(signature = (rows, threads=1, path=None))]
+    fn class_indices<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Table<'py>,
+        threads: usize,
+        path: Option<&str>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let (_, classes) = self.decided(py, &rows, How::new(path, threads)?, false)?;
+        Ok(classes.into_iter().map(|class| class as i64).collect::<Vec<_>>().into_pyarray(py))
+    }
+
+    /// The probability of each class for each row.
+    #[pyo3(signature = (rows, threads=1, path=None))]
+    fn probabilities<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Table<'py>,
+        threads: usize,
+        path: Option<&str>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (count, out) = self.decided(py, &rows, How::new(path, threads)?, true)?;
+        out.into_pyarray(py).reshape([count, self.model.labels().len()])
+    }
+
+    /// For each path of this machine whether it gives the scores in the file on the cover's rows.
+    fn self_test(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, bool)>> {
+        let test = py.detach(|| self.model.self_test()).map_err(from_predict)?;
+        Ok(test.paths.into_iter().map(|(path, fits)| (path.name(), fits)).collect())
+    }
+
+    /// The rows of the cover.
+    fn cover_rows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let rows = py.detach(|| self.model.cover_rows());
+        let width = self.model.features().max(1);
+        let count = rows.len() / width;
+        rows.into_pyarray(py).reshape([count, width])
+    }
+
+    /// The names of the input columns, where the source has any.
+    #[getter]
+    fn feature_names(&self) -> Option<Vec<String>> {
+        self.model.feature_names().map(<[String]>::to_vec)
+    }
+
+    /// The labels of the categories of a column, by code.
+    fn category_labels(&self) -> std::collections::BTreeMap<usize, Vec<String>> {
+        let labels = |feature| Some((feature, self.model.category_labels(feature)?.to_vec()));
+        (0..self.model.features()).filter_map(labels).collect()
+    }
+
+    /// The number of input columns.
+    #[getter]
+    fn feature_count(&self) -> usize {
+        self.model.features()
+    }
+
+    /// The number of raw scores of a row.
+    #[getter]
+    fn outputs(&self) -> usize {
+        self.model.outputs()
+    }
+
+    /// The number of trees.
+    #[getter]
+    fn tree_count(&self) -> usize {
+        self.model.trees()
+    }
+
+    /// The labels of the classes.
+    #[getter]
+    fn classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.model.labels() {
+            Labels::Unnamed(count) => (0..*count).collect::<Vec<_>>().into_pyobject(py),
+            Labels::Integers(labels) => labels.into_pyobject(py),
+            Labels::Floats(labels) => labels.into_pyobject(py),
+            Labels::Booleans(labels) => labels.into_pyobject(py),
+            Labels::Texts(labels) => labels.into_pyobject(py),
+        }
+    }
+
+    /// Library, version and encoding of the source in a few words.
+    #[getter]
+    fn source(&self) -> &str {
+        self.model.dialect()
+    }
+
+    /// The library of the source.
+    #[getter]
+    fn framework(&self) -> &str {
+        self.model.framework()
+    }
+
+    /// Are the raw scores f32?
+    #[getter]
+    fn narrow_scores(&self) -> bool {
+        self.model.number() == Number::F32
+    }
+
+    /// Are the probabilities f32?
+    #[getter]
+    fn narrow_probabilities(&self) -> bool {
+        matches!(self.model.link(), Link::Logistic32 | Link::Softmax32)
+    }
+
+    /// Has the model probabilities?
+    #[getter]
+    fn has_probabilities(&self) -> bool {
+        self.model.link() != Link::None
+    }
+}

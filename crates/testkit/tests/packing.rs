@@ -1,0 +1,152 @@
+//! Packing: random models of every kind and every fixture, written, read by both readers, compared node by node, and run on
+//! every path with the bits of the exact predictor; and files that were changed, byte by byte.
+
+use fastrand::Rng;
+use secateur_checker::{Difference, same_model};
+use secateur_formats::packed::{File, Link, Stamp};
+use secateur_formats::{Framework, ModelFile};
+use secateur_model::{Ensemble, NumberType, Predictor};
+use secateur_runtime::{LoadError, Model, Path, Rows};
+use secateur_testkit::fuzz::{Target, both_readers, packed};
+use secateur_testkit::{Shape, ensemble, mutate};
+
+const STAMP: Stamp = Stamp { source: [9; 32], cover_rows: 3, cover_hash: 77 };
+
+fn pack(model: &Ensemble) -> Vec<u8> {
+    File::pack_ensemble(model, (Framework::XgBoost, "made at random"), Link::None, None, &STAMP).unwrap()
+}
+
+/// The scores of the cover on every path are those of the exact predictor; the number of rows.
+fn check_scores(model: &Ensemble, bytes: &[u8], what: &str) -> usize {
+    let runtime = Model::load(bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let cover = runtime.cover_rows();
+    let rows = Rows::row_major(&cover, model.features().len()).unwrap();
+    let expected = Predictor::new(model).raw_scores(&cover).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let classes = Predictor::new(model).classes(&cover).unwrap();
+    for path in Path::available() {
+        let mut scores = vec![0.0; expected.len()];
+        runtime.raw_scores_on(path, rows, &mut scores).unwrap();
+        for (at, (found, expected)) in scores.iter().zip(&expected).enumerate() {
+            assert_eq!(found.to_bits(), expected.to_bits(), "{what}, {path}: score {at} of the cover");
+        }
+    }
+    let mut found = vec![0; rows.count()];
+    runtime.classes(rows, &mut found).unwrap();
+    assert!(found.iter().zip(&classes).all(|(found, class)| *found == class.0), "{what}: another class");
+    rows.count()
+}
+
+#[test]
+fn random_models_come_back_node_by_node_and_run_with_the_same_bits() {
+    let mut rows = 0;
+    for seed in 0..3000 {
+        let mut rng = Rng::with_seed(seed);
+        let shape = Shape::random(&mut rng);
+        let model = ensemble(&mut rng, &shape);
+        let bytes = pack(&model);
+        let read = ModelFile::parse(&bytes).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert_eq!(same_model(&model, read.ensemble()), Ok(()), "seed {seed}");
+        rows += check_scores(&model, &bytes, &format!("seed {seed}"));
+        assert_eq!(read.to_bytes(), bytes, "seed {seed}");
+    }
+    assert!(rows > 30_000, "{rows} rows: too few for a test");
+}
+
+#[test]
+fn another_model_is_told_apart() {
+    let mut found = 0;
+    for seed in 0..600 {
+        let mut rng = Rng::with_seed(seed);
+        let shape = Shape::random(&mut rng);
+        let model = ensemble(&mut rng, &shape);
+        let other = mutate(&mut rng, &model);
+        let read = ModelFile::parse(&pack(&other)).unwrap();
+        // Swapping two equal trees, or the children of two equal leaves, changes nothing.
+        if model != other {
+            let verdict = same_model(&model, read.ensemble());
+            let bits = |model: &Ensemble| format!("{:?}", model.trees());
+            assert!(verdict.is_err() || bits(&model) == bits(&other), "seed {seed}: {verdict:?}");
+            found += u32::from(matches!(verdict, Err(Difference::Node { .. })));
+        }
+    }
+    assert!(found > 50, "{found} differences at nodes: too few for a test");
+}
+
+#[test]
+fn every_fixture_packs_into_a_fraction_and_runs_with_the_same_bits() {
+    let mut sizes = (0, 0);
+    let mut count = 0;
+    for target in Target::ALL.into_iter().filter(|&target| target != Target::Packed) {
+        for seed in target.seeds().unwrap() {
+            let model = ModelFile::parse(&seed).unwrap();
+            let what = format!("{} {count}", model.dialect());
+            let bytes = packed(&seed).unwrap();
+            let read = ModelFile::parse(&bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(same_model(model.ensemble(), read.ensemble()), Ok(()), "{what}");
+            assert_eq!(Link::of(&read), Link::of(&model), "{what}");
+            assert_eq!(read.framework(), model.framework(), "{what}");
+            assert_eq!(read.logistic_scale(), model.logistic_scale(), "{what}");
+            check_scores(model.ensemble(), &bytes, &what);
+            sizes = (sizes.0 + seed.len(), sizes.1 + bytes.len());
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count} fixtures");
+    // Small models have long heads; still, all together are far smaller.
+    assert!(sizes.1 * 8 < sizes.0, "{} bytes became {}", sizes.0, sizes.1);
+}
+
+#[test]
+fn a_changed_byte_is_an_error_and_never_a_panic() {
+    for seed in [1, 5, 17, 23] {
+        let mut rng = Rng::with_seed(seed);
+        let shape = Shape::random(&mut rng);
+        let bytes = pack(&ensemble(&mut rng, &shape));
+        for at in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1 << bit;
+                let error = Model::load(&changed).unwrap_err();
+                let told = matches!(error, LoadError::Checksum | LoadError::NotPacked | LoadError::Version(_));
+                assert!(told, "byte {at}: {error}");
+                assert!(ModelFile::parse(&changed).is_err(), "byte {at}");
+                // With a checksum that fits again, the content has to be looked at.
+                File::seal(&mut changed);
+                both_readers(&changed);
+            }
+        }
+        for cut in 0..bytes.len() {
+            assert!(Model::load(&bytes[..cut]).is_err() && ModelFile::parse(&bytes[..cut]).is_err(), "cut at {cut}");
+            let mut cut = bytes[..cut].to_vec();
+            File::seal(&mut cut);
+            both_readers(&cut);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_declares_too_much_takes_no_memory() {
+    let mut rng = Rng::with_seed(4);
+    let shape = Shape::random(&mut rng);
+    let bytes = pack(&ensemble(&mut rng, &shape));
+    // Every position as the start of a huge count.
+    for at in 4..bytes.len() - 8 {
+        let mut changed = bytes.clone();
+        changed.splice(at..at + 1, [0xff, 0xff, 0xff, 0xff, 0x7f]);
+        File::seal(&mut changed);
+        both_readers(&changed);
+    }
+}
+
+#[test]
+fn the_type_of_sums_decides_how_leaves_are_written() {
+    let mut seen = [false; 2];
+    for seed in 0..50 {
+        let mut rng = Rng::with_seed(seed);
+        let shape = Shape::random(&mut rng);
+        seen[usize::from(shape.accumulation.number == NumberType::F64)] = true;
+        let model = ensemble(&mut rng, &shape);
+        assert!(ModelFile::parse(&pack(&model)).is_ok());
+    }
+    assert_eq!(seen, [true; 2]);
+}
