@@ -14,8 +14,8 @@ import secateur
 HERE = pathlib.Path(__file__).parent
 PACKAGE = HERE.parents[1] / "python" / "secateur"
 
-FUNCTIONS = ["prune", "verify", "check", "inspect", "load"]
-CLASSES = ["Pruning", "Unproved", "Verification", "Inspection", "Domain", "PrunedClassifier"]
+FUNCTIONS = ["prune", "verify", "check", "pack", "inspect", "load"]
+CLASSES = ["Pruning", "Unproved", "Verification", "Inspection", "Domain", "PackedModel", "PrunedClassifier"]
 OPENING = """\
 # Reference of the Python package
 

@@ -10,6 +10,7 @@ mod guide;
 mod inspect;
 mod labels;
 mod output;
+mod pack;
 mod parquet;
 mod predict;
 mod prune;

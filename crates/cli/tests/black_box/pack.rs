@@ -1,0 +1,91 @@
+//! `secateur pack` and `secateur self-test`: the same bits, the certificate of both steps, and each refusal.
+
+use crate::support::{FLOWERS, Folder, LABELS, THREE_CLASSES, UNNAMED};
+
+const TABLE: &str = "length,width,colour\n1,0,red\n3,1,green\n3,2,blue\n,,\n3,nan,mauve\ninf,-INF,blue\n";
+
+/// The exit code of the checker for files of the folder.
+fn check(folder: &Folder, names: &str) -> u8 {
+    let files = names.split_whitespace().map(|name| folder.path().join(name).into_os_string());
+    secateur_checker::command::run(std::iter::once("secateur-check".into()).chain(files))
+}
+
+#[test]
+fn a_packed_model_predicts_the_same_bits_and_is_certified() {
+    let folder = Folder::new();
+    folder.file("model.txt", FLOWERS);
+    folder.file("table.csv", TABLE);
+    let run = folder.run("pack model.txt -o model.spk --certificate model.cert");
+    assert!(run.ok().contains("same bits on every input"), "{}", run.stdout);
+    let scores = |model: &str| folder.run(&format!("predict {model} --data table.csv --raw")).ok().to_owned();
+    assert_eq!(scores("model.spk"), scores("model.txt"));
+    let classes = |model: &str| folder.run(&format!("predict {model} --data table.csv")).ok().to_owned();
+    assert_eq!(classes("model.spk"), classes("model.txt"));
+    assert_eq!(check(&folder, "model.txt model.spk model.cert"), 0);
+    folder.run("self-test model.spk").ok();
+    folder.run("verify model.txt model.spk").ok();
+    assert!(folder.run("inspect model.spk").ok().contains("packed model"));
+}
+
+#[test]
+fn the_json_of_pack_and_self_test_has_its_keys() {
+    let folder = Folder::new();
+    folder.file("model.json", UNNAMED);
+    let run = folder.run("pack model.json -o model.spk --json");
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(object["outcome"], "same_bits");
+    assert_eq!(object["bytes"]["before"], UNNAMED.len());
+    assert_eq!(object["bytes"]["after"], std::fs::metadata(folder.path().join("model.spk")).unwrap().len());
+    assert_eq!((&object["within"], &object["certificate"]), (&serde_json::Value::Null, &serde_json::Value::Null));
+    assert!(object["cover"]["rows"].as_u64().unwrap() > 5, "{object}");
+    let run = folder.run("self-test model.spk --json");
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(object["passed"], true);
+    assert!(object["paths"].as_array().unwrap().iter().any(|path| path["path"] == "scalar"), "{object}");
+}
+
+#[test]
+fn one_certificate_covers_pruning_and_packing() {
+    let folder = Folder::new();
+    folder.run("demo --dir .").ok();
+    let run = folder.run("pack loans.txt -o loans.spk --prune --certificate both.cert --json");
+    let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(object["outcome"], "same_decisions");
+    assert!(object["trees"]["after"].as_u64() < object["trees"]["before"].as_u64(), "{object}");
+    assert_eq!(check(&folder, "loans.txt loans.spk both.cert"), 0);
+    // A packing of the original itself is another file, and the certificate is not about it.
+    folder.run("pack loans.txt -o other.spk --certificate other.cert").ok();
+    assert_eq!(check(&folder, "loans.txt other.spk both.cert"), 1);
+    assert_eq!(check(&folder, "loans.txt loans.spk other.cert"), 1);
+}
+
+#[test]
+fn what_cannot_be_packed_or_changed_is_refused() {
+    let folder = Folder::new();
+    folder.file("model.skops", LABELS);
+    folder.file("other.txt", THREE_CLASSES);
+    folder.run("pack model.skops -o model.spk --certificate model.cert").ok();
+    folder.run("pack other.txt -o other.spk").ok();
+    let refused = |words: &str, code: i32, text: &str| {
+        let run = folder.run(words);
+        assert_eq!(run.code, Some(code), "{words}: {}", run.stderr);
+        assert!(run.stderr.contains(text), "{words}: {}", run.stderr);
+    };
+    refused("pack model.skops -o model.bin", 2, "ends with .spk");
+    refused("prune model.spk -o smaller.spk", 2, "cannot be pruned");
+    refused("self-test model.skops", 2, "not a packed model");
+    assert_eq!(check(&folder, "model.skops other.spk model.cert"), 1);
+    assert_eq!(check(&folder, "other.txt model.spk model.cert"), 1);
+    // One byte of the file, and one of the certificate.
+    let mut bytes = std::fs::read(folder.path().join("model.spk")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    folder.file("changed.spk", &bytes);
+    refused("self-test changed.spk", 2, "checksum");
+    refused("inspect changed.spk", 2, "checksum");
+    let mut bytes = std::fs::read(folder.path().join("model.cert")).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    folder.file("changed.cert", &bytes);
+    assert_eq!(check(&folder, "model.skops model.spk changed.cert"), 1);
+}

@@ -1,0 +1,227 @@
+"""Packed models beside the live libraries: raw scores in every bit, on every path and in every order of memory."""
+
+from __future__ import annotations
+
+import pickle
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+import xgboost
+from harness import assert_same_bits, hostile_rows
+from prunable import CASES, case
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.metrics import get_scorer
+
+import secateur
+
+PATHS = list(secateur.pack(case("XGBClassifier").model).self_test())
+
+
+def test_this_machine_has_more_than_one_path():
+    assert {"portable", "scalar"} <= set(PATHS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_kind_of_model_packs_with_its_own_bits(name):
+    found = case(name)
+    inner = found.inner(found.model)
+    model = secateur.load(inner)
+    packed = secateur.pack(inner)
+    rows = hostile_rows(model, found.train, 2500)
+    for path in PATHS:
+        assert_same_bits(packed.raw_scores(rows, path=path), model.raw_scores(rows), rows)
+    assert (packed.predict(rows) == model.predict(rows)).all()
+    assert packed.predict(rows).dtype.kind == np.asarray(model.predict(rows)).dtype.kind
+    assert all(packed.self_test().values())
+    claim = secateur.check(inner, packed, packed.certificate)
+    assert claim["outcome"] == "same_bits" and claim["pruning"] is None
+
+
+def boosted(objective: str) -> tuple:
+    data = load_breast_cancer() if objective == "binary:logistic" else load_wine()
+    rows = data.data.astype(np.float32)
+    rows[::7, ::3] = np.nan
+    return xgboost.XGBClassifier(n_estimators=40, max_depth=6, random_state=0).fit(rows, data.target), rows
+
+
+@pytest.mark.parametrize("objective", ["binary:logistic", "multi:softprob"])
+def test_xgboost_itself_gives_these_bits(objective):
+    model, rows = boosted(objective)
+    packed = secateur.pack(model)
+    hostile = hostile_rows(secateur.load(model), rows, 5000).astype(np.float32)
+    hostile[np.isinf(hostile)] = 0
+    table = np.concatenate([rows, hostile])
+    theirs = model.get_booster().predict(xgboost.DMatrix(table), output_margin=True)
+    for path in PATHS:
+        ours = packed.raw_scores(table, path=path)
+        assert ours.dtype == np.float32
+        assert_same_bits(ours, theirs, table)
+    assert_same_bits(packed.raw_scores(table, threads=2), theirs, table)
+    assert (packed.predict(rows) == model.predict(rows)).all()
+    assert np.abs(packed.predict_proba(rows) - model.predict_proba(rows)).max() < 3e-7
+
+
+@pytest.mark.parametrize("options", [{}, {"zero_as_missing": True}, {"use_missing": False}, {"boosting_type": "rf"}])
+def test_lightgbm_itself_gives_these_bits(options):
+    rows, target = load_wine(return_X_y=True)
+    rows[::5, ::2] = 0.0
+    if options.get("use_missing", True):
+        rows[1::9, 1::3] = np.nan
+    more = {"bagging_freq": 1, "bagging_fraction": 0.7} if "boosting_type" in options else {}
+    kind = lightgbm.LGBMClassifier(n_estimators=15, min_child_samples=3, verbose=-1, n_jobs=1, **options, **more)
+    model = kind.fit(rows, np.array(["red", "rose", "white"])[target])
+    packed = secateur.pack(model)
+    table = hostile_rows(secateur.load(model), rows, 4000)
+    theirs = model.booster_.predict(table, raw_score=True)
+    for path in PATHS:
+        assert_same_bits(packed.raw_scores(table, path=path), theirs, table)
+    assert (packed.predict(rows) == model.predict(rows)).all()
+    assert set(packed.predict(rows)) <= {"red", "rose", "white"}
+    assert np.abs(packed.predict_proba(rows) - model.predict_proba(rows)).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        RandomForestClassifier(30, random_state=0),
+        ExtraTreesClassifier(20, random_state=0),
+        GradientBoostingClassifier(n_estimators=10, random_state=0),
+        HistGradientBoostingClassifier(max_iter=10, random_state=0),
+    ],
+    ids=lambda kind: type(kind).__name__,
+)
+def test_scikit_learn_itself_gives_these_bits(kind):
+    rows, target = load_digits(return_X_y=True)
+    model = kind.fit(rows, target)
+    packed = secateur.pack(model)
+    if hasattr(model, "decision_function"):
+        assert_same_bits(packed.decision_function(rows), model.decision_function(rows), rows)
+        assert np.abs(packed.predict_proba(rows) - model.predict_proba(rows)).max() < 1e-12
+    else:
+        assert_same_bits(packed.predict_proba(rows), model.predict_proba(rows), rows)
+    assert (packed.predict(rows) == model.predict(rows)).all()
+
+
+def test_every_order_and_type_of_memory_is_read_as_it_is():
+    model, rows = boosted("binary:logistic")
+    packed = secateur.pack(model)
+    expected = packed.raw_scores(rows)
+    wide = rows.astype(np.float64)
+    doubled = np.repeat(np.repeat(rows, 2, axis=0), 2, axis=1)
+    tables = {
+        "f64": wide,
+        "by columns": np.asfortranarray(rows),
+        "f64 by columns": np.asfortranarray(wide),
+        "strided": doubled[::2, ::2],
+        "backwards": rows[::-1][::-1],
+        "big endian": rows.astype(">f4"),
+        "lists": wide.tolist(),
+        "a frame": pd.DataFrame(rows),
+    }
+    for name, table in tables.items():
+        assert_same_bits(packed.raw_scores(table), expected, rows), name
+    whole = np.round(np.nan_to_num(wide)).astype(np.int32)
+    assert_same_bits(packed.raw_scores(whole), packed.raw_scores(whole.astype(np.float64)), whole)
+    assert packed.raw_scores(rows[:0]).shape == (0, 1)
+
+
+def test_every_number_of_rows_has_the_same_bits():
+    model, rows = boosted("multi:softprob")
+    packed = secateur.pack(model)
+    rows = np.tile(rows, (6, 1))[:1000]
+    expected = packed.raw_scores(rows, path="scalar")
+    for path in PATHS:
+        for count in [*range(1, 130), *range(500, 530), 700, 999, 1000]:
+            assert_same_bits(packed.raw_scores(rows[:count], path=path), expected[:count], rows[:count])
+
+
+def test_frames_are_matched_by_name_and_categories_by_label():
+    found = case("LGBMClassifier, categories")
+    packed = secateur.pack(found.model)
+    frame = found.to_library(found.test)
+    expected = found.model.predict(frame, raw_score=True)
+    for columns in (list("abcd"), list("dcba")):
+        assert_same_bits(packed.raw_scores(frame[columns]), expected, frame)
+    named = case("XGBClassifier, three classes")
+    packed = secateur.pack(named.model)
+    frame = named.to_library(named.test)
+    assert (packed.predict(frame[frame.columns[::-1]]) == named.model.predict(frame)).all()
+    assert list(packed.feature_names_in_) == list(frame.columns)
+    with pytest.raises(secateur.InputError, match="3 columns"):
+        packed.predict(frame.iloc[:, :3])
+
+
+def test_what_a_sparse_matrix_leaves_out_is_what_the_library_takes_it_for():
+    rows, target = load_digits(return_X_y=True)
+    sparse = scipy.sparse.csr_matrix(rows)
+    forest = RandomForestClassifier(5, random_state=0).fit(rows, target)
+    assert (secateur.pack(forest).predict(sparse) == forest.predict(sparse)).all()
+    booster = xgboost.XGBClassifier(n_estimators=4, random_state=0).fit(sparse, target)
+    theirs = booster.get_booster().predict(xgboost.DMatrix(sparse), output_margin=True)
+    assert_same_bits(secateur.pack(booster).raw_scores(sparse), theirs, rows)
+
+
+def test_saving_loading_and_pickling_keep_every_bit(tmp_path):
+    found = case("LGBMClassifier")
+    packed = secateur.pack(found.model)
+    packed.save(tmp_path / "model.spk")
+    loaded = secateur.load(tmp_path / "model.spk")
+    for other in (loaded, pickle.loads(pickle.dumps(packed)), secateur.pack(packed)):
+        assert isinstance(other, secateur.PackedModel)
+        assert other.to_bytes() == packed.to_bytes()
+        assert_same_bits(other.raw_scores(found.test), packed.raw_scores(found.test), found.test)
+        # The file of the booster has no labels; the packed one has those of the object.
+        assert set(other.predict(found.test)) == {"benign", "malign"}
+    assert loaded.certificate is None and packed.certificate is not None
+    assert (tmp_path / "model.spk").stat().st_size == packed.nbytes
+    assert secateur.verify(found.model, loaded).identical
+    assert secateur.inspect(tmp_path / "model.spk").trees == found.model.n_estimators
+
+
+def test_it_is_a_classifier_for_scikit_learn():
+    rows, target = load_wine(return_X_y=True)
+    forest = RandomForestClassifier(10, random_state=0).fit(rows, target)
+    packed = secateur.pack(forest)
+    for name in ("accuracy", "roc_auc_ovr", "neg_log_loss"):
+        scorer = get_scorer(name)
+        assert scorer(packed, rows, target) == scorer(forest, rows, target), name
+    assert packed.score(rows, target) == forest.score(rows, target)
+    assert (packed.classes_ == forest.classes_).all() and packed.n_features_in_ == forest.n_features_in_
+    assert "10 trees" in repr(packed)
+
+
+def test_refusals_say_what_to_do(tmp_path):
+    with pytest.raises(secateur.ModelError, match="last step"):
+        secateur.pack(case("Pipeline").model)
+    packed = secateur.pack(case("GradientBoostingClassifier").model)
+    row = np.zeros((1, packed.n_features_in_))
+    row[0, 1] = np.nan
+    with pytest.raises(secateur.InputError, match="row 0, feature 1"):
+        packed.predict(row)
+    with pytest.raises(secateur.InputError, match="shape"):
+        packed.predict(row[:, :2])
+    with pytest.raises(secateur.InputError, match="path"):
+        packed.raw_scores(np.zeros_like(row), path="quantum")
+    voting = secateur.pack(case("AdaBoostClassifier").model)
+    with pytest.raises(AttributeError, match="probabilities"):
+        voting.predict_proba(np.zeros((1, voting.n_features_in_)))
+    with pytest.raises(secateur.SecateurError, match="cannot be pruned"):
+        secateur.prune(packed)
+    data = bytearray(packed.to_bytes())
+    data[len(data) // 2] ^= 4
+    (tmp_path / "broken.spk").write_bytes(data)
+    with pytest.raises(secateur.ModelError, match="checksum"):
+        secateur.load(tmp_path / "broken.spk")
+    other = secateur.pack(case("XGBClassifier").model)
+    with pytest.raises(secateur.CertificateError) as refused:
+        secateur.check(case("XGBClassifier").model, other, packed.certificate)
+    assert refused.value.reason == "packing.original"
