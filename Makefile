@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits soak clean bench-peers experiments test-report test-highs
+.PHONY: help demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -114,6 +114,18 @@ bench-limits: $(STAMP) ## large forests and deep trees: time, memory, and limits
 $(BENCH)/.installed: bench/requirements-bench.txt requirements-test.txt
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/pip install --quiet --disable-pip-version-check -r requirements-test.txt -r bench/requirements-bench.txt
+	touch $@
+
+# Its own venv: the other predictors are for measuring only.
+PACK := target/pack-venv
+
+bench-pack: $(PACK)/.installed ## packed models beside the libraries and other predictors (DATASETS=folder; BENCH_OPTIONS=--quick)
+	VIRTUAL_ENV=$(abspath $(PACK)) $(PACK)/bin/maturin develop --release --quiet
+	$(PACK)/bin/python bench/pack/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
+
+$(PACK)/.installed: bench/pack/requirements.txt requirements-test.txt
+	$(PYTHON) -m venv $(PACK)
+	$(PACK)/bin/pip install --quiet --disable-pip-version-check -r requirements-test.txt -r bench/pack/requirements.txt
 	touch $@
 
 # fipepy needs Python 3.12 and brings its solver's size-limited licence; without it that peer is shown as missing.

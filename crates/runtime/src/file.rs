@@ -535,7 +535,7 @@ fn columns(r: &mut Reader<'_>, features: u32, categories: &[Category]) -> Result
         for (index, number) in numbers.iter_mut().enumerate() {
             if index > 0 {
                 let length = bits.take(bits_of_length)? as u32;
-                if length > bits_of_key {
+                if length > 64 {
                     return Err(LoadError::Invalid("a threshold is too far from the one before it"));
                 }
                 let gap = if length == 0 { 0 } else { 1 << (length - 1) | bits.take(length - 1)? };

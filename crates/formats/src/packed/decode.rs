@@ -40,6 +40,9 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
         infinities: input.flag()?,
         zero_window: input.option()?,
     };
+    if domain.zero_window.is_some_and(f64::is_nan) {
+        return Err(input.wrong("NaN", "the magnitude up to which values are zero"));
+    }
     let number = input.number()?;
     let intercept = if input.flag()? { InterceptPosition::Last } else { InterceptPosition::First };
     let order = if input.flag()? { Order::Any } else { Order::File };
@@ -53,11 +56,20 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
     let decision = input.decision()?;
     let intercepts = input.floats()?;
     let groups = intercepts.len();
+    let fits = match link {
+        Link::None => true,
+        Link::Logistic32 | Link::Logistic64 { .. } => groups == 1 && classes.len() == 2,
+        Link::Softmax32 | Link::Softmax64 | Link::Each { .. } | Link::Identity => classes.len() == groups,
+    };
+    if !fits {
+        return Err(input.wrong("another way", "a way from scores to probabilities that fits the classes"));
+    }
+    let known = features.clone();
     let mut builder = EnsembleBuilder::new(features, domain, classes, intercepts, accumulation, decision)?;
     if input.flag()? {
         builder.intercept_errors(input.floats()?)?;
     }
-    let tests = input.tests()?;
+    let tests = input.tests(&known)?;
     input.trees(&tests, groups, number, &mut builder)?;
     if input.at != input.end {
         return Err(input.wrong("more bytes", "the checksum, which ends the file"));
@@ -293,7 +305,7 @@ impl<'a> In<'a> {
     }
 
     /// The tests of all columns, one after the other.
-    fn tests(&mut self) -> Result<Vec<Question>, FormatError> {
+    fn tests(&mut self, features: &Features) -> Result<Vec<Question>, FormatError> {
         let columns = self.count(6, "columns")?;
         let mut tests: Vec<Question> = Vec::new();
         // Where the thresholds of a column stand, and whether they are f64.
@@ -306,6 +318,10 @@ impl<'a> In<'a> {
                 return Err(self.wrong(&format!("feature {feature}, kind {kind}"), "the next column"));
             }
             last = Some((feature, kind));
+            let categorical = features.categories(FeatureId(feature)).is_some();
+            if feature as usize >= features.len() || categorical != (kind >> 1 > 4) {
+                return Err(self.wrong(&format!("feature {feature}, kind {kind}"), "a feature of this kind"));
+            }
             let first = tests.len();
             let question = |number, set| Question { feature: FeatureId(feature), kind, number, set };
             match kind >> 1 {
@@ -316,7 +332,13 @@ impl<'a> In<'a> {
                     tests.extend((0..count).map(|_| question(0.0, Vec::new())));
                     compared.push((first..tests.len(), wide));
                 }
-                4 => tests.extend(self.floats()?.into_iter().map(|number| question(number, Vec::new()))),
+                4 => {
+                    let numbers = self.floats()?;
+                    if numbers.iter().any(|number| number.is_nan()) {
+                        return Err(self.wrong("NaN", "a number"));
+                    }
+                    tests.extend(numbers.into_iter().map(|number| question(number, Vec::new())));
+                }
                 _ => {
                     for _ in 0..self.count(2, "sets")? {
                         let set = self.set()?;
