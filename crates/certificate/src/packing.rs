@@ -145,8 +145,7 @@ mod tests {
     #[test]
     fn a_record_reads_back_and_nothing_else_is_one() {
         for pruning in [None, Some(PruningStep { model: vec![1, 2, 3], certificate: vec![] })] {
-            let record =
-                PackingRecord { original: Digest([7; 32]), packed: FileDigest::of(b"spk"), pruning };
+            let record = PackingRecord { original: Digest([7; 32]), packed: FileDigest::of(b"spk"), pruning };
             let bytes = record.to_bytes();
             assert_eq!(PackingRecord::parse(&bytes), Ok(record));
             for cut in 0..bytes.len() {

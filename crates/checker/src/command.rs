@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use crate::covers::covers;
 use crate::{
-    ColumnBound, Limits, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, Reason, Verdict, aligned,
-    check, check_packing,
+    ColumnBound, Limits, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, Reason,
+    Verdict, aligned, check, check_packing,
 };
 
 const USAGE: &str = "\
@@ -163,7 +163,10 @@ fn packing(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let unreadable = |error: io::Error| format!("{}: {error}", path.display());
     let mut file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    io::Read::by_ref(&mut file).take(PACKING_MAGIC.len() as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+    io::Read::by_ref(&mut file)
+        .take(PACKING_MAGIC.len() as u64)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
     if bytes != PACKING_MAGIC {
         return Ok(None);
     }
@@ -198,7 +201,8 @@ fn answer_packing(
         PackingVerdict::Incomplete(reason) => (format!("incomplete: {}\n", reason.message()), 3),
     };
     if arguments.json {
-        let text = serde_json::to_string_pretty(&packing_json(&verdict)).map_err(|error| error.to_string())?;
+        let text =
+            serde_json::to_string_pretty(&packing_json(&verdict)).map_err(|error| error.to_string())?;
         return Ok((text + "\n", code));
     }
     Ok((text, code))
@@ -310,11 +314,15 @@ fn explain(path: &Path, file: File, most: u64) -> Result<(), String> {
     };
     let result = (|| {
         if let Some(bytes) = packing(path)? {
-            let record = PackingRecord::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+            let record =
+                PackingRecord::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
             told(writeln!(out, "packing of the model {} as the file {}", record.original, record.packed))?;
             if let Some(pruning) = &record.pruning {
                 let [model, proof] = [pruning.model.len(), pruning.certificate.len()];
-                told(writeln!(out, "pruned first: a model of {model} bytes, with a certificate of {proof} bytes"))?;
+                told(writeln!(
+                    out,
+                    "pruned first: a model of {model} bytes, with a certificate of {proof} bytes"
+                ))?;
             }
             return told(out.flush());
         }

@@ -66,9 +66,9 @@ use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch};
 
 use bounds::Bounds;
 use layout::Layout;
+pub use packing::{Difference, PackingProved, PackingReason, PackingVerdict, check_packing, same_model};
 use pair::Pair;
 use proof::{Progress, Proof};
-pub use packing::{Difference, PackingProved, PackingReason, PackingVerdict, check_packing, same_model};
 pub use reason::{ModelRole, Reason};
 pub use verdict::{ColumnBound, Limits, MatchedLabels, Proved, Verdict};
 

@@ -108,20 +108,30 @@ impl PackingReason {
         match self {
             Self::NotPacked => "The second file is no packed model (.spk).".to_owned(),
             Self::Original { claimed, found } => {
-                format!("The certificate is about another original: its digest is {claimed}, the model's is {found}.")
+                format!(
+                    "The certificate is about another original: its digest is {claimed}, the model's is {found}."
+                )
             }
             Self::File { claimed, found } => {
-                format!("The certificate is about another packed file: its digest is {claimed}, the file's is {found}.")
+                format!(
+                    "The certificate is about another packed file: its digest is {claimed}, the file's is {found}."
+                )
             }
             Self::Source { claimed, found } => {
-                format!("The packed file names another source: its digest is {claimed}, the model's is {found}.")
+                format!(
+                    "The packed file names another source: its digest is {claimed}, the model's is {found}."
+                )
             }
             Self::Difference(difference) => format!("The packed file is another model: {difference}."),
-            Self::PrunedModel(message) => format!("The pruned model in the certificate cannot be read: {message}."),
+            Self::PrunedModel(message) => {
+                format!("The pruned model in the certificate cannot be read: {message}.")
+            }
             Self::PruningUnreadable(error) => {
                 format!("The certificate of the pruning cannot be read: {error} ({}).", error.code())
             }
-            Self::Pruning { reason, step } => format!("The pruning is not proved: {}", reason.describe(*step)),
+            Self::Pruning { reason, step } => {
+                format!("The pruning is not proved: {}", reason.describe(*step))
+            }
         }
     }
 }
@@ -231,7 +241,9 @@ impl std::fmt::Display for Difference {
             Self::Part(what) => write!(f, "{what} differ"),
             Self::Trees { original, packed } => write!(f, "{original} trees became {packed}"),
             Self::Tree { tree, what } => write!(f, "tree {tree} has another {what}"),
-            Self::Node { tree, node, what } => write!(f, "tree {tree}, node {node} of the original: another {what}"),
+            Self::Node { tree, node, what } => {
+                write!(f, "tree {tree}, node {node} of the original: another {what}")
+            }
         }
     }
 }

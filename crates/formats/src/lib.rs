@@ -102,7 +102,9 @@ impl Framework {
 
     /// The library of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::XgBoost, Self::LightGbm, Self::Sklearn, Self::Onnx].into_iter().find(|known| known.name() == name)
+        [Self::XgBoost, Self::LightGbm, Self::Sklearn, Self::Onnx]
+            .into_iter()
+            .find(|known| known.name() == name)
     }
 }
 

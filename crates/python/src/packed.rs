@@ -35,8 +35,9 @@ impl How {
     fn new(path: Option<&str>, threads: usize) -> PyResult<Self> {
         let path = match path {
             None => Path::best(),
-            Some(name) => Path::from_name(name)
-                .ok_or_else(|| error::InputError::new_err(format!("{name:?} is not a path of the runtime")))?,
+            Some(name) => Path::from_name(name).ok_or_else(|| {
+                error::InputError::new_err(format!("{name:?} is not a path of the runtime"))
+            })?,
         };
         Ok(Self { path, threads })
     }
@@ -76,7 +77,13 @@ impl Packed {
         .map_err(from_predict)
     }
 
-    fn decided(&self, py: Python<'_>, table: &Table<'_>, how: How, probabilities: bool) -> PyResult<(usize, Vec<f64>)> {
+    fn decided(
+        &self,
+        py: Python<'_>,
+        table: &Table<'_>,
+        how: How,
+        probabilities: bool,
+    ) -> PyResult<(usize, Vec<f64>)> {
         let (count, scores) = self.scores(py, table, how)?;
         let width = if probabilities { self.model.labels().len() } else { 1 };
         let mut out = vec![0.0; count * width];

@@ -33,20 +33,32 @@ pub(crate) fn sums<T: Float>(
     scalar(model, &rows.part(count - rest..count), count - rest, few)
 }
 
-fn scalar<T: Float>(model: &Model, rows: &Rows<'_, T>, first: usize, scores: &mut [f64]) -> Result<(), PredictError> {
+fn scalar<T: Float>(
+    model: &Model,
+    rows: &Rows<'_, T>,
+    first: usize,
+    scores: &mut [f64],
+) -> Result<(), PredictError> {
     model.scalar_sums(rows, scores).map_err(|error| at(error, first))
 }
 
 /// The row of an error is counted from the first row of all.
 fn at(error: PredictError, first: usize) -> PredictError {
     match error {
-        PredictError::Refused { row, feature, value } => PredictError::Refused { row: first + row, feature, value },
+        PredictError::Refused { row, feature, value } => {
+            PredictError::Refused { row: first + row, feature, value }
+        }
         other => other,
     }
 }
 
 #[cfg(feature = "std")]
-fn in_blocks<T: Float>(model: &Model, path: Path, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+fn in_blocks<T: Float>(
+    model: &Model,
+    path: Path,
+    rows: Rows<'_, T>,
+    scores: &mut [f64],
+) -> Result<(), PredictError> {
     let sliced = model.sliced();
     #[cfg(target_arch = "x86_64")]
     if let Some(done) = crate::x86::enter(path, model, sliced, rows, scores) {
@@ -57,7 +69,12 @@ fn in_blocks<T: Float>(model: &Model, path: Path, rows: Rows<'_, T>, scores: &mu
 }
 
 #[cfg(not(feature = "std"))]
-fn in_blocks<T: Float>(model: &Model, _: Path, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+fn in_blocks<T: Float>(
+    model: &Model,
+    _: Path,
+    rows: Rows<'_, T>,
+    scores: &mut [f64],
+) -> Result<(), PredictError> {
     crate::portable::sums(model, &model.sliced, rows, scores)
 }
 

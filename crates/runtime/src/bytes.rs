@@ -167,7 +167,11 @@ impl Bits<'_, '_> {
 
     /// The section ends with the byte; what is left of it is zero.
     pub(crate) fn finish(self) -> Result<(), LoadError> {
-        if self.word != 0 { Err(LoadError::Invalid("a section of bits ends with bits that are set")) } else { Ok(()) }
+        if self.word != 0 {
+            Err(LoadError::Invalid("a section of bits ends with bits that are set"))
+        } else {
+            Ok(())
+        }
     }
 }
 

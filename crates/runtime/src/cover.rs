@@ -66,7 +66,8 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn random(&mut self, below: usize) -> usize {
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state =
+            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.state >> 33) as usize) % below.max(1)
     }
 

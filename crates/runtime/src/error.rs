@@ -93,7 +93,9 @@ impl fmt::Display for PredictError {
             Self::NoProbabilities => {
                 f.write_str("the file of this model does not say how its scores become probabilities")
             }
-            Self::NeedsStd => f.write_str("classes of this model need the exponential function (feature std)"),
+            Self::NeedsStd => {
+                f.write_str("classes of this model need the exponential function (feature std)")
+            }
         }
     }
 }

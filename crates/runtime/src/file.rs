@@ -299,7 +299,9 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
     if r.flag()? {
         // How far intercepts may be off matters to proofs, not to predictions.
         let errors = r.floats()?;
-        if errors.len() != intercepts.len() || errors.iter().any(|&error| !(error >= 0.0 && error.is_finite())) {
+        if errors.len() != intercepts.len()
+            || errors.iter().any(|&error| !(error >= 0.0 && error.is_finite()))
+        {
             return Err(LoadError::Invalid("the errors of the intercepts do not fit them"));
         }
     }
@@ -686,7 +688,8 @@ fn leaves(r: &mut Reader<'_>, file: &mut File) -> Result<(), LoadError> {
             let mut bits = r.bits();
             for leaf in &mut file.leaves {
                 let index = bits.take(width)? as usize;
-                let top = tops.get(index).ok_or(LoadError::Invalid("a leaf's exponent is not in the list"))?;
+                let top =
+                    tops.get(index).ok_or(LoadError::Invalid("a leaf's exponent is not in the list"))?;
                 *leaf = value(u64::from(*top) << mantissa | bits.take(mantissa)?);
             }
             bits.finish()?;

@@ -197,7 +197,9 @@ impl Model {
     /// The probabilities of each row whose raw scores are known, one row after the other.
     pub fn probabilities_of(&self, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
         let averaged = self.averaged(scores);
-        for (out, scores) in out.chunks_mut(self.file.labels.len().max(1)).zip(averaged.chunks(self.outputs())) {
+        for (out, scores) in
+            out.chunks_mut(self.file.labels.len().max(1)).zip(averaged.chunks(self.outputs()))
+        {
             decide::probabilities(self.file.link, scores, out)?;
         }
         Ok(())
@@ -226,8 +228,8 @@ impl Model {
         for path in Path::available() {
             let mut scores = alloc::vec![0.0; rows.count() * self.outputs()];
             self.raw_scores_on(path, rows, &mut scores)?;
-            let fits =
-                rows.count() as u64 == u64::from(self.file.cover_rows) && cover::hash_of_scores(&scores) == self.file.cover_hash;
+            let fits = rows.count() as u64 == u64::from(self.file.cover_rows)
+                && cover::hash_of_scores(&scores) == self.file.cover_hash;
             paths.push((path, fits));
         }
         Ok(SelfTest { rows: rows.count(), paths })
@@ -261,12 +263,21 @@ impl Model {
         Ok(())
     }
 
-    fn sums_on<T: Float>(&self, path: Path, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+    fn sums_on<T: Float>(
+        &self,
+        path: Path,
+        rows: Rows<'_, T>,
+        scores: &mut [f64],
+    ) -> Result<(), PredictError> {
         self.check_shape(&rows, scores)?;
         crate::batch::sums(self, path, rows, scores)
     }
 
-    pub(crate) fn scalar_sums<T: Float>(&self, rows: &Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
+    pub(crate) fn scalar_sums<T: Float>(
+        &self,
+        rows: &Rows<'_, T>,
+        scores: &mut [f64],
+    ) -> Result<(), PredictError> {
         // Most models have few columns, and a row is not worth an allocation.
         let mut few = [0u8; 1024];
         let mut many = Vec::new();

@@ -58,7 +58,11 @@ pub(crate) struct Special {
 pub(crate) enum Question {
     Equal(f64),
     /// Bits of codes from 0 on; codes beyond the words are no members.
-    Member { bits: Vec<u64>, more: Vec<u32>, members_left: bool },
+    Member {
+        bits: Vec<u64>,
+        more: Vec<u32>,
+        members_left: bool,
+    },
 }
 
 impl Question {
@@ -259,9 +263,8 @@ fn features(file: &File) -> Result<(Vec<Feature>, Vec<Word>, usize), LoadError> 
                     _ => None,
                 };
                 let missing_left = column.missing_left;
-                let same = |known: &&Variant| {
-                    known.missing_left == missing_left && known.zero_left == zero_left
-                };
+                let same =
+                    |known: &&Variant| known.missing_left == missing_left && known.zero_left == zero_left;
                 let first = match feature.variants.iter().find(same) {
                     Some(known) => known.column as usize,
                     None => {
@@ -273,7 +276,8 @@ fn features(file: &File) -> Result<(Vec<Feature>, Vec<Word>, usize), LoadError> 
                 };
                 for &t in numbers {
                     let u = at_most(column.kind, t, file.domain.number);
-                    let rank = feature.thresholds.binary_search_by(|known| order(known, &u)).unwrap_or_else(|at| at);
+                    let rank =
+                        feature.thresholds.binary_search_by(|known| order(known, &u)).unwrap_or_else(|at| at);
                     words.push(word(first + rank / CHUNK, rank % CHUNK)?);
                 }
             }
@@ -317,7 +321,11 @@ const DENSE: u32 = 4096;
 
 fn member(set: &[u32], members_left: bool) -> Question {
     let dense = set.iter().take_while(|&&code| code < DENSE).count();
-    let words = if dense < set.len() { DENSE as usize / 64 } else { set.last().map_or(0, |&last| last as usize / 64 + 1) };
+    let words = if dense < set.len() {
+        DENSE as usize / 64
+    } else {
+        set.last().map_or(0, |&last| last as usize / 64 + 1)
+    };
     // A few sparse codes are not worth the words.
     let (dense, words) = if words > 4 * set.len() + 4 { (0, 0) } else { (dense, words) };
     let mut bits = alloc::vec![0u64; words];
@@ -358,9 +366,11 @@ fn order(a: &f64, b: &f64) -> core::cmp::Ordering {
 
 /// The codes that some set of this feature names, for the cover.
 pub(crate) fn named_codes(file: &File, feature: u32) -> BTreeMap<u32, ()> {
-    let sets = file.columns.iter().filter(|column| column.feature == feature).filter_map(|column| match &column.tests {
-        Tests::Sets(sets) => Some(sets),
-        Tests::Numbers(_) => None,
+    let sets = file.columns.iter().filter(|column| column.feature == feature).filter_map(|column| {
+        match &column.tests {
+            Tests::Sets(sets) => Some(sets),
+            Tests::Numbers(_) => None,
+        }
     });
     sets.flatten().flatten().map(|&code| (code, ())).collect()
 }

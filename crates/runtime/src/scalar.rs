@@ -19,7 +19,7 @@ pub(crate) fn bytes_of<T: Float>(
     bytes: &mut [u8],
 ) -> Result<(), PredictError> {
     // Features that no test looks at are read, too: the library would refuse them all the same.
-    if !(file.domain.missing && file.domain.infinities) || !file.categories.is_empty() {
+    if !(file.domain.missing && file.domain.infinities && file.categories.is_empty()) {
         for feature in 0..file.features as usize {
             let value = rows.value(row, feature).widen();
             if file.read_value(feature, value).is_none() {
@@ -44,7 +44,8 @@ pub(crate) fn bytes_of<T: Float>(
 pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, mut write: impl FnMut(usize, u8)) {
     let count = feature.thresholds.len();
     if count > 0 {
-        let rank = if value.is_nan() { 0 } else { feature.thresholds.partition_point(|u| !(value <= *u)) };
+        let rank =
+            if value.is_nan() { 0 } else { feature.thresholds.partition_point(|u| u.is_nan() || value > *u) };
         for variant in &feature.variants {
             let side = |left: bool| if left { 0 } else { count };
             let rank = match variant.zero_left {
@@ -120,7 +121,9 @@ impl Sum for f64 {
 
 fn sums<S: Sum>(file: &File, plan: &Plan, values: &[S], bytes: &[u8], scores: &mut [f64]) {
     let groups = scores.len();
-    let start = |group: usize| if file.sums.intercept_last { S::default() } else { S::from_f64(file.intercepts[group]) };
+    let start = |group: usize| {
+        if file.sums.intercept_last { S::default() } else { S::from_f64(file.intercepts[group]) }
+    };
     let end = |group: usize, sum: S| {
         if file.sums.intercept_last { sum.plus(S::from_f64(file.intercepts[group])) } else { sum }.to_f64()
     };

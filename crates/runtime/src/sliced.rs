@@ -96,7 +96,8 @@ pub(crate) struct Sliced {
 
 impl Sliced {
     pub(crate) fn new(plan: &Plan, groups: usize) -> Self {
-        let mut words: Vec<Word> = plan.nodes.iter().map(|node| node.word).filter(|&word| word != Word::NEVER).collect();
+        let mut words: Vec<Word> =
+            plan.nodes.iter().map(|node| node.word).filter(|&word| word != Word::NEVER).collect();
         words.sort_by_key(|word| word.0);
         words.dedup();
         words.insert(0, Word::NEVER);
@@ -229,7 +230,8 @@ impl Ranks {
         if wide {
             Self::Two64(alloc::boxed::Box::new((core::array::from_fn(pivot), core::array::from_fn(at))))
         } else {
-            let (pivots, all) = (core::array::from_fn(|i| pivot(i) as f32), core::array::from_fn(|i| at(i) as f32));
+            let (pivots, all) =
+                (core::array::from_fn(|i| pivot(i) as f32), core::array::from_fn(|i| at(i) as f32));
             Self::Two32(alloc::boxed::Box::new((pivots, all)))
         }
     }

@@ -4,7 +4,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::file::{Category, Column, Decision, Domain, File, Kind, LEAF, Labels, Link, Number, Rule, Sums, Tests, Tree};
+use crate::file::{
+    Category, Column, Decision, Domain, File, Kind, LEAF, Labels, Link, Number, Rule, Sums, Tests, Tree,
+};
 use crate::{Model, Path, Rows};
 
 struct Random(u64);
@@ -202,7 +204,8 @@ fn walked(file: &File, row: &[f64]) -> Vec<f64> {
             at = if left(file, nodes[at] as usize, row) { at + 1 } else { end(at + 1) };
         }
         let leaf = nodes[..at].iter().filter(|&&node| node == LEAF).count();
-        let mut add = |group: usize, value: f64| sums[group] = round(sums[group] + round(tree.weight * value));
+        let mut add =
+            |group: usize, value: f64| sums[group] = round(sums[group] + round(tree.weight * value));
         match tree.group {
             Some(group) => add(group as usize, file.leaves[tree.values + leaf]),
             None => {
@@ -240,21 +243,26 @@ fn check(file: &File, what: &dyn core::fmt::Display) {
     let rows = Rows::row_major(&values, width).unwrap();
     assert!(rows.count() > 0, "{what}: no rows");
     let expected: Vec<f64> = values.chunks(width).flat_map(|row| walked(file, row)).collect();
-    let columns: Vec<f64> =
-        (0..width).flat_map(|column| (0..rows.count()).map(move |row| (row, column))).map(|(row, column)| values[row * width + column]).collect();
+    let columns: Vec<f64> = (0..width)
+        .flat_map(|column| (0..rows.count()).map(move |row| (row, column)))
+        .map(|(row, column)| values[row * width + column])
+        .collect();
     for path in Path::available() {
         let mut scores = alloc::vec![0.0; expected.len()];
         model.raw_scores_on(path, rows, &mut scores).unwrap();
         same(&scores, &expected, &format_args!("{what}, {path}"));
         scores.fill(0.0);
-        model.raw_scores_on(path, Rows::column_major(&columns, rows.count(), width).unwrap(), &mut scores).unwrap();
+        model
+            .raw_scores_on(path, Rows::column_major(&columns, rows.count(), width).unwrap(), &mut scores)
+            .unwrap();
         same(&scores, &expected, &format_args!("{what}, {path}, by columns"));
         scores.fill(0.0);
         model.raw_scores_by_threads(path, rows, 3, &mut scores).unwrap();
         same(&scores, &expected, &format_args!("{what}, {path}, three threads"));
         let narrow: Vec<f32> = values.iter().map(|&value| value as f32).collect();
         let wide: Vec<f64> = narrow.iter().map(|&value| f64::from(value)).collect();
-        if wide.chunks(width).all(|row| row.iter().enumerate().all(|(f, &v)| file.read_value(f, v).is_some())) {
+        if wide.chunks(width).all(|row| row.iter().enumerate().all(|(f, &v)| file.read_value(f, v).is_some()))
+        {
             let expected: Vec<f64> = wide.chunks(width).flat_map(|row| walked(file, row)).collect();
             model.raw_scores_on(path, Rows::row_major(&narrow, width).unwrap(), &mut scores).unwrap();
             same(&scores, &expected, &format_args!("{what}, {path}, f32"));
@@ -294,7 +302,13 @@ fn every_number_of_rows_gives_the_same_bits() {
         for path in Path::available() {
             for count in (1..=1000).filter(|count| path != Path::Portable || count % 7 == 0) {
                 let mut scores = alloc::vec![0.0; count * model.outputs()];
-                model.raw_scores_on(path, Rows::row_major(&values[..count * width], width).unwrap(), &mut scores).unwrap();
+                model
+                    .raw_scores_on(
+                        path,
+                        Rows::row_major(&values[..count * width], width).unwrap(),
+                        &mut scores,
+                    )
+                    .unwrap();
                 same(&scores, &expected[..scores.len()], &format_args!("{path}, {count} rows"));
             }
         }
@@ -317,7 +331,9 @@ fn what_the_library_refuses_is_refused_at_its_place() {
                 let rows = Rows::row_major(&values, width).unwrap();
                 for threads in [1, 2] {
                     let error = model.raw_scores_by_threads(path, rows, threads, &mut scores).unwrap_err();
-                    let crate::PredictError::Refused { row, feature: found, .. } = error else { panic!("{error}") };
+                    let crate::PredictError::Refused { row, feature: found, .. } = error else {
+                        panic!("{error}")
+                    };
                     assert_eq!((row, found), (bad, feature), "{path}");
                 }
             }

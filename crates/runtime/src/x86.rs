@@ -189,7 +189,8 @@ mod avx512 {
         let [a, b, c, d, e, f, g, h] = full.map(doubles);
         let count = table.len().trailing_zeros() as usize;
         for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
-            let all = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
+            let all =
+                to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
             let plane = |plane: usize| if count > plane { planes[plane].0[part] } else { 0 };
             let (fifth, sixth) = (plane(4), plane(5));
             for (eighth, (sum, leaves)) in sums.iter_mut().zip(all.as_chunks::<8>().0).enumerate() {
@@ -323,9 +324,8 @@ mod avx2 {
     fn compare(column: &Bytes, rank: u8) -> Mask {
         // There is no comparison of unsigned bytes: above the rank is what is the larger of itself and the next rank.
         let next = _mm256_set1_epi8(rank.saturating_add(1) as i8);
-        let above = |part: __m256i| {
-            _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(part, next), part)) as u32
-        };
+        let above =
+            |part: __m256i| _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(part, next), part)) as u32;
         let mut mask = [0; 8];
         for (mask, part) in mask.iter_mut().zip(&column.0) {
             let [low, high] = halves(*part);
@@ -371,7 +371,8 @@ mod avx2 {
         full[..table.len()].copy_from_slice(table);
         let count = table.len().trailing_zeros() as usize;
         for (part, sums) in sums.0.chunks_exact_mut(4).enumerate() {
-            let leaves = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
+            let leaves =
+                to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
             let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
             rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
         }
@@ -383,7 +384,8 @@ mod avx2 {
         full[..table.len()].copy_from_slice(table);
         let count = table.len().trailing_zeros() as usize;
         for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
-            let leaves = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
+            let leaves =
+                to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
             let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
             rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
         }

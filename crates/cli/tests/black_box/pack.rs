@@ -36,7 +36,10 @@ fn the_json_of_pack_and_self_test_has_its_keys() {
     assert_eq!(object["outcome"], "same_bits");
     assert_eq!(object["bytes"]["before"], UNNAMED.len());
     assert_eq!(object["bytes"]["after"], std::fs::metadata(folder.path().join("model.spk")).unwrap().len());
-    assert_eq!((&object["within"], &object["certificate"]), (&serde_json::Value::Null, &serde_json::Value::Null));
+    assert_eq!(
+        (&object["within"], &object["certificate"]),
+        (&serde_json::Value::Null, &serde_json::Value::Null)
+    );
     assert!(object["cover"]["rows"].as_u64().unwrap() > 5, "{object}");
     let run = folder.run("self-test model.spk --json");
     let object: serde_json::Value = serde_json::from_str(run.ok()).unwrap();

@@ -2,9 +2,9 @@
 //! apart from the runtime's reader.
 
 use secateur_model::{
-    Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder, FeatureId, Features,
-    GroupId, InputDomain, InterceptPosition, Label, MAX_FEATURES, NodeId, NumberType, Order, Output, Softmax, Split,
-    Test, TreeBuilder,
+    Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder, FeatureId,
+    Features, GroupId, InputDomain, InterceptPosition, Label, MAX_FEATURES, NodeId, NumberType, Order,
+    Output, Softmax, Split, Test, TreeBuilder,
 };
 
 use super::{File, Link, MAGIC, Stamp, checksum, width};
@@ -176,7 +176,12 @@ impl<'a> In<'a> {
         self.check_count(declared, half_bytes, what)
     }
 
-    fn check_count(&self, declared: u64, half_bytes: usize, what: &'static str) -> Result<usize, FormatError> {
+    fn check_count(
+        &self,
+        declared: u64,
+        half_bytes: usize,
+        what: &'static str,
+    ) -> Result<usize, FormatError> {
         let bytes = self.left() as u64;
         if declared.checked_mul(half_bytes as u64).is_none_or(|needed| needed.div_ceil(2) > bytes) {
             return Err(FormatError::new(
@@ -360,7 +365,9 @@ impl<'a> In<'a> {
                     let gap = match length {
                         0 => 0,
                         1..=64 => 1 << (length - 1) | bits.take(length - 1)?,
-                        _ => return Err(bits.input.wrong(&length.to_string(), "a length of at most 64 bits")),
+                        _ => {
+                            return Err(bits.input.wrong(&length.to_string(), "a length of at most 64 bits"));
+                        }
                     };
                     key += u128::from(gap) + 1;
                 }

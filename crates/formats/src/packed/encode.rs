@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use secateur_model::{
-    Categories, CategoryRule, ClassLabels, Decision, Ensemble, FeatureId, InterceptPosition, Label, Node, NodeId,
-    NumberType, Order, Output, Softmax, Split, Test,
+    Categories, CategoryRule, ClassLabels, Decision, Ensemble, FeatureId, InterceptPosition, Label, Node,
+    NodeId, NumberType, Order, Output, Softmax, Split, Test,
 };
 use thiserror::Error;
 
@@ -16,7 +16,9 @@ use crate::Framework;
 #[non_exhaustive]
 pub enum PackError {
     /// Something that only models in memory have.
-    #[error("a model whose category labels were matched with another's cannot be packed; pack the file itself")]
+    #[error(
+        "a model whose category labels were matched with another's cannot be packed; pack the file itself"
+    )]
     Joined,
     /// Labels that do not fit the classes.
     #[error("the labels given are not one for each of the {classes} classes")]
@@ -338,7 +340,8 @@ impl Columns {
                 }
             }
         }
-        let numbers = numbers.into_iter().map(|(column, keys)| (column, Tests::Numbers(keys.into_iter().collect())));
+        let numbers =
+            numbers.into_iter().map(|(column, keys)| (column, Tests::Numbers(keys.into_iter().collect())));
         let sets = sets.into_iter().map(|(column, sets)| (column, Tests::Sets(sets.into_iter().collect())));
         let columns: BTreeMap<(u32, u8), Tests> = numbers.chain(sets).collect();
         let mut first = BTreeMap::new();
@@ -357,7 +360,9 @@ impl Columns {
     fn number(&self, split: Split<'_>) -> u64 {
         let column = column(split);
         let place = match (&self.columns[&column], split.test) {
-            (Tests::Sets(sets), Test::Member { set, .. }) => sets.binary_search_by(|known| known[..].cmp(set)),
+            (Tests::Sets(sets), Test::Member { set, .. }) => {
+                sets.binary_search_by(|known| known[..].cmp(set))
+            }
             (
                 Tests::Numbers(keys),
                 Test::Less { threshold: number }
@@ -535,7 +540,8 @@ fn write_leaves(leaves: &[f64], number: NumberType, out: &mut Out) {
     };
     let known = sorted(&mut all.iter().copied());
     let tops = sorted(&mut all.iter().map(|bits| bits >> mantissa));
-    let place = |list: &[u64], value: u64| list.binary_search(&value).expect("every value was collected") as u64;
+    let place =
+        |list: &[u64], value: u64| list.binary_search(&value).expect("every value was collected") as u64;
     let listed = known.len() * full as usize + all.len() * width(known.len()) as usize;
     let split = tops.len() * 16 + all.len() * (width(tops.len()) + mantissa) as usize;
     let mut bits = Bits::default();

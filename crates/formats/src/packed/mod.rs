@@ -96,7 +96,11 @@ pub struct File {
 impl File {
     /// The bytes of a packed file of this model. `labels` name the classes of a model whose own file has no names for
     /// them; they are as many as the classes.
-    pub fn pack(model: &ModelFile, labels: Option<&ClassLabels>, stamp: &Stamp) -> Result<Vec<u8>, PackError> {
+    pub fn pack(
+        model: &ModelFile,
+        labels: Option<&ClassLabels>,
+        stamp: &Stamp,
+    ) -> Result<Vec<u8>, PackError> {
         let source = match model {
             ModelFile::Packed(packed) => packed.source().to_owned(),
             _ => model.dialect(),
@@ -193,9 +197,8 @@ fn checksum(bytes: &[u8]) -> u64 {
         let mixed = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed ^ (mixed >> 29)
     };
-    let words = bytes.chunks(8).map(|part| {
-        part.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
-    });
+    let words =
+        bytes.chunks(8).map(|part| part.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
     step(words.fold(0x5345_4341_5445_5552, step), bytes.len() as u64)
 }
 

@@ -36,7 +36,9 @@ pub fn both_readers(bytes: &[u8]) {
         (Err(secateur_runtime::LoadError::TooLarge(_)), _) | (Err(_), Err(_)) => return,
         // The labels of categories and the names of libraries mean nothing to the runtime.
         (Ok(model), Ok(_)) => model,
-        (Ok(_), Err(error)) => return assert!(lenient(&error.to_string()), "only the runtime reads this: {error}"),
+        (Ok(_), Err(error)) => {
+            return assert!(lenient(&error.to_string()), "only the runtime reads this: {error}");
+        }
         (Err(error), Ok(_)) => panic!("the runtime does not read this: {error}"),
     };
     let Ok(file) = &file else { return };

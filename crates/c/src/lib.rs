@@ -1,0 +1,305 @@
+//! The C interface of `secateur-runtime`; `include/secateur_runtime.h` is its documentation.
+//!
+//! Every function checks its pointers for null, turns the sizes that C gives into slices, calls the runtime, and turns errors into
+//! codes with a message. What cannot be checked is said by the header: that pointers point to as many values as the sizes say.
+
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use secateur_runtime::{Float, Model, Path, PredictError, Rows};
+
+const OK: i32 = 0;
+const BAD_ARGUMENT: i32 = 1;
+const BAD_FILE: i32 = 2;
+const BAD_INPUT: i32 = 3;
+const FAILED: i32 = 4;
+
+/// A failure: the code, and words.
+type Failure = (i32, String);
+
+fn null() -> Failure {
+    (BAD_ARGUMENT, "a pointer is NULL".to_owned())
+}
+
+fn refused(error: PredictError) -> Failure {
+    let code = match error {
+        PredictError::Width { .. } | PredictError::Shape | PredictError::Output { .. } => BAD_ARGUMENT,
+        _ => BAD_INPUT,
+    };
+    (code, error.to_string())
+}
+
+/// Runs a function of the runtime, and says how it ended.
+///
+/// # Safety
+/// `message` is null or points to `room` bytes that may be written.
+unsafe fn ended(message: *mut c_char, room: usize, work: impl FnOnce() -> Result<(), Failure>) -> i32 {
+    let result = catch_unwind(AssertUnwindSafe(work));
+    let (code, text) = match result {
+        Ok(Ok(())) => (OK, String::new()),
+        Ok(Err(failure)) => failure,
+        Err(_) => (FAILED, "the runtime itself failed; please report this with the model".to_owned()),
+    };
+    if !message.is_null() && room > 0 {
+        let length = text.len().min(room - 1);
+        // SAFETY: the caller's promise; `length + 1` bytes fit into the room.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), message.cast(), length);
+            *message.add(length) = 0;
+        }
+    }
+    code
+}
+
+/// Reads a packed model.
+///
+/// # Safety
+/// As the header says: `bytes` points to `length` bytes, `model` to a place for a pointer, `message` to `room` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_load(
+    bytes: *const u8,
+    length: usize,
+    model: *mut *mut Model,
+    message: *mut c_char,
+    room: usize,
+) -> i32 {
+    let work = || {
+        if bytes.is_null() || model.is_null() {
+            return Err(null());
+        }
+        // SAFETY: not null, and as long as the caller says.
+        let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
+        let loaded = Model::load(bytes).map_err(|error| (BAD_FILE, error.to_string()))?;
+        // SAFETY: not null, and the caller's place for a pointer.
+        unsafe { *model = Box::into_raw(Box::new(loaded)) };
+        Ok(())
+    };
+    // SAFETY: the caller's promise about the message.
+    unsafe { ended(message, room, work) }
+}
+
+/// Frees a model.
+///
+/// # Safety
+/// `model` is null or comes from [`secateur_load`], and is not used afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_free(model: *mut Model) {
+    if !model.is_null() {
+        // SAFETY: it comes from `Box::into_raw`, and this is the last use.
+        drop(unsafe { Box::from_raw(model) });
+    }
+}
+
+/// The columns of a row.
+///
+/// # Safety
+/// `model` is null or comes from [`secateur_load`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_features(model: *const Model) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { model.as_ref() }.map_or(0, Model::features)
+}
+
+/// The raw scores of a row.
+///
+/// # Safety
+/// `model` is null or comes from [`secateur_load`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_outputs(model: *const Model) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { model.as_ref() }.map_or(0, Model::outputs)
+}
+
+/// The number of classes.
+///
+/// # Safety
+/// `model` is null or comes from [`secateur_load`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_classes(model: *const Model) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { model.as_ref() }.map_or(0, |model| model.labels().len())
+}
+
+/// A table of the caller's.
+struct Table<T> {
+    rows: *const T,
+    count: usize,
+    row_stride: usize,
+    column_stride: usize,
+}
+
+/// # Safety
+/// `model` comes from [`secateur_load`] or is null, the table has the values that its strides reach or is null, and `scores` has room for
+/// all of them or is null.
+unsafe fn raw_scores<T: Float>(
+    model: *const Model,
+    table: &Table<T>,
+    threads: usize,
+    scores: *mut f64,
+) -> Result<(), Failure> {
+    // SAFETY: the caller's promise.
+    let model = unsafe { model.as_ref() }.ok_or_else(null)?;
+    let (count, width) = (table.count, model.features());
+    if count == 0 {
+        return Ok(());
+    }
+    if table.rows.is_null() || scores.is_null() {
+        return Err(null());
+    }
+    let too_large = || (BAD_ARGUMENT, "the sizes of the table do not fit into memory".to_owned());
+    let reach = |count: usize, stride: usize| count.saturating_sub(1).checked_mul(stride);
+    let length = reach(count, table.row_stride)
+        .zip(reach(width, table.column_stride))
+        .and_then(|(rows, columns)| rows.checked_add(columns)?.checked_add(1))
+        .filter(|length| {
+            length.checked_mul(size_of::<T>()).is_some_and(|bytes| isize::try_from(bytes).is_ok())
+        })
+        .ok_or_else(too_large)?;
+    let outputs = count.checked_mul(model.outputs()).ok_or_else(too_large)?;
+    // SAFETY: not null, and the caller says that the table has the values which its strides reach.
+    let values = unsafe { std::slice::from_raw_parts(table.rows, length) };
+    // SAFETY: not null, and the caller says that there is room for all scores.
+    let scores = unsafe { std::slice::from_raw_parts_mut(scores, outputs) };
+    let rows = Rows::strided(values, count, width, table.row_stride, table.column_stride).map_err(refused)?;
+    model.raw_scores_by_threads(Path::best(), rows, threads.max(1), scores).map_err(refused)
+}
+
+/// Raw scores of rows of floats.
+///
+/// # Safety
+/// As the header says of each pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_raw_scores_f32(
+    model: *const Model,
+    rows: *const f32,
+    count: usize,
+    row_stride: usize,
+    column_stride: usize,
+    threads: usize,
+    scores: *mut f64,
+    message: *mut c_char,
+    room: usize,
+) -> i32 {
+    let table = Table { rows, count, row_stride, column_stride };
+    // SAFETY: the caller's promises, handed on.
+    unsafe { ended(message, room, || raw_scores(model, &table, threads, scores)) }
+}
+
+/// Raw scores of rows of doubles.
+///
+/// # Safety
+/// As the header says of each pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_raw_scores_f64(
+    model: *const Model,
+    rows: *const f64,
+    count: usize,
+    row_stride: usize,
+    column_stride: usize,
+    threads: usize,
+    scores: *mut f64,
+    message: *mut c_char,
+    room: usize,
+) -> i32 {
+    let table = Table { rows, count, row_stride, column_stride };
+    // SAFETY: the caller's promises, handed on.
+    unsafe { ended(message, room, || raw_scores(model, &table, threads, scores)) }
+}
+
+/// # Safety
+/// `model` comes from [`secateur_load`] or is null, `scores` has the scores of `count` rows or is null, and `out` has room for
+/// `width` numbers for each or is null.
+unsafe fn from_scores<'a, T>(
+    model: *const Model,
+    scores: *const f64,
+    count: usize,
+    out: *mut T,
+    width: impl Fn(&Model) -> usize,
+) -> Result<(&'a Model, &'a [f64], &'a mut [T]), Failure> {
+    // SAFETY: the caller's promise.
+    let model = unsafe { model.as_ref() }.ok_or_else(null)?;
+    if scores.is_null() || out.is_null() {
+        return Err(null());
+    }
+    let sizes = count.checked_mul(model.outputs()).zip(count.checked_mul(width(model)));
+    let (length, wanted) = sizes.ok_or((BAD_ARGUMENT, "the sizes do not fit into memory".to_owned()))?;
+    // SAFETY: neither is null, and both are as long as the caller says.
+    Ok(unsafe {
+        (model, std::slice::from_raw_parts(scores, length), std::slice::from_raw_parts_mut(out, wanted))
+    })
+}
+
+/// The class of each row.
+///
+/// # Safety
+/// As the header says of each pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_decide(
+    model: *const Model,
+    scores: *const f64,
+    count: usize,
+    classes: *mut u32,
+    message: *mut c_char,
+    room: usize,
+) -> i32 {
+    let work = || {
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's promises, handed on.
+        let (model, scores, classes) = unsafe { from_scores(model, scores, count, classes, |_| 1) }?;
+        let mut found = vec![0.0; count];
+        model.classes_of(scores, &mut found).map_err(refused)?;
+        classes.iter_mut().zip(found).for_each(|(class, found)| *class = found as u32);
+        Ok(())
+    };
+    // SAFETY: the caller's promise about the message.
+    unsafe { ended(message, room, work) }
+}
+
+/// The probability of each class of each row.
+///
+/// # Safety
+/// As the header says of each pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_probabilities(
+    model: *const Model,
+    scores: *const f64,
+    count: usize,
+    probabilities: *mut f64,
+    message: *mut c_char,
+    room: usize,
+) -> i32 {
+    let work = || {
+        if count == 0 {
+            return Ok(());
+        }
+        let width = |model: &Model| model.labels().len();
+        // SAFETY: the caller's promises, handed on.
+        let (model, scores, out) = unsafe { from_scores(model, scores, count, probabilities, width) }?;
+        model.probabilities_of(scores, out).map_err(refused)
+    };
+    // SAFETY: the caller's promise about the message.
+    unsafe { ended(message, room, work) }
+}
+
+/// Does every path of this machine give the bits in the file?
+///
+/// # Safety
+/// As the header says of each pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_self_test(model: *const Model, message: *mut c_char, room: usize) -> i32 {
+    let work = || {
+        // SAFETY: the caller's promise.
+        let model = unsafe { model.as_ref() }.ok_or_else(null)?;
+        let test = model.self_test().map_err(refused)?;
+        match test.paths.iter().find(|(_, fits)| !fits) {
+            None => Ok(()),
+            Some((path, _)) => {
+                Err((FAILED, format!("the path {path} gives other bits than those in the file")))
+            }
+        }
+    };
+    // SAFETY: the caller's promise about the message.
+    unsafe { ended(message, room, work) }
+}
