@@ -177,7 +177,7 @@ def tl2cgen(model: Model) -> Predictor:
     path = model.path.with_suffix(".so")
     compiler.export_lib(treelite_model(model), toolchain="gcc", libpath=path, params={"parallel_comp": 4})
     predictor = compiler.Predictor(path, nthread=1)
-    kind = np.float32 if model.kind == "xgboost" else np.float64
+    kind = "float32" if model.kind == "xgboost" else "float64"
     return lambda rows: predictor.predict(compiler.DMatrix(rows, dtype=kind), pred_margin=True), "raw", path.stat().st_size
 
 
@@ -222,7 +222,8 @@ def shares(model: Model, predict: Callable[[np.ndarray], np.ndarray], what: str,
     """The share of rows with the library's bits, and with its class."""
     rows = np.concatenate([model.rows[:2000], hostile(model)])
     theirs = np.asarray(truth(rows)).reshape(len(rows), -1)
-    ours = np.asarray(predict(rows)).reshape(len(rows), -1)
+    kind = np.float32 if model.kind == "xgboost" else np.float64
+    ours = np.asarray(predict(rows.astype(kind))).reshape(len(rows), -1)
     if ours.shape[1] == 2 and theirs.shape[1] == 1:
         ours = ours[:, 1:]
     same = "-"
@@ -254,6 +255,8 @@ def measure(model: Model, only: list[str]) -> list[list[str]]:
             continue
         try:
             built[name] = build(model)
+            # What fails shows here, and what is made at the first call is made.
+            built[name][0](model.rows[:100].astype(np.float32 if model.kind == "xgboost" else np.float64))
         except Exception as error:
             built[name] = f"{type(error).__name__}: {error}".splitlines()[0][:60]
     truth = built["the library"][0]
@@ -329,7 +332,6 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], help="a predictor; may be given several times")
     parser.add_argument("--save", type=pathlib.Path, help="write the page to this file")
     options = parser.parse_args()
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     processor = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), "?")
     out = [f"# Packed models beside other predictors, {datetime.date.today()}", "", __doc__.split("\n", 2)[2].strip(), ""]
     out += [f"{processor}, Python {platform.python_version()}, XGBoost {xgboost.__version__}, LightGBM {lightgbm.__version__}."]
@@ -337,7 +339,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for case in QUICK if options.quick else FULL:
             model = make(options.datasets, pathlib.Path(folder), *case)
+            everywhere = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, {max(everywhere)})
             lines = measure(model, options.only)
+            os.sched_setaffinity(0, everywhere)
             out += [f"## {model.name}", "", "| predictor | bytes | batch, ns a row | one row, us | bits | classes |", "|---|---|---|---|---|---|"]
             out += ["| " + " | ".join(line) + " |" for line in lines]
             out += ["", "Packed: " + extras(model) + ".", ""]

@@ -90,14 +90,14 @@ pub(crate) fn sums_by_threads<T: Float>(
     let blocks = rows.count().div_ceil(ROWS);
     let threads = threads.clamp(1, blocks.max(1));
     if threads == 1 {
-        return sums(model, path, rows, scores);
+        return T::sums(model, path, rows, scores);
     }
     let share = blocks.div_ceil(threads) * ROWS;
     let parts = scores.chunks_mut(share * model.outputs()).enumerate();
     let work = |(index, scores): (usize, &mut [f64])| {
         let first = index * share;
         let end = rows.count().min(first + share);
-        sums(model, path, rows.part(first..end), scores).map_err(|error| at(error, first))
+        T::sums(model, path, rows.part(first..end), scores).map_err(|error| at(error, first))
     };
     std::thread::scope(|scope| {
         let handles: alloc::vec::Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();

@@ -270,7 +270,7 @@ impl Model {
         scores: &mut [f64],
     ) -> Result<(), PredictError> {
         self.check_shape(&rows, scores)?;
-        crate::batch::sums(self, path, rows, scores)
+        T::sums(self, path, rows, scores)
     }
 
     pub(crate) fn scalar_sums<T: Float>(

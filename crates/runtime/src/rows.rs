@@ -11,9 +11,27 @@ pub trait Float: Copy + Send + Sync + sealed::Sealed {
 }
 
 mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
+    use super::Rows;
+    use crate::error::PredictError;
+    use crate::model::Model;
+    use crate::path::Path;
+
+    /// The work for one type, compiled here: with the optimisation of this crate, and once.
+    pub trait Sealed: Sized {
+        fn sums(model: &Model, path: Path, rows: Rows<'_, Self>, scores: &mut [f64]) -> Result<(), PredictError>;
+    }
+
+    impl Sealed for f32 {
+        fn sums(model: &Model, path: Path, rows: Rows<'_, Self>, scores: &mut [f64]) -> Result<(), PredictError> {
+            crate::batch::sums(model, path, rows, scores)
+        }
+    }
+
+    impl Sealed for f64 {
+        fn sums(model: &Model, path: Path, rows: Rows<'_, Self>, scores: &mut [f64]) -> Result<(), PredictError> {
+            crate::batch::sums(model, path, rows, scores)
+        }
+    }
 }
 
 impl Float for f32 {
