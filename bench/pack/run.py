@@ -187,8 +187,8 @@ def lleaves(model: Model) -> Predictor:
     if model.kind != "lightgbm":
         raise RuntimeError("not for this model")
     built = compiler.Model(model_file=model.path)
-    built.compile()
-    return lambda rows: built.predict(rows, n_jobs=1, raw_score=True), "raw", 0
+    built.compile(raw_score=True)
+    return lambda rows: built.predict(rows, n_jobs=1), "raw", 0
 
 
 PREDICTORS: dict[str, Callable[[Model], Predictor]] = {

@@ -102,7 +102,7 @@ impl Framework {
 
     /// The library of this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::XgBoost, Self::LightGbm, Self::Sklearn, Self::Onnx]
+        [Self::XgBoost, Self::LightGbm, Self::CatBoost, Self::Sklearn, Self::Onnx]
             .into_iter()
             .find(|known| known.name() == name)
     }

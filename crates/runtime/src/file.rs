@@ -398,7 +398,8 @@ fn categories(r: &mut Reader<'_>, features: u32) -> Result<Vec<Category>, LoadEr
         let rule = match r.byte()? {
             0 => Rule::TruncateNonNegative,
             1 => Rule::Truncate,
-            2 => Rule::Whole,
+            // CatBoost's hashes: rows of numbers hold the codes.
+            2 | 4 => Rule::Whole,
             3 => Rule::Listed(r.floats()?),
             _ => return Err(LoadError::Invalid("an unknown way from numbers to categories")),
         };
@@ -420,6 +421,7 @@ fn category_labels(r: &mut Reader<'_>) -> Result<Vec<String>, LoadError> {
             1 => format!("{}", r.u64()? as i64),
             2 => format!("{:?}", r.f64()?),
             3 => String::from(if r.flag()? { "True" } else { "False" }),
+            5 => format!("#{:08x}", r.u32()?),
             _ => return Err(LoadError::Invalid("an unknown kind of label")),
         });
     }

@@ -18,17 +18,32 @@ mod sealed {
 
     /// The work for one type, compiled here: with the optimisation of this crate, and once.
     pub trait Sealed: Sized {
-        fn sums(model: &Model, path: Path, rows: Rows<'_, Self>, scores: &mut [f64]) -> Result<(), PredictError>;
+        fn sums(
+            model: &Model,
+            path: Path,
+            rows: Rows<'_, Self>,
+            scores: &mut [f64],
+        ) -> Result<(), PredictError>;
     }
 
     impl Sealed for f32 {
-        fn sums(model: &Model, path: Path, rows: Rows<'_, Self>, scores: &mut [f64]) -> Result<(), PredictError> {
+        fn sums(
+            model: &Model,
+            path: Path,
+            rows: Rows<'_, Self>,
+            scores: &mut [f64],
+        ) -> Result<(), PredictError> {
             crate::batch::sums(model, path, rows, scores)
         }
     }
 
     impl Sealed for f64 {
-        fn sums(model: &Model, path: Path, rows: Rows<'_, Self>, scores: &mut [f64]) -> Result<(), PredictError> {
+        fn sums(
+            model: &Model,
+            path: Path,
+            rows: Rows<'_, Self>,
+            scores: &mut [f64],
+        ) -> Result<(), PredictError> {
             crate::batch::sums(model, path, rows, scores)
         }
     }

@@ -243,6 +243,7 @@ impl<'a> In<'a> {
                 1 => CategoryRule::Truncate,
                 2 => CategoryRule::Whole,
                 3 => CategoryRule::Listed(self.floats()?),
+                4 => CategoryRule::Hashed,
                 other => return Err(self.wrong(&other.to_string(), "a way from numbers to categories")),
             };
             let unseen_is_missing = self.flag()?;
@@ -268,6 +269,7 @@ impl<'a> In<'a> {
                 2 => Label::Float(self.float()?),
                 3 => Label::Boolean(self.flag()?),
                 4 => Label::Unreadable(self.text()?),
+                5 => Label::Hash(self.short()?),
                 other => return Err(self.wrong(&other.to_string(), "a kind of label")),
             })
         };

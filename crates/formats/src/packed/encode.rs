@@ -181,6 +181,7 @@ impl Out {
                     self.byte(3);
                     self.floats(values);
                 }
+                CategoryRule::Hashed => self.byte(4),
                 CategoryRule::Joined { .. } => return Err(PackError::Joined),
             }
             self.flag(categories.unseen_is_missing);
@@ -221,6 +222,10 @@ impl Out {
                 Label::Boolean(value) => {
                     self.byte(3);
                     self.flag(*value);
+                }
+                Label::Hash(hash) => {
+                    self.byte(5);
+                    self.varint(u64::from(*hash));
                 }
                 Label::Unreadable(text) => {
                     self.byte(4);
