@@ -160,6 +160,11 @@ class PackedModel:
         elif len(columns) != self.n_features_in_:
             raise InputError(f"X has {len(columns)} columns, the model has {self.n_features_in_}")
         labels = self._packed.category_labels()
+        if labels and self._packed.framework == "catboost":
+            raise InputError(
+                "a CatBoost model knows its categories by the hashes of their texts: give an array with their codes "
+                "(positions in the model's list) in place of the frame"
+            )
         listed = [_rows._column(frame[column], labels.get(index)) for index, column in enumerate(columns)]
         return np.column_stack(listed) if listed else np.empty((len(frame), 0))
 
