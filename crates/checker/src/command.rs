@@ -180,14 +180,17 @@ fn answer_packing(
     packed: &ModelFile,
     bytes: &[u8],
     path: &Path,
+    asked: Option<&Domain>,
     arguments: &Arguments,
 ) -> Result<(String, u8), String> {
+    let model = original.ensemble();
     let verdict = check_packing(original, packed, bytes, &|| false)
         .map_err(|error| format!("{}: {error} ({})", path.display(), error.code()))?;
     let verdict = match verdict {
         PackingVerdict::Valid(proved) => {
             // Equal bits are all that can be asked for; what a pruning before them proves may be less.
-            let missing = proved.pruning.as_ref().and_then(|proved| not_what_was_asked(proved, arguments));
+            let pruning = proved.pruning.as_ref();
+            let missing = pruning.and_then(|proved| not_what_was_asked(proved, arguments, asked, model));
             match missing {
                 Some(reason) => PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None }),
                 None => PackingVerdict::Valid(proved),
@@ -196,22 +199,22 @@ fn answer_packing(
         other => other,
     };
     let (text, code) = match &verdict {
-        PackingVerdict::Valid(proved) => (packing_words(proved), 0),
+        PackingVerdict::Valid(proved) => (packing_words(proved, model), 0),
         PackingVerdict::Invalid(reason) => (format!("invalid: {}\n", reason.message()), 1),
         PackingVerdict::Incomplete(reason) => (format!("incomplete: {}\n", reason.message()), 3),
     };
     if arguments.json {
-        let text =
-            serde_json::to_string_pretty(&packing_json(&verdict)).map_err(|error| error.to_string())?;
+        let text = serde_json::to_string_pretty(&packing_json(&verdict, model))
+            .map_err(|error| error.to_string())?;
         return Ok((text + "\n", code));
     }
     Ok((text, code))
 }
 
 /// What `--json` prints about a packed model.
-pub fn packing_json(verdict: &PackingVerdict) -> Value {
+pub fn packing_json(verdict: &PackingVerdict, original: &Ensemble) -> Value {
     let (name, reason, claim) = match verdict {
-        PackingVerdict::Valid(proved) => ("valid", None, packing_claim(proved)),
+        PackingVerdict::Valid(proved) => ("valid", None, packing_claim(proved, original)),
         PackingVerdict::Invalid(reason) => ("invalid", Some(reason), Value::Null),
         PackingVerdict::Incomplete(reason) => ("incomplete", Some(reason), Value::Null),
     };
@@ -219,13 +222,29 @@ pub fn packing_json(verdict: &PackingVerdict) -> Value {
     json!({"verdict": name, "reason": code, "message": message, "step": null, "claim": claim})
 }
 
-fn packing_words(proved: &PackingProved) -> String {
+/// A verdict about a packed model that says no where the pruning before it is not shown to cover this domain.
+pub fn packing_covering(verdict: PackingVerdict, asked: &Domain, original: &Ensemble) -> PackingVerdict {
+    let PackingVerdict::Valid(proved) = verdict else { return verdict };
+    let missing = proved
+        .pruning
+        .as_ref()
+        .and_then(|pruning| domain_not_covered(&pruning.claim.domain, asked, original));
+    match missing {
+        Some(why) => {
+            let reason = Reason::ClaimDomainAsked { why };
+            PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None })
+        }
+        None => PackingVerdict::Valid(proved),
+    }
+}
+
+fn packing_words(proved: &PackingProved, original: &Ensemble) -> String {
     let same = "valid: the packed file is the model itself, compared node by node: the same raw scores, in every bit, \
                 on every input\n";
     match &proved.pruning {
         None => same.to_owned(),
         Some(pruning) => {
-            let pruned = words(&Verdict::Valid(pruning.clone()));
+            let pruned = words(&Verdict::Valid(pruning.clone()), original);
             format!(
                 "valid: the original was pruned, and the packed file is the pruned model itself, compared node by node\n\
                  the pruning is {pruned}"
@@ -234,13 +253,13 @@ fn packing_words(proved: &PackingProved) -> String {
     }
 }
 
-fn packing_claim(proved: &PackingProved) -> Value {
+fn packing_claim(proved: &PackingProved, original: &Ensemble) -> Value {
     json!({
         "kind": if proved.pruning.is_some() { "pruned_and_packed" } else { "packed" },
         "outcome": if proved.pruning.is_some() { "same_decisions" } else { "same_bits" },
         "original": proved.original.to_string(),
         "packed": proved.packed.to_string(),
-        "pruning": proved.pruning.as_ref().map(claim_json),
+        "pruning": proved.pruning.as_ref().map(|pruning| claim_json(pruning, original)),
     })
 }
 

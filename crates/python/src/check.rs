@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use secateur::{Cancel, CertificateError, ModelFile};
+use secateur::{Cancel, CertificateError, Domain, ModelFile};
 
 use crate::model::Model;
 use crate::{interrupt, options};
@@ -36,7 +36,7 @@ pub(crate) fn check<'py>(
         let mut content = Vec::new();
         source.read_to_end(&mut content)?;
         if content.starts_with(secateur::PACKING_MAGIC) {
-            let text = packing(py, original, pruned, &content);
+            let text = packing(py, original, pruned, &content, asked.as_ref());
             answer.update(py.import("json")?.call_method1("loads", (text,))?.cast()?)?;
             return Ok(answer);
         }
@@ -64,9 +64,20 @@ pub(crate) fn check<'py>(
 }
 
 /// The answer about a packed model, as JSON.
-fn packing(py: Python<'_>, original: &Model, packed: &Model, certificate: &[u8]) -> String {
+fn packing(
+    py: Python<'_>,
+    original: &Model,
+    packed: &Model,
+    certificate: &[u8],
+    asked: Option<&Domain>,
+) -> String {
     py.detach(|| match secateur::check_packing(&original.file, &packed.file, certificate) {
-        Ok(check) => check.json().to_string(),
+        Ok(check) => match asked {
+            Some(asked) => check.covering(asked, &original.file),
+            None => check,
+        }
+        .json(&original.file)
+        .to_string(),
         Err(error) => secateur::malformed_packing(&error).to_string(),
     })
 }

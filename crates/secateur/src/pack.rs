@@ -5,7 +5,7 @@ use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, 
 use secateur_checker::{PackingReason, PackingVerdict};
 use secateur_formats::packed::{PackError, Stamp};
 use secateur_formats::{ModelFile, packed};
-use secateur_model::{ClassLabels, PredictError, Predictor};
+use secateur_model::{ClassLabels, Domain, PredictError, Predictor};
 use secateur_runtime::{LoadError, Path, hash_of_scores};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -172,8 +172,14 @@ impl PackingCheck {
     }
 
     /// As `secateur-check --json` prints it.
-    pub fn json(&self) -> Value {
-        secateur_checker::command::packing_json(&self.0)
+    pub fn json(&self, original: &ModelFile) -> Value {
+        secateur_checker::command::packing_json(&self.0, original.ensemble())
+    }
+
+    /// The same answer, but no where a pruning before the packing is not shown to cover these inputs.
+    #[must_use]
+    pub fn covering(self, asked: &Domain, original: &ModelFile) -> Self {
+        Self(secateur_checker::command::packing_covering(self.0, asked, original.ensemble()))
     }
 
     /// Why not.
