@@ -8,7 +8,7 @@ use std::fmt;
 
 use secateur_model::{
     Categories, CategoryRule, ClassLabels, Decision, Ensemble, FeatureId, InterceptPosition, Label, Node,
-    NumberType, Order, Output, Softmax, Split, Test, Tree,
+    NumberType, Order, Output, Softmax, Split, Test, Transform, Tree, Value,
 };
 
 /// The digest of a model.
@@ -243,6 +243,18 @@ impl Encoding<'_> {
             Decision::ArgmaxSigmoid { scale } => {
                 self.tag(4);
                 self.float(scale);
+            }
+            Decision::Scores(value) => {
+                self.tag(5);
+                self.tag(match value {
+                    Value::Score => 0,
+                    Value::SignedSquare => 1,
+                    Value::NotFixed(Transform::Exp) => 2,
+                    Value::NotFixed(Transform::Logistic) => 3,
+                    Value::NotFixed(Transform::LogOnePlusExp) => 4,
+                    Value::NotFixed(Transform::Sorted) => 5,
+                    Value::ScoreAsF32 => 6,
+                });
             }
         }
     }

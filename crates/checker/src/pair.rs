@@ -152,7 +152,11 @@ impl Lead {
                 let wins_ties = (winner == ClassId(1)) != strict;
                 Self { terms: vec![(group.index(), sign)], constant, divisor, wins_ties }
             }
-            Decision::Argmax | Decision::ArgmaxSoftmax(_) | Decision::ArgmaxSigmoid { .. } => {
+            // A model without classes has no leads, and no pair of classes asks for one.
+            Decision::Argmax
+            | Decision::ArgmaxSoftmax(_)
+            | Decision::ArgmaxSigmoid { .. }
+            | Decision::Scores(_) => {
                 let terms = vec![(winner.index(), 1), (other.index(), -1)];
                 Self { terms, constant: Exact::zero(), divisor, wins_ties: winner < other }
             }
@@ -170,7 +174,9 @@ impl Lead {
 /// position. `None` unless this pairs the classes one to one.
 fn match_classes(original: &Ensemble, pruned: &Ensemble) -> Option<Vec<ClassId>> {
     let (ours, theirs) = (original.classes(), pruned.classes());
-    if ours.len() != theirs.len() {
+    // Without classes (a regressor) there would be no pair to show anything of, and so no claim about decisions.
+    let classifiers = original.decision().is_classifier() && pruned.decision().is_classifier();
+    if ours.len() != theirs.len() || !classifiers {
         return None;
     }
     let ids = || (0..ours.len()).map(ClassId::new);

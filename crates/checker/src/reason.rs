@@ -126,7 +126,8 @@ reasons! {
     /// The models have different classes.
     ClaimClasses { original: usize, pruned: usize } = "claim.classes",
         "The {original} classes of the original and the {pruned} of the pruned model cannot be paired one to one by \
-         their labels.";
+         their labels{}.",
+        if *original == 0 || *pruned == 0 { " (a model without classes decides nothing)" } else { "" };
     /// The band is no finite number of at least zero, or below the rounding of the original.
     ClaimBand { band: f64, smallest: f64 } = "claim.band",
         "The band of the claim, {band:e}, is not a finite number of at least {smallest:e}, the lead above which \

@@ -102,6 +102,7 @@ impl EnsembleBuilder {
             }
             Decision::Argmax | Decision::ArgmaxSoftmax(_) => groups == class_count && groups > 0,
             Decision::ArgmaxSigmoid { scale } => groups == class_count && groups > 0 && scale > 0.0,
+            Decision::Scores(_) => class_count == 0 && groups > 0,
         };
         if !fits {
             return Err(BuildError::Decision { groups, classes: class_count });

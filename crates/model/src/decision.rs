@@ -28,6 +28,34 @@ pub enum Decision {
         /// The file's `sigmoid` parameter.
         scale: f64,
     },
+    /// No classes: the scores are the answer, or what the library makes of them (regressors, rankers).
+    Scores(Value),
+}
+
+/// What a regressor's `predict` makes of a score (after averaging).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// The score itself.
+    Score,
+    /// The score times its magnitude, in the type of the sums: the sign stays (LightGBM's `sqrt`).
+    SignedSquare,
+    /// The f64 score rounded to f32 (onnxruntime's ensembles of doubles).
+    ScoreAsF32,
+    /// Something whose last bits are not fixed by the file and the input: only the score is told here.
+    NotFixed(Transform),
+}
+
+/// What a library computes from scores where the file and the input do not fix the last bits of the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transform {
+    /// `exp(score)`, by the platform's or NumPy's own function.
+    Exp,
+    /// `1 / (1 + exp(-score))`.
+    Logistic,
+    /// `log(1 + exp(score))`.
+    LogOnePlusExp,
+    /// The scores of a row, which some versions sort in ascending order (XGBoost's quantiles).
+    Sorted,
 }
 
 /// Which library's softmax.
@@ -53,7 +81,15 @@ impl Decision {
             Self::ArgmaxSigmoid { scale } => {
                 first_argmax(scores.iter().map(|score| 1.0 / (1.0 + (-scale * score).exp())))
             }
+            // There are no classes, and nobody asks a model without classes for one.
+            Self::Scores(_) => ClassId(0),
         }
+    }
+
+    /// Is this the rule of a classifier? Claims about decisions are about classifiers only: of a model without
+    /// classes nothing would have to be shown.
+    pub fn is_classifier(&self) -> bool {
+        !matches!(self, Self::Scores(_))
     }
 
     /// A gap between two scores above which the higher one certainly wins, whatever the probabilities'
@@ -65,7 +101,7 @@ impl Decision {
     /// (1.5 * 2^-52) is enough; it is doubled here for an `exp` of half that quality.
     pub(crate) fn certain_gap(&self) -> f64 {
         match self {
-            Self::Threshold { .. } | Self::Argmax | Self::ArgmaxSigmoid { .. } => 0.0,
+            Self::Threshold { .. } | Self::Argmax | Self::ArgmaxSigmoid { .. } | Self::Scores(_) => 0.0,
             Self::ArgmaxSoftmax(Softmax::XgBoost) => 3.0 * f64::from(f32::EPSILON),
             Self::ArgmaxSoftmax(Softmax::LightGbm) => 3.0 * f64::EPSILON,
         }

@@ -1,7 +1,7 @@
 //! What a tree ensemble is and what it predicts, exactly.
 //!
-//! An [`Ensemble`] is a trained classifier as its own library executes it: which inputs it accepts, how
-//! it compares, in which float type and order it adds, and how scores become a class. [`Predictor`] gives
+//! An [`Ensemble`] is a trained classifier, regressor or ranker as its own library executes it: which inputs it
+//! accepts, how it compares, in which float type and order it adds, and how scores become a class, if they do. [`Predictor`] gives
 //! the library's own bits; [`Exact`] the same sums without rounding; [`Rounding`] bounds the distance
 //! between the two. [`Grid`] cuts the input space into finitely many cells on which nothing changes.
 //!
@@ -26,7 +26,7 @@ mod tree;
 
 pub use band::{LocalRounding, NoMargin, Rounding};
 pub use builder::{BuildError, EnsembleBuilder, MAX_FEATURES};
-pub use decision::{Decision, Softmax};
+pub use decision::{Decision, Softmax, Transform, Value};
 pub use domain::{Column, Domain, DomainError, Group, GroupKind};
 pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, InterceptPosition, Order};
 pub use exact::Exact;

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use thiserror::Error;
 
+use crate::decision::{Decision, Value};
 use crate::ensemble::{Ensemble, InterceptPosition};
 use crate::feature::NumberType;
 use crate::ids::{ClassId, FeatureId, NodeId};
@@ -72,6 +73,14 @@ impl<'a> Predictor<'a> {
         Ok(scores)
     }
 
+    /// The scores that are decided on or predicted from: the raw scores, averaged where the library does so, whether or
+    /// not its raw scores show that.
+    pub fn decided_scores(&self, rows: &[f64]) -> Result<Vec<f64>, PredictError> {
+        let mut scores = Vec::new();
+        self.for_each_decided(rows, |_, decided| scores.extend_from_slice(decided))?;
+        Ok(scores)
+    }
+
     /// The class of each of the row-major `rows`.
     pub fn classes(&self, rows: &[f64]) -> Result<Vec<ClassId>, PredictError> {
         let mut classes = Vec::new();
@@ -79,8 +88,39 @@ impl<'a> Predictor<'a> {
         Ok(classes)
     }
 
+    /// What a regressor's `predict` gives for row-major `rows`: for each row one number for each sum. `None` where
+    /// the model is a classifier, and where the last bits are not fixed ([`Value::NotFixed`]).
+    pub fn values(&self, rows: &[f64]) -> Result<Option<Vec<f64>>, PredictError> {
+        let value = match *self.ensemble.decision() {
+            Decision::Scores(value) if !matches!(value, Value::NotFixed(_)) => value,
+            _ => return Ok(None),
+        };
+        let number = self.ensemble.accumulation().number;
+        let mut values = Vec::new();
+        self.for_each_decided(rows, |_, decided| {
+            values.extend(decided.iter().map(|&score| match value {
+                // The library multiplies by a sign that is zero for zero, which loses that of a negative zero.
+                Value::SignedSquare if score == 0.0 => 0.0,
+                Value::SignedSquare => number.round(score.abs() * score),
+                Value::ScoreAsF32 => NumberType::F32.round(score),
+                Value::Score | Value::NotFixed(_) => score,
+            }));
+        })?;
+        Ok(Some(values))
+    }
+
     /// Calls `visit` with the raw scores and the class of each row in turn.
     pub fn for_each(&self, rows: &[f64], mut visit: impl FnMut(&[f64], ClassId)) -> Result<(), PredictError> {
+        let decision = self.ensemble.decision();
+        self.for_each_decided(rows, |raw, decided| visit(raw, decision.class(decided)))
+    }
+
+    /// Calls `visit` with the raw scores of each row and those that are decided on, which are after averaging.
+    fn for_each_decided(
+        &self,
+        rows: &[f64],
+        mut visit: impl FnMut(&[f64], &[f64]),
+    ) -> Result<(), PredictError> {
         let width = self.ensemble.features().len();
         if width == 0 || !rows.len().is_multiple_of(width) {
             return Err(PredictError::Width { found: rows.len(), width });
@@ -114,7 +154,7 @@ impl<'a> Predictor<'a> {
                         raw.copy_from_slice(&decided);
                     }
                 }
-                visit(raw, self.ensemble.decision().class(&decided));
+                visit(raw, &decided);
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ pub struct Shape {
     pub trees: u32,
     /// Largest depth of a tree.
     pub depth: u32,
-    /// Number of classes.
+    /// Number of classes; of outputs where there are no classes ([`Decision::Scores`]).
     pub classes: u32,
     /// Which inputs are accepted.
     pub domain: InputDomain,
@@ -108,7 +108,7 @@ pub fn ensemble(rng: &mut Rng, shape: &Shape) -> Ensemble {
     let mut builder = EnsembleBuilder::new(
         features,
         shape.domain,
-        ClassLabels::Unnamed(shape.classes),
+        ClassLabels::Unnamed(if shape.decision.is_classifier() { shape.classes } else { 0 }),
         intercepts,
         shape.accumulation,
         shape.decision,
