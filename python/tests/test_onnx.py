@@ -557,7 +557,7 @@ def test_graphs_whose_class_is_not_the_label_of_one_ensemble_are_refused_by_node
     refused(scaled, r"graph.node\[0\] \(Scaler\): a graph that changes its input")
     regressor = generated()
     regressor.graph.node[0].op_type = "TreeEnsembleRegressor"
-    refused(regressor, r"graph.node\[0\] \(TreeEnsembleRegressor\): the operator TreeEnsembleRegressor")
+    refused(regressor, r"graph.output \"L\": an output of type int64 that holds type float")
     newer = generated()
     newer.graph.node[0].op_type = "TreeEnsemble"
     refused(newer, "the operator TreeEnsemble is not supported")

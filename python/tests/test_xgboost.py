@@ -311,8 +311,6 @@ def library_answers_of_two(model, rows):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"objective": "reg:squarederror"}, "reg:squarederror.*only classifiers"),
-        ({"objective": "rank:pairwise"}, "rank:pairwise"),
         ({"objective": "binary:logistic", "booster": "gblinear"}, "gblinear.*consist of trees"),
     ],
 )

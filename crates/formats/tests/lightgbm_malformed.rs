@@ -193,7 +193,8 @@ fn every_broken_line_is_refused_at_its_place() {
             "",
             "a model without an objective line is not supported; the line says",
         ),
-        ("binary sigmoid:1", "regression", "the objective \"regression\" is not supported; classifiers only"),
+        ("binary sigmoid:1", "mine", "the objective \"mine\" is not supported; supported are binary"),
+        ("binary sigmoid:1", "huber sqrt", "goes with the objective regression only"),
         ("binary sigmoid:1", "lambdarank", "the objective \"lambdarank\" is not supported"),
         (
             "binary sigmoid:1",

@@ -180,7 +180,7 @@ fn broken_model_fields_are_refused_with_their_path() {
         ("version", "[3,4,1]", "[3,4]", "version: 2 values where 3"),
         ("version", "[3,4,1]", "[1,6,2]", "load it in XGBoost 1.7 or later"),
         ("\"version", ",\"version\":[3,4,1]", "", ""),
-        ("binary:logistic", "binary:logistic", "reg:squarederror", "only classifiers are"),
+        ("binary:logistic", "binary:logistic", "reg:expectileerror", "supported are binary:logistic"),
         ("gbtree\"}", "gbtree", "gblinear", "only gbtree and dart"),
         (
             "},\"name\":\"gbtree",

@@ -29,6 +29,12 @@ pub enum PruneError {
     /// The domain does not fit the model.
     #[error("the domain does not fit the model: {0}")]
     Domain(#[from] DomainError),
+    /// A regressor or ranker.
+    #[error(
+        "this model is a regressor or ranker: it has no classes, and pruning keeps what a model decides; how far the \
+         scores of two such models can be apart is what verify --scores (verify(a, b, scores=True)) tells"
+    )]
+    NoClasses,
     /// The format cannot hold what pruning needs at the least.
     #[error(transparent)]
     Edit(#[from] EditError),

@@ -52,6 +52,9 @@ pub(crate) fn run<M: Editable>(
     config: &Config,
     watch: &Watch,
 ) -> Result<Pruned<M>, PruneError> {
+    if !file.ensemble().decision().is_classifier() {
+        return Err(PruneError::NoClasses);
+    }
     // All passes see the model as it is within the domain. Candidates are read back as they are: the oracle
     // compares them with this one, on inputs that both accept.
     let model = file.ensemble().within(&config.domain)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use secateur_model::{ClassLabels, Decision, GroupId, Softmax};
+use secateur_model::{ClassLabels, Decision, GroupId, Softmax, Transform, Value};
 
 use super::layout::shown;
 use crate::error::{FormatError, Place, Problem};
@@ -20,7 +20,7 @@ pub(super) struct Header<'a> {
     pub(super) tree_sizes: Option<&'a str>,
 }
 
-/// The objectives that make a classifier.
+/// The objectives.
 ///
 /// `LGBMClassifier.predict` takes the first class of the highest probability, and so does what is built
 /// here. For two classes that is `p > 1/2` with `p = 1/(1+exp(-z))`, `z = sigmoid * score` in f64, and
@@ -36,6 +36,10 @@ pub(super) enum Objective {
     Multiclass,
     OneAgainstAll {
         sigmoid: f64,
+    },
+    /// A regressor or ranker: one score, and what `predict` makes of it.
+    Regression {
+        value: Value,
     },
 }
 
@@ -54,6 +58,7 @@ impl Objective {
             }
             Self::Multiclass => Decision::ArgmaxSoftmax(Softmax::LightGbm),
             Self::OneAgainstAll { sigmoid } => Decision::ArgmaxSigmoid { scale: sigmoid },
+            Self::Regression { value } => Decision::Scores(value),
         }
     }
 
@@ -62,7 +67,7 @@ impl Objective {
         match self {
             Self::Binary { sigmoid } => Some(sigmoid),
             Self::CrossEntropy => Some(1.0),
-            Self::Multiclass | Self::OneAgainstAll { .. } => None,
+            Self::Multiclass | Self::OneAgainstAll { .. } | Self::Regression { .. } => None,
         }
     }
 
@@ -72,6 +77,7 @@ impl Objective {
             Self::Binary { .. } | Self::CrossEntropy => ClassLabels::Unnamed(2),
             // The number of sums is at most that of the trees.
             Self::Multiclass | Self::OneAgainstAll { .. } => ClassLabels::Unnamed(groups as u32),
+            Self::Regression { .. } => ClassLabels::Unnamed(0),
         }
     }
 
@@ -79,6 +85,7 @@ impl Objective {
         let place = || Place::Field("objective".to_owned());
         let mut words = line.split_ascii_whitespace();
         let name = words.next().unwrap_or_default();
+        let root = words.clone().any(|word| word == "sqrt");
         let mut sigmoid = None;
         for word in words {
             if let Some(text) = word.strip_prefix("sigmoid:")
@@ -100,10 +107,27 @@ impl Objective {
             "cross_entropy" => Ok(Self::CrossEntropy),
             "multiclass" => Ok(Self::Multiclass),
             "multiclassova" => Ok(Self::OneAgainstAll { sigmoid: sigmoid()? }),
+            "regression" if root => Ok(Self::Regression { value: Value::SignedSquare }),
+            _ if root => {
+                let what = format!("the objective {}", shown(line));
+                let advice =
+                    "the square root of the target (reg_sqrt) goes with the objective regression only";
+                Err(FormatError::new(place(), Problem::Unsupported { what, advice }))
+            }
+            "regression" | "regression_l1" | "huber" | "fair" | "quantile" | "mape" | "lambdarank"
+            | "rank_xendcg" => Ok(Self::Regression { value: Value::Score }),
+            "poisson" | "gamma" | "tweedie" => {
+                Ok(Self::Regression { value: Value::NotFixed(Transform::Exp) })
+            }
+            "cross_entropy_lambda" => {
+                Ok(Self::Regression { value: Value::NotFixed(Transform::LogOnePlusExp) })
+            }
             _ => {
                 let what = format!("the objective {}", shown(name));
-                let advice = "classifiers only: binary, cross_entropy, multiclass and multiclassova; for a \
-                              custom objective write the one whose decision rule applies into the file";
+                let advice = "supported are binary, cross_entropy, multiclass, multiclassova, regression, \
+                              regression_l1, huber, fair, quantile, mape, poisson, gamma, tweedie, \
+                              cross_entropy_lambda, lambdarank and rank_xendcg; for a custom objective write the \
+                              one whose rule applies into the file";
                 Err(FormatError::new(place(), Problem::Unsupported { what, advice }))
             }
         }
@@ -207,10 +231,10 @@ fn check_classes(objective: Objective, line: &str, classes: usize, groups: usize
         return wrong("num_tree_per_iteration", found, "the number of scores");
     }
     match objective {
-        Objective::Binary { .. } | Objective::CrossEntropy if classes != 1 => {
+        Objective::Binary { .. } | Objective::CrossEntropy | Objective::Regression { .. } if classes != 1 => {
             wrong("num_class", classes.to_string(), "1, the number of scores of this objective")
         }
-        Objective::Binary { .. } | Objective::CrossEntropy => Ok(()),
+        Objective::Binary { .. } | Objective::CrossEntropy | Objective::Regression { .. } => Ok(()),
         Objective::Multiclass | Objective::OneAgainstAll { .. } => {
             let declared = line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("num_class:"));
             match declared.clone().count() {

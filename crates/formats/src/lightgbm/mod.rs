@@ -10,7 +10,8 @@
 //!   categories of a bit set left, everything else (NaN, unseen, negative) right.
 //! - Scores are f64 sums in the order of the file; tree `j` belongs to class `j mod K` by position.
 //!   Random forests divide by the number of rounds in the file, for the decision only.
-//! - The class is that of the rounded probabilities, see `header.rs`.
+//! - The class is that of the rounded probabilities, see `header.rs`. Regressors and rankers have one score and no
+//!   classes.
 //!
 //! The file's bytes are kept: an unchanged file is written as it was read, and an edit copies every line
 //! that it does not have to change.
@@ -153,7 +154,7 @@ fn notes(header: &Header, labels_dropped: bool) -> Vec<String> {
     ];
     if header.average {
         notes.push(
-            "a random forest: raw scores are sums over the trees, the class is decided on their average"
+            "a random forest: raw scores are sums over the trees, the prediction is made of their average"
                 .to_owned(),
         );
     }

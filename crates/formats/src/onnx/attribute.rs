@@ -17,6 +17,7 @@ pub(super) const FLOATS: i64 = 6;
 pub(super) const INTS: i64 = 7;
 const STRINGS: i64 = 8;
 const STRING: i64 = 3;
+const INT: i64 = 2;
 pub(super) const TENSOR: i64 = 4;
 
 /// New content of an attribute.
@@ -71,6 +72,7 @@ impl<'a> Attribute<'a> {
             INTS => "a list of integers (7)",
             STRINGS => "a list of strings (8)",
             STRING => "a string (3)",
+            INT => "an integer (2)",
             _ => "a tensor (4)",
         };
         let found = format!("attribute type {}", self.kind);
@@ -168,6 +170,18 @@ impl<'a> Attribute<'a> {
             }
         }
         Ok(text)
+    }
+
+    pub(super) fn int(&self) -> Result<i64, FormatError> {
+        self.check_type(INT)?;
+        let mut value = 0;
+        for part in self.body.fields() {
+            let part = part?;
+            if part.number == 3 {
+                value = part.integer()?;
+            }
+        }
+        Ok(value)
     }
 
     fn tensor_body(&self) -> Result<Message<'a>, FormatError> {

@@ -68,6 +68,7 @@ impl Table {
             hit_rates: empty(&self.hit_rates),
             weights: empty(&self.weights),
             base_values: self.base_values.clone(),
+            regressor: self.regressor,
             ..Self::default()
         }
     }
@@ -282,6 +283,10 @@ impl Change<'_> {
 
     fn set_intercepts(&mut self, intercepts: &[f64], negative: bool) -> Result<(), EditError> {
         let takes = self.form.takes_base_values();
+        let average = self.old.regressor.is_some_and(|regressor| regressor.average);
+        if average && intercepts.iter().any(|&value| value != 0.0) {
+            return Err(EditError::NoIntercept { model: "an average of trees" });
+        }
         let column =
             if takes && self.old.base_values.present { &self.old.base_values } else { &self.old.weights };
         let number = column.number();

@@ -1,6 +1,7 @@
 //! Where in an ONNX file the ensemble is, and the proof that its label is the model's answer.
 //!
-//! A graph is accepted only if a graph output is the label of a `TreeEnsembleClassifier`, handed on by
+//! A graph is accepted only if a graph output is the label of a `TreeEnsembleClassifier` or the value of a
+//! `TreeEnsembleRegressor`, handed on by
 //! nodes that do not change it (`Identity`, `Cast` to int64), and the ensemble's input is the graph's
 //! input, handed on by `Identity` and by casts between float types, whose rounding is part of the model's
 //! input domain. Whatever else the graph computes (probabilities, maps) is kept and not looked at.
@@ -30,6 +31,8 @@ pub(super) struct Site {
     pub(super) producer: String,
     /// The version of the operator set `ai.onnx.ml`.
     pub(super) opset: i64,
+    /// The ensemble is a `TreeEnsembleRegressor`.
+    pub(super) regressor: bool,
 }
 
 /// The newest version of the file format that is known.
@@ -81,7 +84,7 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
     if !(1..=4).contains(&opset) {
         let what = format!("operator set {opset} of ai.onnx.ml");
         let place = Place::Field("opset_import".to_owned());
-        return Err(unsupported(place, &what, "TreeEnsembleClassifier exists in sets 1 to 4"));
+        return Err(unsupported(place, &what, "the operators of tree ensembles exist in sets 1 to 4"));
     }
     let (input, number, columns) = content.input_of(ensemble)?;
     let node = &content.nodes[ensemble];
@@ -93,6 +96,7 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
         columns,
         producer: format!("{producer} {version}").trim().to_owned(),
         opset,
+        regressor: node.is_regressor(),
     })
 }
 
@@ -117,6 +121,10 @@ impl Node<'_> {
 
     fn is_ensemble(&self) -> bool {
         self.operator == "TreeEnsembleClassifier" && self.domain == "ai.onnx.ml"
+    }
+
+    fn is_regressor(&self) -> bool {
+        self.operator == "TreeEnsembleRegressor" && self.domain == "ai.onnx.ml"
     }
 
     /// Is there an attribute of this name that holds anything?
@@ -259,6 +267,7 @@ impl<'a> Graph<'a> {
 
     fn trace_label(&self, name: &str) -> Result<Trace, FormatError> {
         let mut name = name;
+        let mut whole = false;
         // Every step leads to another node, or a cycle is entered.
         for _ in 0..=self.nodes.len() {
             let Some(&(index, position)) = self.producers.get(name) else {
@@ -268,7 +277,13 @@ impl<'a> Graph<'a> {
             if node.is_ensemble() && position == 0 {
                 return Ok(Trace::Ensemble(index));
             }
-            let passes = node.is_standard("Identity") || node.cast_target()? == Some(INT64);
+            // A regressor's value that is cast to a whole number is another answer.
+            if node.is_regressor() && position == 0 && !whole {
+                return Ok(Trace::Ensemble(index));
+            }
+            let cast = node.cast_target()? == Some(INT64);
+            whole |= cast;
+            let passes = node.is_standard("Identity") || cast;
             match node.inputs.first() {
                 Some(&input) if passes => name = input,
                 _ => return Ok(Trace::Stopped(Some(index))),
@@ -302,6 +317,9 @@ impl<'a> Graph<'a> {
         for _ in 0..=self.nodes.len() {
             let Some(&(index, position)) = self.producers.get(name) else { return Ok(None) };
             let node = &self.nodes[index];
+            if node.is_regressor() {
+                return Ok(Some(FLOAT));
+            }
             if node.is_ensemble() {
                 return Ok(Some(match position {
                     0 if node.has_attribute("classlabels_strings")? => STRING,
@@ -323,10 +341,18 @@ impl<'a> Graph<'a> {
 
     fn not_a_label(&self, stopped: Option<usize>, output: &str) -> FormatError {
         let of = |operator: &str| self.nodes.iter().find(|node| node.operator == operator);
-        if let Some(node) = of("TreeEnsemble").or(of("TreeEnsembleRegressor")) {
-            let what = format!("the operator {}", node.operator);
-            let advice = "only TreeEnsembleClassifier holds classes and their rule; convert to it";
+        if let Some(node) = of("TreeEnsemble") {
+            let what = "the operator TreeEnsemble".to_owned();
+            let advice = "convert to TreeEnsembleClassifier, which holds classes and their rule, or to \
+                          TreeEnsembleRegressor";
             return unsupported(node.place(), &what, advice);
+        }
+        if self.nodes.iter().any(Node::is_regressor) {
+            let place = stopped.map_or(Place::Field("graph.output".to_owned()), |at| self.nodes[at].place());
+            let what = "a graph that changes the values of a TreeEnsembleRegressor (with Exp, for example), or adds \
+                        those of several";
+            let advice = "its values must be an output of the graph, passed on unchanged";
+            return unsupported(place, what, advice);
         }
         let ensembles = self.nodes.iter().filter(|node| node.is_ensemble()).count();
         match stopped.map(|index| &self.nodes[index]) {
@@ -344,7 +370,7 @@ impl<'a> Graph<'a> {
             None => unsupported(
                 Place::Field("graph.output".to_owned()),
                 &format!("a graph without the label of a TreeEnsembleClassifier ({output} is one)"),
-                "only tree ensemble classifiers can be read",
+                "only tree ensembles can be read, classifiers and regressors",
             ),
         }
     }

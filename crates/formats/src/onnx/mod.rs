@@ -1,4 +1,4 @@
-//! ONNX graphs around one `TreeEnsembleClassifier`, as skl2onnx and onnxmltools write them, executed by
+//! ONNX graphs around one `TreeEnsembleClassifier` or `TreeEnsembleRegressor`, as skl2onnx and onnxmltools write them, executed by
 //! onnxruntime.
 //!
 //! The file's bytes are the document: reading finds the ensemble's node in them (`graph`), its attributes
@@ -85,8 +85,8 @@ impl Document for File {
             );
         }
         if self.site.number == NumberType::F64 {
-            notes
-                .push("scores are f64; onnxruntime decides on them and shows them rounded to f32".to_owned());
+            let decides = if self.site.regressor { "" } else { "decides on them and " };
+            notes.push(format!("scores are f64; onnxruntime {decides}shows them rounded to f32"));
         }
         if self.site.columns.is_none() {
             notes.push(
@@ -105,7 +105,8 @@ impl EditableDocument for File {
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let node = Message::within(&self.bytes, self.site.node.1.clone());
-        let table = Table::read(node, self.site.number, self.site.opset).map_err(read_back)?;
+        let Site { number, opset, regressor, .. } = self.site;
+        let table = Table::read(node, number, opset, regressor).map_err(read_back)?;
         let shape = Shape::new(&table).map_err(read_back)?;
         let changed = change::changed(&table, &shape, self.form, &self.ensemble, edit)?;
         let body = changed.write(&self.bytes, node).map_err(read_back)?;
@@ -117,7 +118,7 @@ impl File {
     fn from_bytes(bytes: Vec<u8>) -> Result<Self, FormatError> {
         let site = graph::locate(&bytes)?;
         let node = Message::within(&bytes, site.node.1.clone());
-        let table = Table::read(node, site.number, site.opset)?;
+        let table = Table::read(node, site.number, site.opset, site.regressor)?;
         let form = Form::of(&table)?;
         let ensemble = model::build(&table, &site)?;
         Ok(Self { bytes, site, form, ensemble })

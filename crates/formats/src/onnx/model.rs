@@ -5,6 +5,7 @@
 //!   says that missing values track the true branch.
 //! - Converters write a set of categories as a chain of `==` on one feature whose true branches are one
 //!   shared node: one membership test. Any other shared node is refused.
+//! - A regressor has a sum for each target and no labels; an average is divided by the number of trees.
 //! - Sums are in the type of the ensemble's input, f32 or f64, from zero, `base_values` last.
 //! - Two labels and weights for one class id: label 1 iff the sum is above 0.5 where no weight in the file is
 //!   negative, above 0 otherwise. Two labels and two ids: label 1 iff the sum of class 1 is above 0. Three
@@ -16,13 +17,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use secateur_model::{
-    Accumulation, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId,
-    Features, GroupId, InputDomain, InterceptPosition, MAX_FEATURES, NodeId, Order, Output, Split, Test,
-    TreeBuilder, TreeId,
+    Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder,
+    FeatureId, Features, GroupId, InputDomain, InterceptPosition, MAX_FEATURES, NodeId, NumberType, Order,
+    Output, Split, Test, TreeBuilder, TreeId, Value,
 };
 
 use super::graph::{Site, unsupported};
-use super::table::{Mode, Table};
+use super::table::{Mode, Regressor, Table};
 use crate::error::{FormatError, Place, Problem};
 
 /// How weights become a label.
@@ -34,10 +35,15 @@ pub(super) enum Form {
     TwoScores,
     /// Three or more labels.
     ScorePerClass,
+    /// A regressor: a value for each target, no labels.
+    Targets,
 }
 
 impl Form {
     pub(super) fn of(table: &Table) -> Result<Self, FormatError> {
+        if let Some(regressor) = &table.regressor {
+            return Self::of_regressor(table, regressor);
+        }
         let labels = table.label_count();
         let place = || Place::Field("class_ids".to_owned());
         if labels < 2 {
@@ -63,6 +69,33 @@ impl Form {
         }
     }
 
+    fn of_regressor(table: &Table, regressor: &Regressor) -> Result<Self, FormatError> {
+        let targets = regressor.targets;
+        if targets == 0 {
+            return Err(FormatError::new(Place::Field("n_targets".to_owned()), Problem::Missing));
+        }
+        if let Some(index) = table.class_ids.iter().position(|&target| target >= targets) {
+            let place = Place::Field(format!("target_ids[{index}]"));
+            let found = format!("target {} of {targets}", table.class_ids[index]);
+            return Err(FormatError::new(place, Problem::Value { found, expected: "a target" }));
+        }
+        // With one target onnxruntime applies none of the transforms but this one.
+        let ignored = targets == 1 && regressor.transformed != Some("PROBIT");
+        if let Some(transform) = regressor.transformed.filter(|_| !ignored) {
+            let what = format!("a regressor with the transform {transform}");
+            let advice = "the bits of what onnxruntime then shows depend on the processor; write NONE, and transform \
+                          the values where they are used";
+            return Err(unsupported(Place::Field("post_transform".to_owned()), &what, advice));
+        }
+        let shifted = table.base_values.values.iter().any(|&value| value != 0.0);
+        if regressor.average && shifted {
+            let what = "an average of trees with base values";
+            let advice = "onnxruntime adds them after the division: put them into the leaves";
+            return Err(unsupported(Place::Field("aggregate_function".to_owned()), what, advice));
+        }
+        Ok(Self::Targets)
+    }
+
     /// The sum that a class's weights go to.
     pub(super) fn group(self, class: u32) -> GroupId {
         match self {
@@ -82,6 +115,7 @@ impl Form {
     pub(super) fn group_count(self, table: &Table) -> usize {
         match self {
             Self::OneScore { .. } => 1,
+            Self::Targets => table.regressor.map_or(0, |regressor| regressor.targets as usize),
             _ => table.label_count(),
         }
     }
@@ -89,7 +123,7 @@ impl Form {
     /// Does onnxruntime add base values to the sums as ONNX says? With weights for class id 1 it does
     /// something else.
     pub(super) fn takes_base_values(self) -> bool {
-        matches!(self, Self::OneScore { class: 0 } | Self::ScorePerClass)
+        matches!(self, Self::OneScore { class: 0 } | Self::ScorePerClass | Self::Targets)
     }
 }
 
@@ -118,19 +152,30 @@ pub(super) fn build(table: &Table, site: &Site) -> Result<Ensemble, FormatError>
         }
         Form::TwoScores => Decision::Threshold { group: GroupId(1), threshold: 0.0, strict: true },
         Form::ScorePerClass => Decision::Argmax,
+        Form::Targets if site.number == NumberType::F64 => Decision::Scores(Value::ScoreAsF32),
+        Form::Targets => Decision::Scores(Value::Score),
+    };
+    let trees = shape.runs.len() as f64;
+    let average = table.regressor.is_some_and(|regressor| regressor.average);
+    // A target that no reached leaf has a weight for gets 0 where there are several, whatever its base value.
+    let base = |group: usize| table.base_values.values.get(group).is_some_and(|&value| value != 0.0);
+    let at_once = |group: usize| match form {
+        Form::ScorePerClass => !table.base_values.values.is_empty(),
+        Form::Targets => groups == 1 || !base(group),
+        _ => false,
     };
     let domain = InputDomain { number: site.input, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: site.number,
         intercept: InterceptPosition::Last,
         order: Order::Any,
-        average: None,
+        average: average.then_some(Average { divisor: trees, in_raw_scores: true }),
     };
     let features = features(table, &shape, site)?;
     let mut builder =
         EnsembleBuilder::new(features.clone(), domain, classes, intercepts, accumulation, decision)?;
     let weights = Weights::new(table, &shape, form)?;
-    let mut certain = vec![form == Form::ScorePerClass && !table.base_values.values.is_empty(); groups];
+    let mut certain: Vec<bool> = (0..groups).map(at_once).collect();
     for tree in 0..shape.runs.len() {
         let output = weights.output(tree);
         let nodes = shape.tree(table, &features, &weights, tree, output, groups)?;
@@ -139,8 +184,9 @@ pub(super) fn build(table: &Table, site: &Site) -> Result<Ensemble, FormatError>
     }
     if let Some(group) = certain.iter().position(|&certain| !certain) {
         let class = form.class(GroupId::new(group));
+        let kind = if form == Form::Targets { "target" } else { "class" };
         let what =
-            format!("an ensemble in which no tree has a weight for class {class} in all of its leaves");
+            format!("an ensemble in which no tree has a weight for {kind} {class} in all of its leaves");
         let advice = "onnxruntime has rules of its own for inputs without one; add zero weights";
         return Err(unsupported(Place::Field("class_ids".to_owned()), &what, advice));
     }
@@ -154,6 +200,7 @@ fn labels(table: &Table, form: Form) -> Result<ClassLabels, FormatError> {
             "a model with labels of both kinds",
             "keep the integers or the strings",
         )),
+        _ if form == Form::Targets => Ok(ClassLabels::Unnamed(0)),
         ([], _) if form == Form::TwoScores => Ok(ClassLabels::Integers(vec![0, 1])),
         ([], labels) => Ok(ClassLabels::Integers(labels.to_vec())),
         (labels, []) => Ok(ClassLabels::Strings(labels.to_vec())),

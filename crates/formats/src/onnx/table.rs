@@ -1,4 +1,4 @@
-//! The attributes of a `TreeEnsembleClassifier` node as a table of parallel columns, read from a node and
+//! The attributes of a `TreeEnsembleClassifier` or `TreeEnsembleRegressor` node as a table of parallel columns, read from a node and
 //! written back into it. Attributes that are no column are kept as they are.
 
 use std::ops::Range;
@@ -72,16 +72,49 @@ pub(super) struct Table {
     pub(super) integer_labels: Vec<i64>,
     pub(super) text_labels: Vec<String>,
     pub(super) base_values: Floats,
+    /// The node is a `TreeEnsembleRegressor`, whose `target_` attributes are the columns `class_` here.
+    pub(super) regressor: Option<Regressor>,
+}
+
+/// What only a `TreeEnsembleRegressor` has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Regressor {
+    pub(super) targets: u32,
+    /// Sums are divided by the number of trees.
+    pub(super) average: bool,
+    /// The values of targets are changed after the last addition.
+    pub(super) transformed: Option<&'static str>,
 }
 
 /// The attributes that an edit may change, besides the columns of floats.
 const TRACKS: &str = "nodes_missing_value_tracks_true";
 const BASE_VALUES: &str = "base_values";
 
+/// The column that an attribute of a `TreeEnsembleRegressor` is.
+fn target_column(name: &str) -> Result<&str, FormatError> {
+    Ok(match name {
+        "target_treeids" => "class_treeids",
+        "target_nodeids" => "class_nodeids",
+        "target_ids" => "class_ids",
+        "target_weights" => "class_weights",
+        _ if name.starts_with("class") => {
+            let what = format!("the attribute {name:?}");
+            let advice = "it is not one of TreeEnsembleRegressor, and onnxruntime refuses it too";
+            return Err(unsupported(Place::Field(name.to_owned()), &what, advice));
+        }
+        _ => name,
+    })
+}
+
 impl Table {
     /// Reads the attributes of a node whose ensemble compares in `number`.
-    pub(super) fn read(node: Message<'_>, number: NumberType, opset: i64) -> Result<Self, FormatError> {
-        let mut table = Self::default();
+    pub(super) fn read(
+        node: Message<'_>,
+        number: NumberType,
+        opset: i64,
+        regressor: bool,
+    ) -> Result<Self, FormatError> {
+        let mut table = Self { regressor: regressor.then(Regressor::default), ..Self::default() };
         let mut seen: Vec<&str> = Vec::new();
         for attribute in attributes(node) {
             let attribute = attribute?;
@@ -113,6 +146,10 @@ impl Table {
             let what = format!("{} in operator set {opset}", attribute.name);
             return Err(unsupported(attribute.place(), &what, "tensors came with set 3 of ai.onnx.ml"));
         }
+        let name = match self.regressor {
+            Some(_) => target_column(name)?,
+            None => name,
+        };
         if let Some(column) = self.floats_mut(name) {
             if std::mem::replace(&mut column.present, true) {
                 let key = name.to_owned();
@@ -126,7 +163,7 @@ impl Table {
             }
             return Ok(());
         }
-        match attribute.name {
+        match if tensor { attribute.name } else { name } {
             "nodes_treeids" => self.tree_ids = attribute.ints()?,
             "nodes_nodeids" => self.node_ids = attribute.ints()?,
             "nodes_featureids" => self.features = attribute.ints()?,
@@ -158,10 +195,35 @@ impl Table {
                     let expected = "a transform of ONNX";
                     return Err(FormatError::new(attribute.place(), Problem::Value { found, expected }));
                 }
+                if let Some(regressor) = &mut self.regressor {
+                    let known = TRANSFORMS.iter().find(|&&name| name == found).copied();
+                    regressor.transformed = known.filter(|&name| name != "NONE");
+                }
             }
+            "n_targets" if self.regressor.is_some() => {
+                let found = attribute.int()?;
+                let targets = u32::try_from(found).ok().filter(|&targets| (1..=1 << 16).contains(&targets));
+                let Some(targets) = targets else {
+                    let expected = "a number of targets from 1 to 65536";
+                    let problem = Problem::Value { found: found.to_string(), expected };
+                    return Err(FormatError::new(attribute.place(), problem));
+                };
+                self.regressor = self.regressor.map(|known| Regressor { targets, ..known });
+            }
+            "aggregate_function" if self.regressor.is_some() => match attribute.string()? {
+                "SUM" => {}
+                "AVERAGE" => {
+                    self.regressor = self.regressor.map(|known| Regressor { average: true, ..known });
+                }
+                found => {
+                    let what = format!("the aggregate function {found:?}");
+                    let advice = "SUM and AVERAGE are sums of trees; the smallest or largest of the trees' values is not";
+                    return Err(unsupported(attribute.place(), &what, advice));
+                }
+            },
             _ => {
                 let what = format!("the attribute {:?}", attribute.name);
-                let advice = "it is not one of TreeEnsembleClassifier, and onnxruntime refuses it too";
+                let advice = "it is not one of this operator, and onnxruntime refuses it too";
                 return Err(unsupported(attribute.place(), &what, advice));
             }
         }
@@ -278,6 +340,7 @@ impl Table {
             List::Ints(values.iter().map(|&value| value.into()).collect())
         }
         let name = attribute.name.strip_suffix("_as_tensor").unwrap_or(attribute.name);
+        let name = if self.regressor.is_some() { target_column(name)? } else { name };
         let list = match name {
             "nodes_treeids" => wide(&self.tree_ids),
             "nodes_nodeids" => wide(&self.node_ids),

@@ -1,4 +1,4 @@
-//! From a classifier's parts to the model that scikit-learn executes.
+//! From the parts of a classifier or regressor to the model that scikit-learn executes.
 //!
 //! - Trees of `sklearn.tree` compare `f64(f32(x)) <= threshold`; NaN follows `missing_go_to_left`;
 //!   infinities, and numbers that round to one in f32, are refused. Gradient boosting and AdaBoost refuse
@@ -9,6 +9,8 @@
 //!   `-1 / (K - 1)` times it for the others, divided by the sum of all weights. For two classes the
 //!   decision function is twice the second column.
 //! - Gradient boosting adds `learning_rate * value` to the start; class 1 iff the sum is `>= 0`.
+//! - Regressors have one sum: a tree's value, the forest's sum divided once by the number of trees, or the start and
+//!   what boosting adds to it.
 //! - Histogram-based boosting compares f64 without rounding and accepts infinities. It adds leaf values
 //!   to the baseline; class 1 iff the sum is `> 0`. Categorical columns are looked up in an encoder,
 //!   where an unknown category counts as missing, and come first in the columns that the trees see.
@@ -64,7 +66,9 @@ pub(crate) fn ensemble(parts: &Parts) -> Result<Ensemble, FormatError> {
         let tree = TreeId::new(index);
         let (builder_tree, output) = match (&part.arrays, &parts.estimator) {
             (TreeArrays::Plain { nodes, values }, estimator) if !histogram => {
-                plain_tree(tree, nodes, values, estimator, parts.classes.len(), index % groups)?
+                let regression = parts.regression.is_some();
+                let classes = parts.classes.len();
+                plain_tree(tree, nodes, values, (estimator, regression), classes, index % groups)?
             }
             (
                 TreeArrays::Histogram { nodes, left, .. },
@@ -95,6 +99,13 @@ pub(crate) fn ensemble(parts: &Parts) -> Result<Ensemble, FormatError> {
 /// The number of running sums: one for two classes where trees score the second class only.
 pub(crate) fn group_count(parts: &Parts) -> Result<usize, FormatError> {
     let classes = parts.classes.len();
+    if parts.regression.is_some() {
+        return match parts.estimator {
+            Estimator::AdaBoost { .. } => Err(at("estimators_", "an AdaBoostRegressor", "another regressor")),
+            _ if classes > 0 => Err(at("classes_", format!("{classes} class(es)"), "none for a regressor")),
+            _ => Ok(1),
+        };
+    }
     match parts.estimator {
         Estimator::DecisionTree | Estimator::RandomForest | Estimator::ExtraTrees if classes > 0 => {
             Ok(classes)
@@ -168,6 +179,9 @@ fn intercepts(parts: &Parts, groups: usize) -> Result<Vec<f64>, FormatError> {
 
 fn decision(parts: &Parts, groups: usize) -> Decision {
     let threshold = |strict| Decision::Threshold { group: GroupId(0), threshold: 0.0, strict };
+    if let Some(value) = parts.regression {
+        return Decision::Scores(value);
+    }
     match parts.estimator {
         Estimator::GradientBoosting { .. } if groups == 1 => threshold(false),
         Estimator::AdaBoost { .. } | Estimator::HistGradientBoosting { .. } if groups == 1 => threshold(true),
@@ -238,11 +252,11 @@ fn plain_tree(
     tree: TreeId,
     nodes: &[PlainNode],
     values: &[f64],
-    estimator: &Estimator,
+    (estimator, regressor): (&Estimator, bool),
     classes: usize,
     group: usize,
 ) -> Result<(TreeBuilder, Output), FormatError> {
-    let regression = matches!(estimator, Estimator::GradientBoosting { .. });
+    let regression = regressor || matches!(estimator, Estimator::GradientBoosting { .. });
     let width = if regression { 1 } else { classes };
     if nodes.is_empty() || values.len() != nodes.len() * width {
         let place = Place::TreeField { tree, field: "values" };

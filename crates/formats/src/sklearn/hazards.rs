@@ -157,11 +157,7 @@ const HAZARDS: &[Hazard] = &[
         |o| o.first()["content"]["content"]["tree_"]["__module__"] = "os".into(),
         &["field tree_", "os.Tree"],
     ),
-    (
-        "tree",
-        |o| o.schema["__class__"] = "DecisionTreeRegressor".into(),
-        &["DecisionTreeRegressor is not supported"],
-    ),
+    ("tree", |o| o.schema["__class__"] = "DecisionTreeRegressor".into(), &["30 values where 15 are needed"]),
     (
         "tree",
         |o| o.arrays()["nodes"]["__loader__"] = "CachedNode".into(),

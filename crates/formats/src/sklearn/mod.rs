@@ -1,4 +1,4 @@
-//! scikit-learn's tree classifiers: from skops archives, or from the parts of a live object that the Python
+//! scikit-learn's tree classifiers and regressors: from skops archives, or from the parts of a live object that the Python
 //! package takes apart. Both give the same [`Parts`]; `build` states how scikit-learn executes them.
 
 mod archive;
@@ -138,7 +138,8 @@ impl Document for File {
             Source::Skops { version, .. } => format!("skops {version}"),
             Source::Memory(_) => "in memory".to_owned(),
         };
-        format!("scikit-learn {} {}, {from}", self.version, self.estimator.name())
+        let name = self.estimator.name(!self.ensemble.decision().is_classifier());
+        format!("scikit-learn {} {name}, {from}", self.version)
     }
 
     fn extension(&self) -> &'static str {
@@ -209,7 +210,11 @@ impl EditableDocument for File {
 
     /// Forests and single trees: probabilities are an average of leaves.
     fn averages_probabilities(&self) -> bool {
-        matches!(self.estimator, Estimator::DecisionTree | Estimator::RandomForest | Estimator::ExtraTrees)
+        self.ensemble.decision().is_classifier()
+            && matches!(
+                self.estimator,
+                Estimator::DecisionTree | Estimator::RandomForest | Estimator::ExtraTrees
+            )
     }
 
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {

@@ -1,20 +1,22 @@
 //! The parts of a fitted classifier that decide its predictions, wherever they come from: a skops archive,
 //! or a live object that the Python package takes apart.
 
-use secateur_model::{ClassLabels, TreeId};
+use secateur_model::{ClassLabels, TreeId, Value};
 
 use super::npy::{self, Array};
 use crate::error::{FormatError, Place, Problem};
 
-/// A fitted classifier.
+/// A fitted classifier or regressor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
     /// Which classifier, and what it holds beside its trees.
     pub estimator: Estimator,
     /// The version of scikit-learn that fitted it.
     pub version: String,
-    /// The class labels.
+    /// The class labels; none for a regressor.
     pub classes: ClassLabels,
+    /// For a regressor, what its `predict` makes of the score; `None` for a classifier.
+    pub regression: Option<Value>,
     /// The number of input columns.
     pub feature_count: u32,
     /// Their names, where the model was fitted on a table.
@@ -25,21 +27,21 @@ pub struct Parts {
     pub trees: Vec<TreePart>,
 }
 
-/// The classifiers that are supported.
+/// The kinds of models that are supported: classifiers, and regressors of the same trees (but for AdaBoost).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Estimator {
-    /// `DecisionTreeClassifier`, `ExtraTreeClassifier`.
+    /// `DecisionTreeClassifier`, `ExtraTreeClassifier`, and the regressors.
     DecisionTree,
-    /// `RandomForestClassifier`.
+    /// `RandomForestClassifier`, `RandomForestRegressor`.
     RandomForest,
-    /// `ExtraTreesClassifier`.
+    /// `ExtraTreesClassifier`, `ExtraTreesRegressor`.
     ExtraTrees,
     /// `AdaBoostClassifier`.
     AdaBoost {
         /// `estimator_weights_`: one for each tree, and zeros behind them where fitting ended early.
         weights: Vec<f64>,
     },
-    /// `GradientBoostingClassifier`.
+    /// `GradientBoostingClassifier`, `GradientBoostingRegressor`.
     GradientBoosting {
         /// The factor on every tree.
         learning_rate: f64,
@@ -50,7 +52,7 @@ pub enum Estimator {
         /// Fitted with the exponential loss, whose scores are half of the log-odds.
         exponential_loss: bool,
     },
-    /// `HistGradientBoostingClassifier`.
+    /// `HistGradientBoostingClassifier`, `HistGradientBoostingRegressor`.
     HistGradientBoosting {
         /// `_baseline_prediction`.
         baseline: Vec<f64>,
@@ -62,9 +64,14 @@ pub enum Estimator {
 }
 
 impl Estimator {
-    /// The name of the class in scikit-learn.
-    pub fn name(&self) -> &'static str {
+    /// The name of the classifier in scikit-learn, or of the regressor of the same trees.
+    pub fn name(&self, regressor: bool) -> &'static str {
         match self {
+            Self::DecisionTree if regressor => "DecisionTreeRegressor",
+            Self::RandomForest if regressor => "RandomForestRegressor",
+            Self::ExtraTrees if regressor => "ExtraTreesRegressor",
+            Self::GradientBoosting { .. } if regressor => "GradientBoostingRegressor",
+            Self::HistGradientBoosting { .. } if regressor => "HistGradientBoostingRegressor",
             Self::DecisionTree => "DecisionTreeClassifier",
             Self::RandomForest => "RandomForestClassifier",
             Self::ExtraTrees => "ExtraTreesClassifier",

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::json;
 
 use super::archive::{self, Archive, Source};
+use super::build::group_count;
 use super::json::Element;
 use super::npy;
 use super::parts::{Estimator, Parts, TreeArrays, TreePart};
@@ -117,7 +118,7 @@ impl Editor<'_> {
             all.extend(round.get("content")?.elements()?);
         }
         let mut trees = self.trees(&all, &parts.trees)?.into_iter();
-        let groups = if parts.classes.len() == 2 { 1 } else { parts.classes.len() };
+        let groups = group_count(parts).ok()?;
         let mut rounds = Vec::new();
         while trees.len() > 0 {
             let mut round = Patch::Same(*old.first()?);

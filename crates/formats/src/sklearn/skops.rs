@@ -1,11 +1,11 @@
-//! From a skops archive to a classifier's parts.
+//! From a skops archive to the parts of a classifier or regressor.
 //!
 //! Only what prediction needs is read, and every class on the way is checked by its full name. The rest
 //! of the schema (parameters, training statistics, random states) is not looked at.
 
 use std::borrow::Cow;
 
-use secateur_model::{ClassLabels, MAX_FEATURES, TreeId};
+use secateur_model::{ClassLabels, MAX_FEATURES, Transform, TreeId, Value as Answer};
 use serde_json::Value;
 
 use super::archive::Archive;
@@ -31,27 +31,48 @@ impl<'a> Reader<'a> {
     pub(crate) fn parts(&self, root: &Node<'a>) -> Result<Parts, FormatError> {
         let (module, class) = root.class()?;
         let estimator = match (module, class) {
-            (TREE_MODULE, "DecisionTreeClassifier" | "ExtraTreeClassifier") => Estimator::DecisionTree,
-            ("sklearn.ensemble._forest", "RandomForestClassifier") => Estimator::RandomForest,
-            ("sklearn.ensemble._forest", "ExtraTreesClassifier") => Estimator::ExtraTrees,
+            (
+                TREE_MODULE,
+                "DecisionTreeClassifier"
+                | "ExtraTreeClassifier"
+                | "DecisionTreeRegressor"
+                | "ExtraTreeRegressor",
+            ) => Estimator::DecisionTree,
+            ("sklearn.ensemble._forest", "RandomForestClassifier" | "RandomForestRegressor") => {
+                Estimator::RandomForest
+            }
+            ("sklearn.ensemble._forest", "ExtraTreesClassifier" | "ExtraTreesRegressor") => {
+                Estimator::ExtraTrees
+            }
             ("sklearn.ensemble._weight_boosting", "AdaBoostClassifier") => {
                 Estimator::AdaBoost { weights: Vec::new() }
             }
-            ("sklearn.ensemble._gb", "GradientBoostingClassifier") => Estimator::GradientBoosting {
-                learning_rate: 1.0,
-                start: None,
-                start_errors: Vec::new(),
-                exponential_loss: false,
-            },
-            (HISTOGRAM_MODULE, "HistGradientBoostingClassifier") => Estimator::HistGradientBoosting {
-                baseline: Vec::new(),
-                columns: Vec::new(),
-                categories: Vec::new(),
-            },
+            ("sklearn.ensemble._gb", "GradientBoostingClassifier" | "GradientBoostingRegressor") => {
+                Estimator::GradientBoosting {
+                    learning_rate: 1.0,
+                    start: None,
+                    start_errors: Vec::new(),
+                    exponential_loss: false,
+                }
+            }
+            (HISTOGRAM_MODULE, "HistGradientBoostingClassifier" | "HistGradientBoostingRegressor") => {
+                Estimator::HistGradientBoosting {
+                    baseline: Vec::new(),
+                    columns: Vec::new(),
+                    categories: Vec::new(),
+                }
+            }
+            ("sklearn.ensemble._weight_boosting", "AdaBoostRegressor") => {
+                let what = "an AdaBoostRegressor".to_owned();
+                let advice = "its prediction is a weighted median of the trees' and no sum of them; a \
+                              GradientBoostingRegressor or RandomForestRegressor is a sum";
+                return Err(root.error(Problem::Unsupported { what, advice }));
+            }
             _ => {
                 let what = format!("a model of class {module}.{class}");
                 let advice = "supported are scikit-learn's DecisionTree, RandomForest, ExtraTrees, AdaBoost, \
-                              GradientBoosting and HistGradientBoosting classifiers";
+                              GradientBoosting and HistGradientBoosting classifiers, and their regressors but for \
+                              AdaBoost's";
                 return Err(root.error(Problem::Unsupported { what, advice }));
             }
         };
@@ -67,11 +88,18 @@ impl<'a> Reader<'a> {
             Some(names) => Some(self.texts(&names)?),
             None => None,
         };
-        let classes = self.class_labels(&fields)?;
+        let regressor = class.ends_with("Regressor");
+        let (classes, regression) = if regressor {
+            check_one_output(&fields)?;
+            (ClassLabels::Unnamed(0), Some(Answer::Score))
+        } else {
+            (self.class_labels(&fields)?, None)
+        };
         let mut parts = Parts {
             estimator,
             version: version(&fields)?,
             classes,
+            regression,
             feature_count,
             feature_names,
             missing: false,
@@ -80,7 +108,10 @@ impl<'a> Reader<'a> {
         match &parts.estimator {
             Estimator::DecisionTree => {
                 parts.missing = accepts_missing(root)?;
-                parts.trees = vec![self.plain_tree(root, 0, &parts.classes, true)?];
+                parts.trees = vec![match regressor {
+                    true => TreePart { origin: 0, edited: false, arrays: self.plain_arrays(root, 0)? },
+                    false => self.plain_tree(root, 0, &parts.classes, true)?,
+                }];
             }
             Estimator::RandomForest | Estimator::ExtraTrees => self.forest(&fields, &mut parts)?,
             Estimator::AdaBoost { .. } => self.adaboost(&fields, &mut parts)?,
@@ -91,15 +122,22 @@ impl<'a> Reader<'a> {
     }
 
     fn forest(&self, fields: &Fields<'a>, parts: &mut Parts) -> Result<(), FormatError> {
-        let expected = if parts.estimator == Estimator::RandomForest {
-            "DecisionTreeClassifier"
-        } else {
-            "ExtraTreeClassifier"
+        let regressor = parts.regression.is_some();
+        let expected = match (parts.estimator == Estimator::RandomForest, regressor) {
+            (true, false) => "DecisionTreeClassifier",
+            (true, true) => "DecisionTreeRegressor",
+            (false, false) => "ExtraTreeClassifier",
+            (false, true) => "ExtraTreeRegressor",
         };
         let estimators = fields.required("estimators_")?.items()?;
         for (index, estimator) in estimators.iter().enumerate() {
             expect_class(estimator, &[(TREE_MODULE, expected)], "a tree of this forest")?;
-            parts.trees.push(self.plain_tree(estimator, index, &parts.classes, false)?);
+            parts.trees.push(if regressor {
+                let arrays = self.plain_arrays(estimator, index)?;
+                TreePart { origin: TreeId::new(index).0, edited: false, arrays }
+            } else {
+                self.plain_tree(estimator, index, &parts.classes, false)?
+            });
         }
         // The forest asks its first tree.
         if let Some(first) = estimators.first() {
@@ -128,7 +166,7 @@ impl<'a> Reader<'a> {
 
     fn gradient_boosting(&self, fields: &Fields<'a>, parts: &mut Parts) -> Result<(), FormatError> {
         let classes = parts.classes.len();
-        let groups = if classes == 2 { 1 } else { classes };
+        let groups = super::build::group_count(parts)?;
         let estimators = fields.required("estimators_")?;
         let shape = estimators.shape()?;
         if shape.len() != 2 || shape[1] != groups {
@@ -152,11 +190,34 @@ impl<'a> Reader<'a> {
             }
         }
         let learning_rate = self.number(&fields.required("learning_rate")?)?;
-        let (start, start_errors) = self.start(fields, classes)?;
+        let (start, start_errors) = match parts.regression {
+            Some(_) => (self.regression_start(fields)?, Vec::new()),
+            None => self.start(fields, classes)?,
+        };
         let exponential_loss = fields.required("_loss")?.class()? == (LOSS_MODULE, "ExponentialLoss");
         parts.estimator =
             Estimator::GradientBoosting { learning_rate, start, start_errors, exponential_loss };
         Ok(())
+    }
+
+    /// The number that gradient boosting of a regressor starts from, `None` for zero.
+    fn regression_start(&self, fields: &Fields<'a>) -> Result<Option<Vec<f64>>, FormatError> {
+        let init = fields.required("init_")?;
+        let (module, class) = init.class()?;
+        if (module, class) == ("builtins", "str") && init.text()?.as_deref() == Some("zero") {
+            return Ok(None);
+        }
+        if (module, class) != ("sklearn.dummy", "DummyRegressor") {
+            let what = format!("an initial estimator of class {module}.{class}");
+            let advice = "gradient boosting of a regressor starts from a constant (init=None) or from \
+                          init=\"zero\"; fit it again";
+            return Err(init.error(Problem::Unsupported { what, advice }));
+        }
+        let constant = self.doubles(&init.attributes()?.required("constant_")?)?;
+        match constant[..] {
+            [value] if value.is_finite() => Ok(Some(constant)),
+            _ => Err(init.value_error(format!("{constant:?}"), "one finite constant")),
+        }
     }
 
     /// The scores of gradient boosting's initial estimator, `None` for zeros; and how far the library's own
@@ -211,8 +272,10 @@ impl<'a> Reader<'a> {
     }
 
     fn histogram(&self, fields: &Fields<'a>, parts: &mut Parts) -> Result<(), FormatError> {
-        let classes = parts.classes.len();
-        let groups = if classes == 2 { 1 } else { classes };
+        if parts.regression.is_some() {
+            parts.regression = Some(histogram_value(&fields.required("_loss")?)?);
+        }
+        let groups = super::build::group_count(parts)?;
         for round in fields.required("_predictors")?.items()? {
             let trees = round.items()?;
             if trees.len() != groups {
@@ -449,10 +512,33 @@ fn expect_class(node: &Node<'_>, known: &[(&str, &str)], expected: &'static str)
 
 /// Does a tree accept NaN? Single extra trees do where they split at random.
 fn accepts_missing(tree: &Node<'_>) -> Result<bool, FormatError> {
-    if tree.class()?.1 != "ExtraTreeClassifier" {
+    if !matches!(tree.class()?.1, "ExtraTreeClassifier" | "ExtraTreeRegressor") {
         return Ok(true);
     }
     Ok(tree.attributes()?.required("splitter")?.text()?.as_deref() == Some("random"))
+}
+
+/// What `predict` of a histogram-based regressor makes of the score, by its loss.
+fn histogram_value(loss: &Node<'_>) -> Result<Answer, FormatError> {
+    match loss.class()? {
+        (LOSS_MODULE, "HalfSquaredError" | "AbsoluteError" | "PinballLoss") => Ok(Answer::Score),
+        (LOSS_MODULE, "HalfPoissonLoss" | "HalfGammaLoss") => Ok(Answer::NotFixed(Transform::Exp)),
+        (module, class) => {
+            Err(loss.value_error(format!("{module}.{class}"), "a loss of a histogram-based regressor"))
+        }
+    }
+}
+
+/// Regressors of several outputs are not read.
+fn check_one_output(fields: &Fields<'_>) -> Result<(), FormatError> {
+    let Some(outputs) = fields.optional("n_outputs_")? else { return Ok(()) };
+    match outputs.count()? {
+        1 => Ok(()),
+        count => {
+            let what = format!("a regressor with {count} outputs");
+            Err(outputs.error(Problem::Unsupported { what, advice: "fit one model for each output" }))
+        }
+    }
 }
 
 fn version(fields: &Fields<'_>) -> Result<String, FormatError> {

@@ -108,14 +108,19 @@ fn new_intercepts(file: &File, edit: &Edit) -> Result<(Option<String>, Vec<NewTr
         let numbers: Vec<String> = values.iter().map(|&value| json_float(value)).collect();
         if vector { format!("[{}]", numbers.join(",")) } else { numbers[0].clone() }
     };
-    let logistic = file.header.objective == Objective::Logistic;
+    let linked = match file.header.objective {
+        // Probability one half is margin -0 on every platform, and so is the logarithm of one margin 0.
+        objective if objective.has_logit() => Some(0.5),
+        Objective::LogLink => Some(1.0),
+        _ => None,
+    };
     let equal = values.iter().all(|value| value.to_bits() == values[0].to_bits());
-    if !logistic && (vector || equal) {
+    if linked.is_none() && (vector || equal) {
         return Ok((Some(text(&values)), Vec::new()));
     }
-    // A margin cannot be hit through the logit, nor can one number stand for several: start from zero
-    // (probability one half is margin -0 on every platform) and add the intercepts as trees.
-    let base_score = text(&vec![if logistic { 0.5 } else { 0.0 }; if vector { values.len() } else { 1 }]);
+    // A margin cannot be hit through the logit or the logarithm, nor can one number stand for several: start
+    // from zero and add the intercepts as trees.
+    let base_score = text(&vec![linked.unwrap_or(0.0); if vector { values.len() } else { 1 }]);
     let constants = if values.iter().all(|&value| value == 0.0) {
         Vec::new()
     } else if file.header.vector_leaves {

@@ -3,7 +3,8 @@
 //! A value goes left iff it is below the threshold, as f32; missing values go where the node says; the
 //! categories that a node lists go right, everything else left. Sums are f32 in the order of the file, from
 //! the intercept on; dart multiplies each leaf by the tree's weight first. Classes are those of
-//! `XGBClassifier`.
+//! `XGBClassifier`. Regressors and rankers have no classes; those whose objective ends in `exp` start from the
+//! logarithm of `base_score`, and their raw scores are the margins.
 //!
 //! The file's bytes are kept, with the places of the parts that an edit changes: what is written unchanged is
 //! the file itself, and an edit copies all that it does not understand.
@@ -116,6 +117,13 @@ impl Document for File {
         if header.vector_leaves && !header.leaf_weights {
             notes.push(
                 "Trees with vector leaves as XGBoost up to 3.1 writes them: later versions load the file and crash."
+                    .to_owned(),
+            );
+        }
+        if header.objective == Objective::Quantiles && self.ensemble.group_count() > 1 {
+            notes.push(
+                "Several quantiles: XGBoost 3.4 sorts those of a row in predict, earlier versions do not; raw scores \
+                 are unsorted in all of them."
                     .to_owned(),
             );
         }

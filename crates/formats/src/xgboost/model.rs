@@ -3,7 +3,7 @@
 use secateur_model::{
     Accumulation, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId,
     Features, GroupId, InputDomain, InterceptPosition, MAX_FEATURES, NumberType, Order, Output, Softmax,
-    TreeId,
+    Transform, TreeId, Value,
 };
 
 use super::document::Contents;
@@ -59,6 +59,14 @@ pub(super) enum Objective {
     Hinge,
     Softmax,
     Softprob,
+    /// A regressor or ranker whose answer is the margin, from `base_score` as it is.
+    Margin,
+    /// Quantiles: as before, but some versions sort those of a row.
+    Quantiles,
+    /// The answer is exp(margin), and margins start from the logarithm of `base_score`.
+    LogLink,
+    /// Regression of probabilities.
+    LogisticRegression,
 }
 
 impl Objective {
@@ -69,6 +77,16 @@ impl Objective {
             "binary:hinge" => Self::Hinge,
             "multi:softmax" => Self::Softmax,
             "multi:softprob" => Self::Softprob,
+            "reg:squarederror"
+            | "reg:squaredlogerror"
+            | "reg:pseudohubererror"
+            | "reg:absoluteerror"
+            | "rank:ndcg"
+            | "rank:pairwise"
+            | "rank:map" => Self::Margin,
+            "reg:quantileerror" => Self::Quantiles,
+            "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => Self::LogLink,
+            "reg:logistic" => Self::LogisticRegression,
             _ => return None,
         })
     }
@@ -77,8 +95,17 @@ impl Objective {
         matches!(self, Self::Softmax | Self::Softprob)
     }
 
-    /// What XGBClassifier makes of the margins.
-    fn decision(self) -> Decision {
+    /// `base_score` is a probability, and margins start from its logit.
+    pub(super) fn has_logit(self) -> bool {
+        matches!(self, Self::Logistic | Self::LogisticRegression)
+    }
+
+    fn is_regression(self) -> bool {
+        matches!(self, Self::Margin | Self::Quantiles | Self::LogLink | Self::LogisticRegression)
+    }
+
+    /// What XGBClassifier makes of the margins, or what XGBRegressor and XGBRanker do.
+    fn decision(self, groups: usize) -> Decision {
         let threshold = |threshold| Decision::Threshold { group: GroupId(0), threshold, strict: true };
         match self {
             // Up to 1.5 * 2^-24 the sigmoid rounds to one half, which is not above one half.
@@ -88,6 +115,11 @@ impl Objective {
             Self::Hinge => threshold(0.0),
             Self::Softmax => Decision::Argmax,
             Self::Softprob => Decision::ArgmaxSoftmax(Softmax::XgBoost),
+            Self::Margin => Decision::Scores(Value::Score),
+            Self::Quantiles if groups == 1 => Decision::Scores(Value::Score),
+            Self::Quantiles => Decision::Scores(Value::NotFixed(Transform::Sorted)),
+            Self::LogLink => Decision::Scores(Value::NotFixed(Transform::Exp)),
+            Self::LogisticRegression => Decision::Scores(Value::NotFixed(Transform::Logistic)),
         }
     }
 }
@@ -106,8 +138,10 @@ pub(super) fn check_objective(name: &str) -> Result<(), FormatError> {
         return Ok(());
     }
     let what = format!("the objective {name:?}");
-    let advice = "only classifiers are: binary:logistic, binary:logitraw, binary:hinge, multi:softmax \
-                  and multi:softprob";
+    let advice = "supported are binary:logistic, binary:logitraw, binary:hinge, multi:softmax, multi:softprob, \
+                  reg:squarederror, reg:squaredlogerror, reg:pseudohubererror, reg:absoluteerror, \
+                  reg:quantileerror, reg:logistic, reg:gamma, reg:tweedie, count:poisson, survival:cox, \
+                  survival:aft, rank:ndcg, rank:pairwise and rank:map";
     Err(unsupported("learner.objective.name", what, advice))
 }
 
@@ -134,7 +168,11 @@ pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::
     let groups = groups(&contents, header.objective)?;
     let intercepts = intercepts(&contents.base_score, groups, &header)?;
     let domain = InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
-    let classes = ClassLabels::Unnamed(if groups == 1 { 2 } else { groups as u32 });
+    let classes = ClassLabels::Unnamed(match groups {
+        _ if header.objective.is_regression() => 0,
+        1 => 2,
+        _ => groups as u32,
+    });
     let accumulation = Accumulation {
         number: NumberType::F32,
         intercept: InterceptPosition::First,
@@ -142,7 +180,7 @@ pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::
         average: None,
     };
     let features = features(&contents)?;
-    let decision = header.objective.decision();
+    let decision = header.objective.decision(groups);
     let mut builder = EnsembleBuilder::new(features, domain, classes, intercepts, accumulation, decision)?;
     for (index, (tree, vector)) in trees.into_iter().take(header.used_trees).enumerate() {
         let output = match vector {
@@ -236,7 +274,7 @@ fn number(text: &str, path: &str) -> Result<u64, FormatError> {
     text.parse().map_err(|_| wrong(path, format!("{text:?}"), "a number"))
 }
 
-/// The number of sums: one, or one for each class.
+/// The number of sums: one, or one for each class or target.
 fn groups(contents: &Contents, objective: Objective) -> Result<usize, FormatError> {
     let read = |value: &Option<String>, name: &str, default| match value {
         Some(text) => number(text, &format!("{PARAMETERS}.{name}")),
@@ -244,6 +282,17 @@ fn groups(contents: &Contents, objective: Objective) -> Result<usize, FormatErro
     };
     let classes = read(&contents.num_class, "num_class", 0)?;
     let targets = read(&contents.num_target, "num_target", 1)?;
+    if objective.is_regression() {
+        if classes > 1 {
+            return Err(wrong(&format!("{PARAMETERS}.num_class"), classes, "0, as in every regressor"));
+        }
+        // Each target costs an intercept, as each class does below.
+        return match usize::try_from(targets) {
+            Ok(count) if (1..=1 << 16).contains(&count) => Ok(count),
+            Ok(0) => Ok(1),
+            _ => Err(wrong(&format!("{PARAMETERS}.num_target"), targets, "a number of targets up to 65536")),
+        };
+    }
     if targets > 1 {
         let what = format!("a model with {targets} labels for each row");
         let advice = "only models that give a row one class are";
@@ -345,11 +394,24 @@ fn intercepts(text: &str, groups: usize, header: &Header) -> Result<Vec<f64>, Fo
     if found.len() != groups {
         return Err(wrong_length(&path, groups, found.len()));
     }
-    if header.objective == Objective::Logistic {
+    if header.objective.has_logit() {
         for value in &mut found {
             *value = margin_of_probability(*value, header.version).ok_or_else(|| {
-                wrong(&path, format!("{text:?}"), "a probability, as binary:logistic needs one")
+                wrong(&path, format!("{text:?}"), "a probability, as this objective needs one")
             })?;
+        }
+    }
+    if header.objective == Objective::LogLink {
+        for value in &mut found {
+            if !(*value > 0.0 && value.is_finite()) {
+                return Err(wrong(
+                    &path,
+                    format!("{text:?}"),
+                    "a positive number, as this objective takes its logarithm",
+                ));
+            }
+            // The platform's logarithm in f32, as for the logit.
+            *value = value.ln();
         }
     }
     Ok(found.into_iter().map(f64::from).collect())
