@@ -448,7 +448,11 @@ impl Lead {
                 let wins_ties = (winner == ClassId(1)) != strict;
                 Self { terms: vec![(group.index(), sign)], constant, divisor, wins_ties }
             }
-            Decision::Argmax | Decision::ArgmaxSoftmax(_) | Decision::ArgmaxSigmoid { .. } => Self {
+            // A model without classes has no leads, and no pair of classes asks for one.
+            Decision::Argmax
+            | Decision::ArgmaxSoftmax(_)
+            | Decision::ArgmaxSigmoid { .. }
+            | Decision::Scores(_) => Self {
                 terms: vec![(winner.index(), 1), (other.index(), -1)],
                 constant: Exact::zero(),
                 divisor,

@@ -19,6 +19,7 @@ mod meet;
 mod multipliers;
 mod outline;
 mod record;
+mod scores;
 mod small_box;
 mod solve;
 mod stop;
@@ -30,6 +31,7 @@ pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict
 pub use fault::{Fault, with_fault};
 pub use outline::{Band, CompareError, Outline};
 pub use record::{ProofStep, Record};
+pub use scores::{Limit, Measured, ScoreComparison, ScorePoint};
 pub use solve::{Answer, Options, Solved, solve};
 pub use stop::{Budget, Cancel, Progress, StopReason};
 pub use system::{Row, System};

@@ -35,8 +35,23 @@ pub enum CompareError {
     Domain(#[from] DomainError),
     #[error("the budget ended before the models were laid out")]
     Stopped(StopReason),
+    #[error(
+        "the {model} model is a regressor or ranker: it has no classes, so there are no decisions to compare; ask how far \
+         the scores can be apart: verify --scores (verify(a, b, scores=True))"
+    )]
+    NoClasses { model: &'static str },
     #[error("the models have {first} and {second} classes")]
     ClassCount { first: usize, second: usize },
+    #[error("the models have {first} and {second} scores, so there are no pairs of them to compare")]
+    ScoreCount { first: usize, second: usize },
+    #[error(
+        "the models have the same classes in different orders, and so their scores are in different orders too"
+    )]
+    ScoreOrder,
+    #[error("a sum of the {model} model may overflow, and then no bound holds for its scores")]
+    ScoreOverflow { model: &'static str },
+    #[error("the scores are averages whose divisors are too far apart to be compared exactly")]
+    ScoreScale,
     #[error("the models have different classes: {first} is not a class of the second")]
     ClassLabels { first: String },
     #[error("the {model} model: {why}")]
@@ -74,6 +89,11 @@ impl<'a> Outline<'a> {
     /// order; category codes need not be, as they are matched by label (see [`LabelMatch`]).
     pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
         let read = [first, second];
+        for (model, name) in [(first, "first"), (second, "second")] {
+            if !model.decision().is_classifier() {
+                return Err(CompareError::NoClasses { model: name });
+            }
+        }
         let labels = LabelMatch::new(first, second)?;
         let classes = match_classes(first, second)?;
         let (band, slack) = match band {
@@ -169,7 +189,7 @@ pub(crate) fn inputs(models: [&Ensemble; 2]) -> Domain {
 
 /// The class of the second model for each class of the first: by label where both have labels, else by
 /// position.
-fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, CompareError> {
+pub(crate) fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, CompareError> {
     let (ours, theirs) = (first.classes(), second.classes());
     if ours.len() != theirs.len() {
         return Err(CompareError::ClassCount { first: ours.len(), second: theirs.len() });

@@ -1,0 +1,401 @@
+//! How far can the scores of two models be apart? The greatest difference, from both sides.
+//!
+//! A score here is what the library decides on or predicts from: its sum, divided where it averages. For every output
+//! the *difference* is the second model's score minus the first's. In exact arithmetic it is, up to a fixed positive
+//! factor, an integer that is a sum over pieces, so its largest value over all cells of the grid is found by asking
+//! systems of one row: "is there a cell where the difference is at least t?". A solution raises what is known from
+//! below, a proof lowers what is known from above.
+//!
+//! The libraries round. Each score is within its model's rounding bound ([`Ensemble::rounding`]) of the exact one, whatever
+//! the order of addition where that is free, so the difference of the library's scores is at most the exact one plus both
+//! bounds: [`Measured::at_most`]. From below only what the libraries' own arithmetic shows on an input counts:
+//! [`Measured::at_least`].
+//!
+//! Where every score is fixed by file and input, a question about a limit ([`ScoreComparison::within`]) is exact: a cell that
+//! solves the system but whose scores, computed as the libraries do, are within the limit is no counterexample,
+//! and all inputs of a cell give the same bits.
+
+use std::sync::Mutex;
+
+use num_bigint::BigInt;
+use num_traits::{One, Signed, Zero};
+use secateur_model::{CellId, Domain, Ensemble, Exact, Grid, InputDomain, LabelMatch, Predictor};
+
+use crate::atlas::Atlas;
+use crate::outline::{self, CompareError};
+use crate::solve::{Answer, Options, solve};
+use crate::stop::{Budget, StopReason};
+use crate::system::{Row, System};
+
+/// Two bounds that are nearer to each other than this share of the upper one are next brought together at once.
+const NEAR: i64 = 1_000;
+/// Cells whose scores are looked at before the search: this many of the caller's rows at most.
+const MOST_STARTS: usize = 1_000;
+
+/// Two models whose scores are compared.
+pub struct ScoreComparison<'a> {
+    labels: LabelMatch<'a>,
+    read: [&'a Ensemble; 2],
+    domain: InputDomain,
+    atlas: Atlas,
+    outputs: Vec<Scale>,
+}
+
+/// The difference of one output in integers: `(factors[1] * second - factors[0] * first) * 2^exponent / divisor`.
+struct Scale {
+    factors: [i64; 2],
+    /// What the combination of exact sums is to be divided by.
+    divisor: Exact,
+    /// The rounding of both libraries together.
+    rounding: Exact,
+}
+
+/// An input and what the two libraries make of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScorePoint {
+    /// The row, in the codes of the first model.
+    pub row: Vec<f64>,
+    /// Which output.
+    pub output: usize,
+    /// The score of each model.
+    pub scores: [f64; 2],
+    /// Their distance, rounded down.
+    pub distance: f64,
+}
+
+/// What is known of the greatest difference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// No input has scores farther apart, rounding of both libraries included. Proved.
+    pub at_most: f64,
+    /// What the two libraries' roundings add to the exact difference in that bound.
+    pub rounding: f64,
+    /// The input with scores as far apart as any that was found.
+    pub at_least: ScorePoint,
+    /// In exact arithmetic the greatest difference is known: only rounding is between the two bounds.
+    pub ended: bool,
+    /// Why the search ended before; `None` where it did not.
+    pub stopped: Option<StopReason>,
+    /// Boxes visited.
+    pub nodes: u64,
+}
+
+/// Whether all differences are within a limit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Limit {
+    /// Proved.
+    Within,
+    /// Refuted by this input.
+    Exceeded(Box<ScorePoint>),
+    /// Not known: the budget ended.
+    Stopped(StopReason),
+    /// Not known: on this input the scores are within the limit as they are computed here, and whether they always are
+    /// depends on what the files do not fix (the order of addition).
+    OrderOfAddition(Vec<f64>),
+}
+
+impl<'a> ScoreComparison<'a> {
+    /// Lays two models out. Their columns are in the same order, and they have as many scores; classes, where there are
+    /// any, have the same labels in the same order.
+    pub fn new(first: &'a Ensemble, second: &'a Ensemble, budget: &Budget) -> Result<Self, CompareError> {
+        let labels = LabelMatch::new(first, second)?;
+        let counts = [first.group_count(), second.group_count()];
+        if counts[0] != counts[1] {
+            return Err(CompareError::ScoreCount { first: counts[0], second: counts[1] });
+        }
+        if first.decision().is_classifier() && second.decision().is_classifier() {
+            let classes = outline::match_classes(first, second)?;
+            if classes.iter().enumerate().any(|(at, class)| class.index() != at) {
+                return Err(CompareError::ScoreOrder);
+            }
+        }
+        let domain = Grid::common_domain(&[first, second])?;
+        if !first.inputs().is_everything() {
+            second.within(first.inputs())?;
+        }
+        let rounding =
+            |model: &Ensemble, name| model.rounding().ok_or(CompareError::ScoreOverflow { model: name });
+        let roundings = [rounding(first, "first")?, rounding(second, "second")?];
+        let divisors = [first, second].map(divisor);
+        let outputs = (0..counts[0])
+            .map(|group| {
+                let errors = [0, 1].map(|model: usize| exact(roundings[model].scores[group]));
+                Scale::new(&divisors, &errors[0] + &errors[1]).ok_or(CompareError::ScoreScale)
+            })
+            .collect::<Result<_, _>>()?;
+        let [ours, theirs] = labels.models();
+        let atlas = Atlas::within(&[ours, theirs], budget)?;
+        Ok(Self { labels, read: [first, second], domain, atlas, outputs })
+    }
+
+    /// How category labels were matched.
+    pub fn labels(&self) -> &LabelMatch<'a> {
+        &self.labels
+    }
+
+    /// The two models over their common grid.
+    pub fn atlas(&self) -> &Atlas {
+        &self.atlas
+    }
+
+    /// The inputs that are meant.
+    pub fn inputs(&self) -> Domain {
+        outline::inputs(self.read)
+    }
+
+    /// Which values both libraries take.
+    pub fn domain(&self) -> &InputDomain {
+        &self.domain
+    }
+
+    /// The greatest difference over all inputs and outputs, from both sides, as far as the budget reaches.
+    pub fn measure(&self, options: &Options) -> Measured {
+        let judge = Judge::new(self);
+        let mut best: Option<ScorePoint> = None;
+        let mut see = |cells: &[CellId]| judge.see(cells, &mut best);
+        let first_cell = vec![CellId(0); self.atlas.axis_sizes().len()];
+        let starts: Vec<Vec<CellId>> =
+            options.starts.iter().take(MOST_STARTS).cloned().chain([first_cell]).collect();
+        starts.iter().for_each(|start| see(start));
+        let mut sides: Vec<Side<'_>> = (0..self.outputs.len())
+            .flat_map(|output| [1, -1].map(|sign| Side::new(self, output, sign, &starts)))
+            .collect();
+        let (mut nodes, mut stopped, mut asked) = (0, None, 0u64);
+        // Always the side that may be farthest apart: when it is settled, no other can be farther.
+        while let Some(widest) = self.widest(&sides) {
+            let side = &mut sides[widest];
+            if side.is_settled() {
+                break;
+            }
+            if let Some(reason) = options.budget.over() {
+                stopped = Some(reason);
+                break;
+            }
+            options.progress.begin(asked.min(98), 100);
+            asked += 1;
+            let solved = side.ask(self, options);
+            nodes += solved.nodes;
+            match solved.answer {
+                Answer::Proof | Answer::Witnesses(_) => see(&side.cells),
+                Answer::Undecided(reason) => {
+                    stopped = Some(reason);
+                    break;
+                }
+            }
+        }
+        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.atlas.exponent());
+        let at_most = sides.iter().map(upper).fold(0.0, f64::max);
+        let rounding = self.outputs.iter().map(|scale| scale.rounding.to_f64_up()).fold(0.0, f64::max);
+        let at_least = best.expect("the first cell was looked at");
+        Measured { at_most, rounding, at_least, ended: stopped.is_none(), stopped, nodes }
+    }
+
+    /// The side with the greatest upper bound.
+    fn widest(&self, sides: &[Side<'_>]) -> Option<usize> {
+        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.atlas.exponent());
+        (0..sides.len()).max_by(|&a, &b| upper(&sides[a]).total_cmp(&upper(&sides[b])))
+    }
+
+    /// Are all differences within this limit?
+    pub fn within(&self, limit: f64, options: &Options) -> (Limit, u64) {
+        let judge = Judge::new(self);
+        let varies = self.labels.models().iter().any(|model| model.scores_vary());
+        let open = Mutex::new(None);
+        let mut nodes = 0;
+        let most = exact(limit);
+        let questions = self.outputs.len() as u64 * 2;
+        for output in 0..self.outputs.len() {
+            for (index, sign) in [1, -1].into_iter().enumerate() {
+                options.progress.begin(output as u64 * 2 + index as u64, questions);
+                if let Some(reason) = options.budget.over() {
+                    return (Limit::Stopped(reason), nodes);
+                }
+                let scale = &self.outputs[output];
+                let bound = &(&most - &scale.rounding) * &scale.divisor;
+                let row = Row { terms: self.terms(output, sign), bound, strict: true };
+                let system = System::new(&self.atlas, &[row]);
+                let accept = |cells: &[CellId]| {
+                    let point = judge.point(cells, output);
+                    let beyond = (&exact(point.scores[1]) - &exact(point.scores[0])).abs() > most;
+                    if !beyond && varies {
+                        open.lock()
+                            .expect("no thread panics while it holds the lock")
+                            .get_or_insert(point.row);
+                    }
+                    beyond
+                };
+                let solved = solve(&system, options, &accept);
+                nodes += solved.nodes;
+                match solved.answer {
+                    Answer::Proof => {}
+                    Answer::Witnesses(found) => {
+                        return (Limit::Exceeded(Box::new(judge.point(&found[0], output))), nodes);
+                    }
+                    Answer::Undecided(reason) => return (Limit::Stopped(reason), nodes),
+                }
+            }
+        }
+        match open.into_inner().expect("no thread panics while it holds the lock") {
+            Some(row) => (Limit::OrderOfAddition(row), nodes),
+            None => (Limit::Within, nodes),
+        }
+    }
+
+    /// The terms of one output's difference, or of its negative.
+    fn terms(&self, output: usize, sign: i64) -> Vec<(usize, i64)> {
+        let [first, second] = self.outputs[output].factors;
+        vec![(self.atlas.sum_of(1, output), sign * second), (self.atlas.sum_of(0, output), -sign * first)]
+    }
+}
+
+/// What the score of a model is divided by.
+fn divisor(model: &Ensemble) -> Exact {
+    exact(model.accumulation().average.map_or(1.0, |average| average.divisor))
+}
+
+impl Scale {
+    /// The divisors of two models brought to integers; `None` where they are too far apart for that.
+    fn new(divisors: &[Exact; 2], rounding: Exact) -> Option<Self> {
+        let lowest = divisors[0].exponent().min(divisors[1].exponent());
+        let integer = |divisor: &Exact| -> Option<i64> {
+            let value: i64 = divisor.scaled(lowest)?.try_into().ok()?;
+            // Room for the sums of a layout, which the factor multiplies.
+            (value < 1 << 62).then_some(value)
+        };
+        // second / d1 - first / d0 = (second * d0 - first * d1) / (d0 * d1)
+        let factors = [integer(&divisors[1])?, integer(&divisors[0])?];
+        let unit = Exact::new(BigInt::one(), -lowest);
+        let divisor = &(&divisors[0] * &divisors[1]) * &unit;
+        Some(Self { factors, divisor, rounding })
+    }
+
+    /// The score that a difference in integers stands for, with both roundings, rounded up.
+    fn score(&self, difference: &BigInt, exponent: i64) -> f64 {
+        let combined = Exact::new(difference.clone(), exponent);
+        let total = &combined + &(&self.rounding * &self.divisor);
+        let mut score = total.to_f64() / self.divisor.to_f64();
+        // The quotient of rounded numbers is only near: the product decides.
+        let reaches = |score: f64| Exact::from_f64(score).is_none_or(|score| &score * &self.divisor >= total);
+        while reaches(score) && score.next_down() >= 0.0 && reaches(score.next_down()) {
+            score = score.next_down();
+        }
+        while !reaches(score) {
+            score = score.next_up();
+        }
+        score
+    }
+}
+
+/// One output and one direction: what is known of its greatest difference, in integers.
+struct Side<'a> {
+    output: usize,
+    terms: Vec<(usize, i64)>,
+    /// The difference at a cell, as a system whose bound is the constant part.
+    system: System<'a>,
+    /// The largest difference that was found, and where.
+    low: BigInt,
+    cells: Vec<CellId>,
+    /// No cell has a larger one.
+    high: BigInt,
+    /// The last question was about the next integer, and there was a solution.
+    crept: bool,
+}
+
+impl<'a> Side<'a> {
+    fn new(comparison: &'a ScoreComparison<'_>, output: usize, sign: i64, starts: &[Vec<CellId>]) -> Self {
+        let terms = comparison.terms(output, sign);
+        let row = Row { terms: terms.clone(), bound: Exact::zero(), strict: false };
+        let system = System::new(&comparison.atlas, &[row]);
+        let largest = (0..comparison.atlas.pieces().len())
+            .map(|piece| system.piece_values(piece).iter().max().cloned().unwrap_or_else(BigInt::zero));
+        let high = largest.sum::<BigInt>() - &system.bounds()[0];
+        let valued = starts.iter().map(|start| (value(&system, start), start));
+        let (low, cells) = valued.max_by(|a, b| a.0.cmp(&b.0)).expect("there is a first cell");
+        Self { output, terms, low, cells: cells.clone(), high, system, crept: false }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.low >= self.high
+    }
+
+    /// Asks for a difference between the two bounds, and moves one of them.
+    fn ask(&mut self, comparison: &ScoreComparison<'_>, options: &Options) -> crate::solve::Solved {
+        let gap = &self.high - &self.low;
+        let near = &gap * NEAR <= self.high.abs();
+        let step = if near && !self.crept { BigInt::one() } else { (&gap + 1) / 2 };
+        let target = &self.low + &step;
+        let bound = Exact::new(target.clone(), comparison.atlas.exponent());
+        let row = Row { terms: self.terms.clone(), bound, strict: false };
+        let system = System::new(&comparison.atlas, &[row]);
+        let mut options = options.clone();
+        options.starts.truncate(MOST_STARTS);
+        options.starts.push(self.cells.clone());
+        let solved = solve(&system, &options, &|_| true);
+        match &solved.answer {
+            Answer::Proof => {
+                self.high = target - 1;
+                self.crept = false;
+            }
+            Answer::Witnesses(found) => {
+                self.crept = step.is_one();
+                for cells in found {
+                    let value = value(&self.system, cells);
+                    if value > self.low {
+                        self.low = value;
+                        self.cells.clone_from(cells);
+                    }
+                }
+            }
+            Answer::Undecided(_) => {}
+        }
+        solved
+    }
+}
+
+/// The difference at a cell, in integers.
+fn value(system: &System<'_>, cells: &[CellId]) -> BigInt {
+    let pieces = system.atlas().pieces().iter().enumerate();
+    let sum: BigInt = pieces.map(|(index, piece)| &system.piece_values(index)[piece.leaf_of(cells)]).sum();
+    sum - &system.bounds()[0]
+}
+
+/// Looks at inputs as the libraries do.
+struct Judge<'a> {
+    comparison: &'a ScoreComparison<'a>,
+    predictors: [Predictor<'a>; 2],
+}
+
+impl<'a> Judge<'a> {
+    fn new(comparison: &'a ScoreComparison<'a>) -> Self {
+        Self { comparison, predictors: comparison.labels.models().map(Predictor::new) }
+    }
+
+    fn scores(&self, row: &[f64]) -> [Vec<f64>; 2] {
+        [0, 1].map(|model: usize| {
+            self.predictors[model].decided_scores(row).expect("a witness is in the domain of both models")
+        })
+    }
+
+    fn point(&self, cells: &[CellId], output: usize) -> ScorePoint {
+        let row = self.comparison.atlas.grid().witness(cells);
+        let scores = self.scores(&row);
+        let scores = [scores[0][output], scores[1][output]];
+        let distance = (&exact(scores[1]) - &exact(scores[0])).abs().to_f64_down();
+        ScorePoint { row, output, scores, distance }
+    }
+
+    /// Keeps the input of a cell where its scores are farther apart than those of the best one.
+    fn see(&self, cells: &[CellId], best: &mut Option<ScorePoint>) {
+        for output in 0..self.comparison.outputs.len() {
+            let point = self.point(cells, output);
+            if best.as_ref().is_none_or(|best| point.distance > best.distance) {
+                *best = Some(point);
+            }
+        }
+    }
+}
+
+/// Sums that cannot overflow are finite, and so is everything that the builder admits.
+fn exact(value: f64) -> Exact {
+    Exact::from_f64(value).expect("only finite numbers come here")
+}

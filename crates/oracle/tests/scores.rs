@@ -1,0 +1,176 @@
+//! The greatest difference of two models' scores against brute force over all cells: what is called proved is never
+//! below the truth, what is shown is never above it, and in exact arithmetic the two meet where the search ended.
+
+use fastrand::Rng;
+use secateur_model::{Decision, Ensemble, Exact, Grid, Order, Predictor, Value};
+use secateur_oracle::{Budget, CompareError, Limit, Options, ScoreComparison};
+use secateur_testkit::{Shape, domain, ensemble, every_row, mutate};
+
+const CASES: u64 = 800;
+
+/// A model and a changed copy of it, or two models that have only their shape in common.
+fn pair(rng: &mut Rng) -> (Ensemble, Ensemble) {
+    loop {
+        let mut shape = Shape::random(rng);
+        if rng.bool() {
+            shape.decision = Decision::Scores(Value::Score);
+            shape.classes = rng.u32(1..=3);
+        }
+        let first = ensemble(rng, &shape);
+        let mut second = if rng.bool() { mutate(rng, &first) } else { ensemble(rng, &shape) };
+        for _ in 0..rng.u32(0..3) {
+            second = mutate(rng, &second);
+        }
+        if Grid::new(&[&first, &second]).is_ok_and(|grid| grid.log10_cells() < 3.7) {
+            return (first, second);
+        }
+    }
+}
+
+fn exact(value: f64) -> Exact {
+    Exact::from_f64(value).expect("finite")
+}
+
+/// Every other search joins small boxes, and every other two begin with boxes.
+fn options(seed: u64) -> Options {
+    Options { small_boxes: seed & 1 == 0, shortcuts: seed & 2 == 0, ..Options::unlimited() }
+}
+
+/// The greatest distance of the libraries' own scores over these rows.
+fn greatest(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> Exact {
+    let predictors = models.map(Predictor::new);
+    let scores = |model: usize, row: &[f64]| predictors[model].decided_scores(row).unwrap();
+    let distances = rows.iter().flat_map(|row| {
+        let [ours, theirs] = [scores(0, row), scores(1, row)];
+        ours.into_iter().zip(theirs).map(|(a, b)| (&exact(b) - &exact(a)).abs()).collect::<Vec<_>>()
+    });
+    distances.max().expect("a grid has cells")
+}
+
+/// The greatest distance of the exact scores, times both divisors.
+fn greatest_exact(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> (Exact, Exact) {
+    let divisors =
+        models.map(|model| exact(model.accumulation().average.map_or(1.0, |average| average.divisor)));
+    let sums = |model: usize, row: &[f64]| {
+        let read: Vec<f64> = row.iter().map(|&value| models[model].domain().read(value).unwrap()).collect();
+        models[model].exact_sums(models[model].leaves(&read))
+    };
+    let distances = rows.iter().flat_map(|row| {
+        let [ours, theirs] = [sums(0, row), sums(1, row)];
+        ours.into_iter()
+            .zip(theirs)
+            .map(|(a, b)| (&(&b * &divisors[0]) - &(&a * &divisors[1])).abs())
+            .collect::<Vec<_>>()
+    });
+    (distances.max().expect("a grid has cells"), &divisors[0] * &divisors[1])
+}
+
+#[test]
+fn the_greatest_difference_is_that_of_brute_force() {
+    let (mut met, mut apart, mut regressors, mut limited) = (0, 0, 0, 0);
+    for seed in 0..CASES {
+        let mut rng = Rng::with_seed(seed);
+        let (first, second) = pair(&mut rng);
+        let first = match seed % 3 {
+            // Within a random domain, where that fits the model.
+            0 => first.within(&domain(&mut rng, &first)).map_or(first.clone(), |model| model.into_owned()),
+            _ => first,
+        };
+        let comparison = match ScoreComparison::new(&first, &second, &Budget::unlimited()) {
+            Ok(comparison) => comparison,
+            Err(CompareError::ScoreOverflow { .. } | CompareError::Domain(_) | CompareError::Grid(_)) => {
+                continue;
+            }
+            Err(error) => panic!("seed {seed}: {error}"),
+        };
+        limited += u32::from(!first.inputs().is_everything());
+        let rows: Vec<Vec<f64>> = every_row(comparison.atlas().grid()).collect();
+        let truth = greatest([&first, &second], &rows);
+        let (exact_truth, divisor) = greatest_exact([&first, &second], &rows);
+        let found = comparison.measure(&options(seed));
+        assert!(found.ended && found.stopped.is_none(), "seed {seed}");
+        assert!(exact(found.at_most) >= truth, "seed {seed}: {} is called proved, {truth:?}", found.at_most);
+        let shown = &found.at_least;
+        assert!(exact(shown.distance) <= truth, "seed {seed}: {} is shown, {truth:?}", shown.distance);
+        let row = std::slice::from_ref(&shown.row);
+        assert!(
+            exact(shown.distance) <= greatest([&first, &second], row),
+            "seed {seed}: the input does not show it"
+        );
+        assert!(comparison.atlas().cells_of(&shown.row).is_some(), "seed {seed}: the input is outside");
+        // The search ended, so in exact arithmetic nothing is left between the bounds but the rounding of both.
+        let without = exact(found.at_most.next_down());
+        let rounding = exact(found.rounding);
+        assert!(&(&without - &rounding) * &divisor <= exact_truth, "seed {seed}: the bound is not tight");
+        if found.rounding == 0.0 {
+            assert!(found.at_most <= shown.distance.next_up(), "seed {seed}: {found:?}");
+            met += 1;
+        }
+        apart += u32::from(shown.distance > 0.0);
+        regressors += u32::from(!first.decision().is_classifier());
+    }
+    assert!(
+        met > 60 && apart > 200 && regressors > 200 && limited > 60,
+        "{met} {apart} {regressors} {limited}"
+    );
+}
+
+#[test]
+fn limits_are_judged_as_by_brute_force() {
+    let (mut within, mut exceeded, mut open) = (0, 0, 0);
+    for seed in 0..CASES {
+        let mut rng = Rng::with_seed(seed ^ 0x5c0);
+        let (first, second) = pair(&mut rng);
+        let Ok(comparison) = ScoreComparison::new(&first, &second, &Budget::unlimited()) else { continue };
+        let rows: Vec<Vec<f64>> = every_row(comparison.atlas().grid()).collect();
+        let truth = greatest([&first, &second], &rows);
+        let near = truth.to_f64_up();
+        let varies = [&first, &second].iter().any(|model| model.scores_vary());
+        // At the truth, just below it, half of it, twice of it, and nothing at all.
+        for limit in [near, near.next_down().max(0.0), near / 2.0, near * 2.0, 0.0] {
+            let holds = truth <= exact(limit);
+            match comparison.within(limit, &options(seed)).0 {
+                Limit::Within => {
+                    assert!(holds, "seed {seed}: {limit} is called proved");
+                    within += 1;
+                }
+                Limit::Exceeded(point) => {
+                    assert!(!holds, "seed {seed}: {limit} is called exceeded");
+                    assert!(greatest([&first, &second], &[point.row]) > exact(limit), "seed {seed}");
+                    exceeded += 1;
+                }
+                Limit::OrderOfAddition(_) => {
+                    assert!(holds && varies, "seed {seed}: {limit} was left open");
+                    open += 1;
+                }
+                Limit::Stopped(reason) => panic!("seed {seed}: {reason:?}"),
+            }
+        }
+    }
+    assert!(within > 300 && exceeded > 300 && open > 20, "{within} {exceeded} {open}: a one-sided test");
+}
+
+#[test]
+fn any_order_of_addition_is_covered() {
+    // Three addends whose f32 sum depends on the order.
+    let mut tried = 0;
+    for seed in 0..4000 {
+        let mut rng = Rng::with_seed(seed);
+        let mut shape = Shape::random(&mut rng);
+        if shape.accumulation.order != Order::Any || shape.coarse {
+            continue;
+        }
+        shape.decision = Decision::Scores(Value::Score);
+        shape.classes = 1;
+        shape.accumulation.average = None;
+        let first = ensemble(&mut rng, &shape);
+        let Ok(comparison) = ScoreComparison::new(&first, &first, &Budget::unlimited()) else { continue };
+        let found = comparison.measure(&options(seed));
+        assert_eq!(found.at_least.distance, 0.0, "seed {seed}: a model and itself, in one order");
+        assert_eq!(found.at_most, found.rounding, "seed {seed}");
+        let exactly = first.rounding().is_some_and(|rounding| rounding.largest() == 0.0);
+        assert_eq!(found.at_most == 0.0, exactly, "seed {seed}: two orders may give two scores");
+        tried += 1;
+    }
+    assert!(tried > 100, "{tried}");
+}
