@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).parent
 PACKAGE = HERE.parents[1] / "python" / "secateur"
 
 FUNCTIONS = ["prune", "verify", "check", "pack", "inspect", "load"]
-CLASSES = ["Pruning", "Unproved", "Verification", "Inspection", "Domain", "PackedModel", "PrunedClassifier"]
+CLASSES = ["Pruning", "Unproved", "Verification", "ScoreVerification", "Inspection", "Domain", "PackedModel", "PrunedClassifier"]
 OPENING = """\
 # Reference of the Python package
 

@@ -32,7 +32,7 @@ from secateur._secateur import (
     SecateurError,
     __version__,
 )
-from secateur._verify import Verification, verify
+from secateur._verify import ScoreVerification, Verification, verify
 
 if TYPE_CHECKING:
     from secateur._estimator import PrunedClassifier
@@ -50,6 +50,7 @@ __all__ = [
     "PackedModel",
     "PrunedClassifier",
     "Pruning",
+    "ScoreVerification",
     "SecateurError",
     "Unproved",
     "Verification",

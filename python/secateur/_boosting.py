@@ -1,4 +1,5 @@
-"""XGBoost's, LightGBM's and CatBoost's classifiers and boosters: their files, and new objects from edited files.
+"""Classifiers, regressors, rankers and boosters of XGBoost and LightGBM, and CatBoost's classifiers: their files, and new
+objects from edited files.
 
 None of the libraries is imported here: an object of theirs brings its own.
 """
@@ -16,8 +17,8 @@ import numpy as np
 from secateur import _labels, _settings
 from secateur._secateur import Model, ModelError
 
-_XGBOOST = ("XGBClassifier", "XGBRFClassifier", "Booster")
-_LIGHTGBM = ("LGBMClassifier", "Booster")
+_XGBOOST = ("XGBClassifier", "XGBRFClassifier", "XGBRegressor", "XGBRFRegressor", "XGBRanker", "Booster")
+_LIGHTGBM = ("LGBMClassifier", "LGBMRegressor", "LGBMRanker", "Booster")
 _CATBOOST = ("CatBoostClassifier", "CatBoost")
 SUPPORTED = (*_XGBOOST, *_LIGHTGBM, *_CATBOOST)
 
@@ -41,6 +42,10 @@ def xgboost_model(model: Any) -> Model:
     if name == "Booster":
         return read
     _settings.check_xgboost(model, booster)
+    if not name.endswith("Classifier"):
+        _check_kind(name, read.is_classifier)
+        return read
+    _check_kind(name, not read.is_classifier)
     classes = _settings.xgboost_classes(model, read)
     # multi:softmax gives classes, which predict returns in this type.
     kind = np.int32 if model.objective == "multi:softmax" else np.int64
@@ -74,6 +79,10 @@ def lightgbm_model(model: Any) -> Model:
     read = Model.parse(_settings.from_library("LightGBM", lambda: booster.model_to_string().encode()))
     if name == "Booster":
         return read
+    if not name.endswith("Classifier"):
+        _check_kind(name, read.is_classifier)
+        return read
+    _check_kind(name, not read.is_classifier)
     _settings.check_lightgbm_classes(model, read)
     return _labels.with_labels(read, model._le.classes_, model._n_classes)
 
@@ -130,6 +139,15 @@ def _name(model: Any, package: str, *supported: str) -> str:
         listed = f"{', '.join(supported[:-1])} and {supported[-1]}"
         raise ModelError(f"{package}'s {name} is not supported; {listed} are")
     return name
+
+
+def _check_kind(name: str, wrong: bool) -> None:
+    """A regressor of a classifier's trees returns probabilities, a classifier of a regressor's trees anything."""
+    if wrong:
+        raise ModelError(
+            f"this {name} was fitted with an objective of another kind of model, and its predict does not return what "
+            "those return; give its booster"
+        )
 
 
 def _check_fitted(name: str, fitted: bool) -> None:

@@ -32,6 +32,8 @@ class Model:
     @property
     def notes(self) -> list[str]: ...
     @property
+    def is_classifier(self) -> bool: ...
+    @property
     def tree_count(self) -> int: ...
     @property
     def leaf_count(self) -> int: ...
@@ -98,6 +100,18 @@ class Packed:
     @property
     def has_probabilities(self) -> bool: ...
 
+def verify_scores(
+    first: Model,
+    second: Model,
+    rows: NDArray[np.float64] | None = None,
+    *,
+    within: float | None = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    missing: bool = True,
+    domain: str | None = None,
+) -> dict[str, Any]: ...
 def verify(
     first: Model,
     second: Model,

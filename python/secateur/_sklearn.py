@@ -1,4 +1,4 @@
-"""scikit-learn classifiers: a fitted estimator's parts for the extension, and a new estimator from edited ones.
+"""scikit-learn classifiers and regressors: a fitted estimator's parts for the extension, and a new estimator from edited ones.
 
 scikit-learn is not imported here: an estimator brings its own. Arrays travel in `.npy` form, so that a live
 model is read and checked by the code that reads skops archives.
@@ -18,7 +18,9 @@ from secateur._secateur import Model, ModelError, sklearn_model, sklearn_parts
 
 _TREES = "sklearn.tree._classes"
 _FORESTS = "sklearn.ensemble._forest"
+_HISTOGRAM = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
 _CLASSIFIER_TREES = {(_TREES, "DecisionTreeClassifier"), (_TREES, "ExtraTreeClassifier")}
+_REGRESSOR_TREES = {(_TREES, "DecisionTreeRegressor"), (_TREES, "ExtraTreeRegressor")}
 _BOOSTED_TREES = {(_TREES, "DecisionTreeRegressor")}
 _HISTOGRAM_TREES = {("sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor")}
 SUPPORTED = {
@@ -28,13 +30,21 @@ SUPPORTED = {
     (_FORESTS, "ExtraTreesClassifier"),
     ("sklearn.ensemble._weight_boosting", "AdaBoostClassifier"),
     ("sklearn.ensemble._gb", "GradientBoostingClassifier"),
-    ("sklearn.ensemble._hist_gradient_boosting.gradient_boosting", "HistGradientBoostingClassifier"),
+    (_HISTOGRAM, "HistGradientBoostingClassifier"),
+    (_TREES, "DecisionTreeRegressor"),
+    (_TREES, "ExtraTreeRegressor"),
+    (_FORESTS, "RandomForestRegressor"),
+    (_FORESTS, "ExtraTreesRegressor"),
+    ("sklearn.ensemble._gb", "GradientBoostingRegressor"),
+    (_HISTOGRAM, "HistGradientBoostingRegressor"),
 }
 
 
 def load(estimator: Any) -> Model:
-    """The model of a fitted classifier."""
+    """The model of a fitted classifier or regressor."""
     _settings.check_methods(estimator)
+    if _is_regressor(_name(estimator)):
+        return sklearn_model(_extract(estimator))
     return _labels.with_labels(sklearn_model(_extract(estimator)), estimator.classes_)
 
 
@@ -43,22 +53,23 @@ def rebuild(estimator: Any, model: Model) -> Any:
     as it is, and the two share nothing."""
     parts = sklearn_parts(model)
     name = _name(estimator)
-    if name in ("DecisionTreeClassifier", "ExtraTreeClassifier"):
+    kind = name.removesuffix("Classifier").removesuffix("Regressor")
+    if kind in ("DecisionTree", "ExtraTree"):
         return _plain_tree(estimator, *parts["trees"][0][1:])
-    attribute = "_predictors" if name == "HistGradientBoostingClassifier" else "estimators_"
+    attribute = "_predictors" if kind == "HistGradientBoosting" else "estimators_"
     old = _flat(getattr(estimator, attribute))
     # The old trees are not copied only to be thrown away.
     shell = copy.copy(estimator)
     delattr(shell, attribute)
     new = copy.deepcopy(shell)
-    make = _histogram_tree if name == "HistGradientBoostingClassifier" else _plain_tree
+    make = _histogram_tree if kind == "HistGradientBoosting" else _plain_tree
     trees = [make(old[origin], depth, arrays) for origin, depth, arrays in parts["trees"]]
-    if name == "HistGradientBoostingClassifier":
+    if kind == "HistGradientBoosting":
         groups = len(parts["baseline"])
         new._predictors = [trees[start : start + groups] for start in range(0, len(trees), groups)]
         new._baseline_prediction = np.array([parts["baseline"]], dtype=np.float64)
         return new
-    if name == "GradientBoostingClassifier":
+    if kind == "GradientBoosting":
         rounds = np.empty(len(trees), dtype=object)
         rounds[:] = trees
         new.estimators_ = rounds.reshape(-1, estimator.estimators_.shape[1])
@@ -94,6 +105,8 @@ _REASONS = {
     "OneVsOneClassifier": "it decides among several models; prune each of its estimators_",
     "VotingClassifier": "it decides among several models; prune each of its estimators_",
     "StackingClassifier": "it decides among several models; prune each of its estimators_",
+    "AdaBoostRegressor": "its prediction is a weighted median of the trees' and no sum of them; a "
+    "GradientBoostingRegressor or RandomForestRegressor is a sum",
     "BaggingClassifier": "it decides among several models; a RandomForestClassifier of the same trees is supported",
 }
 
@@ -106,7 +119,8 @@ def _name(estimator: Any) -> str:
     if (kind.__module__, kind.__qualname__) not in SUPPORTED:
         raise ModelError(
             f"{kind.__module__}.{kind.__qualname__} is not supported; scikit-learn's DecisionTree, RandomForest, "
-            "ExtraTrees, AdaBoost, GradientBoosting and HistGradientBoosting classifiers are"
+            "ExtraTrees, AdaBoost, GradientBoosting and HistGradientBoosting classifiers are, and their regressors but "
+            "for AdaBoost's"
         )
     return kind.__qualname__
 
@@ -116,15 +130,19 @@ def _extract(estimator: Any) -> dict[str, Any]:
     version = sys.modules["sklearn"].__version__
     if tuple(int(number) for number in version.split(".")[:2]) < (1, 4):
         raise ModelError(f"scikit-learn {version} is not supported; versions from 1.4 on are")
-    if not hasattr(estimator, "classes_"):
+    regressor = _is_regressor(name)
+    if not hasattr(estimator, "n_features_in_" if regressor else "classes_"):
         raise ModelError(f"this {name} is not fitted")
-    if isinstance(estimator.classes_, list):
+    if regressor:
+        if getattr(estimator, "n_outputs_", 1) != 1:
+            raise ModelError("a regressor with several outputs is not supported; fit one model for each output")
+    elif isinstance(estimator.classes_, list):
         raise ModelError("a classifier with several outputs is not supported; fit one model for each output")
     names = getattr(estimator, "feature_names_in_", None)
     parts: dict[str, Any] = {
         "estimator": name,
         "version": version,
-        "classes": _labels.checked(estimator.classes_).tolist(),
+        "classes": [] if regressor else _labels.checked(estimator.classes_).tolist(),
         "feature_count": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(column) for column in names],
         "missing": False,
@@ -132,24 +150,30 @@ def _extract(estimator: Any) -> dict[str, Any]:
         "learning_rate": 1.0,
         "start": None,
         "exponential_loss": False,
+        "exponential_link": False,
         "baseline": [],
         "columns": [],
         "categories": [],
     }
-    if name == "HistGradientBoostingClassifier":
+    kind = name.removesuffix("Classifier").removesuffix("Regressor")
+    if kind == "HistGradientBoosting":
         _settings.check_sklearn(estimator, name, _flat(estimator._predictors), _HISTOGRAM_TREES)
+        if regressor:
+            parts["exponential_link"] = _has_exponential_link(estimator)
         return parts | _histogram(estimator)
-    if name in ("DecisionTreeClassifier", "ExtraTreeClassifier"):
+    if kind in ("DecisionTree", "ExtraTree"):
         trees = [estimator]
     else:
         trees = _flat(estimator.estimators_)
     if name == "AdaBoostClassifier":
         _check_voters(estimator, trees)
-    tree_types = _BOOSTED_TREES if name == "GradientBoostingClassifier" else _CLASSIFIER_TREES
+    tree_types = _REGRESSOR_TREES if regressor else _CLASSIFIER_TREES
+    if kind == "GradientBoosting":
+        tree_types = _BOOSTED_TREES
     _settings.check_sklearn(estimator, name, trees, tree_types)
     if name == "AdaBoostClassifier":
         parts["weights"] = np.asarray(estimator.estimator_weights_, dtype=np.float64).tolist()
-    elif name == "GradientBoostingClassifier":
+    elif kind == "GradientBoosting":
         parts["learning_rate"] = float(estimator.learning_rate)
         parts["start"] = _start(estimator)
         # What was fitted: `loss` may have been set to another one since.
@@ -158,6 +182,21 @@ def _extract(estimator: Any) -> dict[str, Any]:
         parts["missing"] = bool(trees[0]._support_missing_values(np.zeros((1, 1))))
     parts["trees"] = [_plain_arrays(tree.tree_) for tree in trees]
     return parts
+
+
+def _is_regressor(name: str) -> bool:
+    return name.endswith("Regressor")
+
+
+def _has_exponential_link(estimator: Any) -> bool:
+    """Whether predict of a HistGradientBoostingRegressor takes exp of the score: what was fitted, as `loss` may have
+    been set to another one since."""
+    loss = type(estimator._loss).__qualname__
+    if loss in ("HalfPoissonLoss", "HalfGammaLoss"):
+        return True
+    if loss in ("HalfSquaredError", "AbsoluteError", "PinballLoss"):
+        return False
+    raise ModelError(f"HistGradientBoostingRegressor with a {loss} is not supported")
 
 
 def _flat(trees: Any) -> list[Any]:
@@ -186,10 +225,11 @@ def _start(estimator: Any) -> list[float] | None:
     init = estimator.init_
     if isinstance(init, str) and init == "zero":
         return None
-    if type(init).__qualname__ != "DummyClassifier" or init._strategy != "prior":
+    constant = type(init).__qualname__ == "DummyRegressor" and _is_regressor(type(estimator).__qualname__)
+    if not constant and (type(init).__qualname__ != "DummyClassifier" or init._strategy != "prior"):
         raise ModelError(
-            f"gradient boosting that starts from {init!r} is not supported; it starts from the class priors "
-            '(init=None) or from init="zero"'
+            f"gradient boosting that starts from {init!r} is not supported; it starts from the class priors or a "
+            'constant (init=None) or from init="zero"'
         )
     _settings.check_methods(init)
     row = np.zeros((1, estimator.n_features_in_), dtype=np.float32)

@@ -6,13 +6,15 @@ import json
 import os
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from secateur import _domain, _files, _labels, _options
+from secateur._errors import OptionError
 from secateur._model import recognise, same_inputs
 from secateur._secateur import verify as _run
+from secateur._secateur import verify_scores as _run_scores
 
 
 @dataclass(frozen=True)
@@ -81,12 +83,100 @@ class Verification:
         raise TypeError("a verification has three outcomes: ask for .identical, .different or .undecided")
 
 
+@dataclass(frozen=True)
+class ScoreVerification:
+    """How far the scores of two models can be apart, over all inputs.
+
+    `outcome` is "measured"; where a limit was given (`within`), "within" (proved), "exceeds" (`input` shows it) or
+    "undecided", and `reason` says why. `at_most` is proved by the search, the rounding of both libraries included
+    (`rounding` says how much of it that is); there is no certificate of it. `at_least` is what the libraries' own arithmetic
+    shows on `input`: their `scores` there, for this `output`. `ended` says that the greatest difference of the exact scores
+    is known, so that nothing but rounding is between the two. `probability` is what `at_most` means for the probabilities of
+    logistic and softmax models. `str` gives what `secateur verify --scores` prints.
+    """
+
+    outcome: str
+    within: float | None
+    at_most: float | None
+    at_least: float | None
+    rounding: float | None
+    input: np.ndarray | None
+    output: int | None
+    scores: tuple[float, float] | None
+    ended: bool
+    probability: float | None
+    reason: str | None
+    scope: str
+    nodes: int
+    seconds: float
+    domain: _domain.Domain | None = None
+    _words: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        return self._words.rstrip("\n")
+
+    def __bool__(self) -> bool:
+        raise TypeError("ask for .outcome, or for .at_most and .at_least")
+
+
+def _verify_scores(
+    a: Any, b: Any, X: Any, within: float | None, missing: bool, domain: Any, options: dict[str, Any]
+) -> ScoreVerification:
+    first, second = recognise(a), recognise(b)
+    same_inputs(first, second)
+    answer = _run_scores(
+        first.model,
+        second.model,
+        first.rows(X),
+        within=None if within is None else float(within),
+        missing=_options.flag("missing", missing),
+        domain=_domain.as_text(domain, missing),
+        **options,
+    )
+    facts = json.loads(answer["json"])
+    scores = facts["scores"]
+    return ScoreVerification(
+        outcome=facts["outcome"],
+        within=scores["within"],
+        at_most=scores["at_most"],
+        at_least=scores["at_least"],
+        rounding=scores["rounding"],
+        input=answer["row"],
+        output=scores["output"],
+        scores=None if answer["scores"] is None else tuple(answer["scores"]),
+        ended=scores["ended"],
+        probability=scores["probability"],
+        reason=facts["reason"],
+        scope=facts["scope"],
+        nodes=facts["nodes"],
+        seconds=facts["seconds"],
+        domain=_domain.of_facts(facts["domain"]),
+        _words=answer["words"],
+    )
+
+
+@overload
+def verify(
+    a: Any,
+    b: Any,
+    X: Any = None,
+    *,
+    scores: Literal[True],
+    within: float | None = None,
+    missing: bool = True,
+    domain: Any = None,
+    time_limit: float | str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+) -> ScoreVerification: ...
+@overload
 def verify(
     a: Any,
     b: Any,
     X: Any = None,
     *,
     band: str | float = "auto",
+    scores: Literal[False] = False,
     missing: bool = True,
     domain: Any = None,
     time_limit: float | str | None = None,
@@ -94,7 +184,23 @@ def verify(
     seed: int = 0,
     certificate: bool | str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
-) -> Verification:
+) -> Verification: ...
+def verify(
+    a: Any,
+    b: Any,
+    X: Any = None,
+    *,
+    band: str | float = "auto",
+    scores: bool = False,
+    within: float | None = None,
+    missing: bool = True,
+    domain: Any = None,
+    time_limit: float | str | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    certificate: bool | str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
+) -> Verification | ScoreVerification:
     """Proves that two models decide alike on every input, or finds one on which they differ.
 
     `a` and `b` are whatever `secateur.load` reads, of any two formats. Columns are matched by name where both have
@@ -109,6 +215,11 @@ def verify(
     a path to write the proof to, or True to have it in the result; the independent checker has accepted it then.
     `report` is a path to write an HTML page about the answer to.
 
+    With `scores=True` the scores are compared and not the decisions, of classifiers, regressors and rankers alike: the
+    answer is a `ScoreVerification` with the greatest difference over all inputs, proved from above (`at_most`) and
+    shown from below (`at_least`). With `within` the question is whether no difference exceeds that. These answers have no
+    certificate and no page, and `band` is not for them.
+
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import AdaBoostClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
@@ -121,6 +232,17 @@ def verify(
     >>> bool(small.predict(row)[0] == large.predict(row)[0])
     False
     """
+    if _options.flag("scores", scores):
+        if band != "auto" or certificate not in (None, False) or report is not None:
+            raise OptionError("band, certificate and report are about decisions, and do not go with scores=True")
+        options = {
+            "time_limit": _options.time_limit(time_limit),
+            "threads": _options.threads(threads),
+            "seed": _options.count("seed", seed, 0),
+        }
+        return _verify_scores(a, b, X, within, missing, domain, options)
+    if within is not None:
+        raise OptionError("within goes with scores=True")
     first, second = recognise(a), recognise(b)
     same_inputs(first, second)
     notes = _labels.compared_classes(first.model, second.model)
@@ -164,7 +286,7 @@ def verify(
     classes = answer.get("classes")
     if classes is not None:
         classes = (first.model.classes[classes[0]], second.model.classes[classes[1]])
-    scores = answer.get("scores")
+    example_scores = answer.get("scores")
     return Verification(
         outcome=facts["outcome"],
         scope=facts["scope"],
@@ -173,7 +295,7 @@ def verify(
         counterexample=answer.get("row"),
         classes=classes,
         counterexample_labels=None if facts["counterexample"] is None else facts["counterexample"]["labels"],
-        scores=None if scores is None else tuple(scores),
+        scores=None if example_scores is None else tuple(example_scores),
         reason=answer.get("reason"),
         proved_above=facts["proved_above"],
         matched_by_label=tuple(facts["labels"]["by_label"]),

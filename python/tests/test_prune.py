@@ -410,7 +410,7 @@ def test_what_holds_a_model_is_refused_with_advice():
         (search, "best_estimator_"),
         (unfitted, "not fitted"),
         (xgboost.XGBClassifier(), "this XGBClassifier is not fitted"),
-        (xgboost.XGBRegressor(), "XGBRegressor is not supported"),
+        (xgboost.XGBRegressor(), "this XGBRegressor is not fitted"),
         (CASES["LGBMClassifier"]().model.__class__(), "this LGBMClassifier is not fitted"),
         (secateur.PrunedClassifier(boosting), "this PrunedClassifier is not fitted"),
         (make_pipeline(StandardScaler(), scaled), "pipeline inside a pipeline"),

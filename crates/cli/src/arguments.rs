@@ -76,7 +76,7 @@ pub(crate) struct Inspect {
     pub(crate) json: bool,
 }
 
-/// Predict classes or raw scores with the very bits of the model's own library
+/// Predict classes, values or raw scores with the very bits of the model's own library
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The table is CSV or Parquet with a header. Its columns are matched with the model's by name, in any order; \
@@ -96,7 +96,7 @@ pub(crate) struct Predict {
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: PathBuf,
 
-    /// Print the library's raw scores (score_0, score_1, ...) in place of classes
+    /// Print the library's raw scores (score_0, score_1, ...) in place of classes or values
     #[arg(long)]
     pub(crate) raw: bool,
 
@@ -121,8 +121,12 @@ artefact of its rounding; 0 compares both models in exact arithmetic, ties inclu
 both libraries accept; with --domain, about every such input that the domain says can occur; with --no-missing, about \
 every such input without missing values.
 
+With --scores the question is how far the scores can be apart: at most so far, proved, and at least so far, shown by an input. \
+The exit code is 0 then; with --within it is 0 where no difference exceeds the limit, 1 where one does, and 3 where that is open.
+
 Examples:
   secateur verify model.json converted.onnx
+  secateur verify model.json converted.onnx --scores --within 1e-5
   secateur verify old.txt new.txt --data table.csv   start from real rows
   secateur verify old.txt new.txt --domain inputs.toml
   secateur verify old.txt new.txt --time-limit 10m --json")]
@@ -136,6 +140,15 @@ pub(crate) struct Verify {
     /// How near to the first model's decision boundary the claim reaches: auto, 0, or a score
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
+
+    /// Compare the scores and not the decisions: how far can they be apart, on every input? For classifiers,
+    /// regressors and rankers
+    #[arg(long, conflicts_with_all = ["band", "certificate", "report"])]
+    pub(crate) scores: bool,
+
+    /// With --scores: are they this near to each other everywhere? The search ends when that is known
+    #[arg(long, value_name = "EPS", requires = "scores", allow_negative_numbers = true)]
+    pub(crate) within: Option<f64>,
 
     /// Claim only what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)
     #[arg(long, value_name = "FILE")]

@@ -32,6 +32,9 @@
 //! labels), `counterexample` (null, or `input` by feature with null for missing, `labels` of those of its
 //! values that stand for one, `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path,
 //! or null), `checked` (has the independent checker accepted it?), `nodes`, `seconds`.
+//! With `--scores`: `outcome` (`measured`, `within`, `exceeds`, `undecided`), `reason`, `scores` (`within`: the limit or null;
+//! `at_most`, `rounding`: what it has of both libraries' rounding; `at_least`, `input`, `labels`, `output` and `of_input`: both
+//! scores there; `ended`, `probability`), and `scope`, `inputs`, `domain`, `labels`, `nodes`, `seconds` as above.
 //!
 //! # `domain --json`
 //! `domain` (`missing`, `columns`, `groups`, `where` as in a domain file), `support` (a sentence for each part), `rows`.

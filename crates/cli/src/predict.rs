@@ -1,8 +1,8 @@
-//! `secateur predict`: classes or raw scores of a table, with the bits of the model's own library.
+//! `secateur predict`: classes, values or raw scores of a table, with the bits of the model's own library.
 
 use anyhow::Result;
 use csv::WriterBuilder;
-use secateur_model::{ClassId, ClassLabels, Ensemble, PredictError, Predictor};
+use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, PredictError, Predictor, Value};
 
 use crate::arguments::{Predict, Talk};
 use crate::model;
@@ -23,7 +23,17 @@ pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
         )?;
     }
     let mut output = Output::open(command.output.as_deref())?;
-    let rows = predict(ensemble, &mut table, command.raw, &mut output, talk)?;
+    let shown = Shown::of(ensemble, command.raw);
+    if let (Shown::Scores, false, Decision::Scores(Value::NotFixed(transform))) =
+        (shown, command.raw, ensemble.decision())
+    {
+        talk.note(format!(
+            "note: these are raw scores. The prediction is {}, whose last bits depend on more than the file and the \
+             input",
+            secateur::internal::transform_words(*transform, "the score")
+        ));
+    }
+    let rows = predict(ensemble, &mut table, shown, &mut output, talk)?;
     output.finish()?;
     table.unseen_notes().for_each(|note| talk.note(note));
     if let (Some(path), true) = (&command.output, talk >= Talk::Normal) {
@@ -32,19 +42,39 @@ pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
     Ok(())
 }
 
+/// What is printed of a row.
+#[derive(Clone, Copy, PartialEq)]
+enum Shown {
+    Class,
+    /// What a regressor's `predict` gives.
+    Values,
+    Scores,
+}
+
+impl Shown {
+    fn of(ensemble: &Ensemble, raw: bool) -> Self {
+        match ensemble.decision() {
+            _ if raw => Self::Scores,
+            Decision::Scores(Value::NotFixed(_)) => Self::Scores,
+            Decision::Scores(_) => Self::Values,
+            _ => Self::Class,
+        }
+    }
+}
+
 /// Predicts every row of the table and gives their number.
 fn predict(
     ensemble: &Ensemble,
     table: &mut Table,
-    raw: bool,
+    shown: Shown,
     output: &mut Output,
     talk: Talk,
 ) -> Result<u64> {
     let predictor = Predictor::new(ensemble);
     let mut progress = Progress::start(talk);
-    let labels = if raw { Vec::new() } else { label_lines(ensemble.classes())? };
+    let labels = if shown == Shown::Class { label_lines(ensemble.classes())? } else { Vec::new() };
     let number = ensemble.accumulation().number;
-    let mut text = header(ensemble, raw);
+    let mut text = header(ensemble, shown);
     let mut rows = Vec::new();
     let mut total = 0;
     loop {
@@ -54,20 +84,26 @@ fn predict(
         if count == 0 {
             break;
         }
-        let write_row = |scores: &[f64], class: ClassId| {
-            if !raw {
-                text.push_str(&labels[class.index()]);
-                return;
-            }
-            for (index, &score) in scores.iter().enumerate() {
+        let mut write_numbers = |numbers: &[f64]| {
+            for (index, &value) in numbers.iter().enumerate() {
                 if index > 0 {
                     text.push(',');
                 }
-                write_number(&mut text, score, number);
+                write_number(&mut text, value, number);
             }
             text.push('\n');
         };
-        predictor.for_each(&rows, write_row).map_err(|error: PredictError| table.explain(&error))?;
+        let written = match shown {
+            Shown::Class => {
+                predictor.for_each(&rows, |_, class: ClassId| text.push_str(&labels[class.index()]))
+            }
+            Shown::Scores => predictor.for_each(&rows, |scores, _| write_numbers(scores)),
+            Shown::Values => predictor.values(&rows).map(|values| {
+                let values = values.unwrap_or_default();
+                values.chunks_exact(ensemble.group_count()).for_each(write_numbers);
+            }),
+        };
+        written.map_err(|error: PredictError| table.explain(&error))?;
         total += count as u64;
         progress.count(total, "rows", table.done());
     }
@@ -78,11 +114,14 @@ fn predict(
     Ok(total)
 }
 
-fn header(ensemble: &Ensemble, raw: bool) -> String {
-    if !raw {
-        return "class\n".to_owned();
-    }
-    let names: Vec<String> = (0..ensemble.group_count()).map(|group| format!("score_{group}")).collect();
+fn header(ensemble: &Ensemble, shown: Shown) -> String {
+    let name = match shown {
+        Shown::Class => return "class\n".to_owned(),
+        Shown::Values if ensemble.group_count() == 1 => return "value\n".to_owned(),
+        Shown::Values => "value",
+        Shown::Scores => "score",
+    };
+    let names: Vec<String> = (0..ensemble.group_count()).map(|group| format!("{name}_{group}")).collect();
     names.join(",") + "\n"
 }
 

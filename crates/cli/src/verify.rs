@@ -1,6 +1,6 @@
-//! `secateur verify`: do two models decide alike on every input?
+//! `secateur verify`: do two models decide alike on every input? With `--scores`: how far can their scores be apart?
 //!
-//! The road is `secateur::verify`; here are the flags, the files and what is shown on the way.
+//! The roads are `secateur::verify` and `secateur::verify_scores`; here are the flags, the files and what is shown on the way.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use secateur::{Answer, Band, Budget, MOST_ROWS, Places, Progress, VerifyOptions, VerifyReport, verify};
+use secateur::{
+    Answer, Band, Budget, Domain, MOST_ROWS, Places, Progress, ScoreOptions, ScoreOutcome, ScoreReport,
+    VerifyOptions, VerifyReport, verify, verify_scores,
+};
 use secateur_model::Ensemble;
 
 use crate::arguments::{Talk, Verify};
@@ -46,6 +49,9 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         certificate: command.certificate.is_some(),
         labels: [None, None],
     };
+    if command.scores {
+        return run_scores(command, talk, [&first, &second], &rows, options.domain, &budget);
+    }
     let shared = Arc::default();
     let answer =
         watched(&shared, talk, || verify(&first.file, &second.file, &rows, &options, &budget, &shared));
@@ -91,6 +97,37 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         Answer::Identical => Ending::Done,
         Answer::Different(_) => Ending::Refuted,
         Answer::Undecided(_) => Ending::Undecided,
+    })
+}
+
+/// How far the scores can be apart.
+fn run_scores(
+    command: &Verify,
+    talk: Talk,
+    [first, second]: [&model::Model; 2],
+    rows: &[f64],
+    domain: Domain,
+    budget: &Budget,
+) -> Result<Ending> {
+    let options = ScoreOptions {
+        within: command.within,
+        domain,
+        threads: command.threads,
+        seed: command.seed,
+        labels: [None, None],
+    };
+    let shared = Arc::default();
+    let answer =
+        watched(&shared, talk, || verify_scores(&first.file, &second.file, rows, &options, budget, &shared));
+    let [one, two] = [&command.first, &command.second].map(|path| path.display().to_string());
+    let answer = answer.map_err(|error| anyhow!("{one} and {two}: {error}"))?;
+    let report = ScoreReport { first: &first.file, second: &second.file, answer: &answer };
+    let text = if command.json { json_text(&report.json())? } else { report.words(talk == Talk::Verbose) };
+    output::print(&text)?;
+    Ok(match answer.outcome {
+        ScoreOutcome::Within | ScoreOutcome::Measured => Ending::Done,
+        ScoreOutcome::Exceeds => Ending::Refuted,
+        ScoreOutcome::Undecided => Ending::Undecided,
     })
 }
 

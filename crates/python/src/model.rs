@@ -116,20 +116,29 @@ impl Model {
         scores.map_err(error::from_predict)?.into_pyarray(py).reshape([count, groups])
     }
 
-    /// The position of each row's class in `classes`.
+    /// The position of each row's class in `classes`. A regressor or ranker has none.
     fn class_indices<'py>(
         &self,
         py: Python<'py>,
         rows: PyReadonlyArray2<'py, f64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        if !self.file.ensemble().decision().is_classifier() {
+            return Err(error::ModelError::new_err(
+                "a regressor or ranker has no classes; ask for raw_scores",
+            ));
+        }
         let (_, values) = row_major(&rows);
         let classes = py.detach(|| Predictor::new(self.file.ensemble()).classes(&values));
         let classes = classes.map_err(error::from_predict)?;
         Ok(classes.into_iter().map(|class| i64::from(class.0)).collect::<Vec<_>>().into_pyarray(py))
     }
 
-    /// The class label of each row, as the library's `predict`.
+    /// The class label of each row, as the library's `predict`; for a regressor or ranker its prediction, one column
+    /// for each output where there are several.
     fn predict<'py>(&self, py: Python<'py>, rows: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyAny>> {
+        if !self.file.ensemble().decision().is_classifier() {
+            return self.predict_values(py, &rows);
+        }
         let labels = match &self.labels {
             Some(labels) => labels.array.bind(py).clone(),
             None => py.import("numpy")?.call_method1("asarray", (self.classes(py)?,))?,
@@ -162,6 +171,12 @@ impl Model {
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.file.notes()
+    }
+
+    /// Whether the model has classes; a regressor or ranker has none.
+    #[getter]
+    fn is_classifier(&self) -> bool {
+        self.file.ensemble().decision().is_classifier()
     }
 
     /// The number of trees.
@@ -295,6 +310,35 @@ impl Model {
 
     fn __repr__(&self) -> String {
         format!("<secateur.Model {}: {} trees>", self.file.dialect(), self.tree_count())
+    }
+}
+
+impl Model {
+    /// What a regressor's `predict` returns, in the type of its sums.
+    fn predict_values<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (count, values) = row_major(rows);
+        let ensemble = self.file.ensemble();
+        let found = py.detach(|| Predictor::new(ensemble).values(&values)).map_err(error::from_predict)?;
+        let Some(found) = found else {
+            return Err(error::ModelError::new_err(
+                "the last bits of this model's predictions depend on more than the model and the input (they end in exp, \
+                 for example, or the versions of the library differ); ask for raw_scores, whose bits are fixed",
+            ));
+        };
+        let number = ensemble.accumulation().number;
+        let shape = [count, ensemble.group_count()];
+        let array = match number {
+            NumberType::F64 => found.into_pyarray(py).reshape(shape)?.into_any(),
+            NumberType::F32 => {
+                let narrow: Vec<f32> = found.into_iter().map(|value| value as f32).collect();
+                narrow.into_pyarray(py).reshape(shape)?.into_any()
+            }
+        };
+        if ensemble.group_count() == 1 { array.call_method0("ravel") } else { Ok(array) }
     }
 }
 

@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use secateur_formats::ModelFile;
 use secateur_formats::sklearn::{CategoryList, CategoryValues, Estimator, File, Parts, TreeArrays, TreePart};
-use secateur_model::TreeId;
+use secateur_model::{ClassLabels, Transform, TreeId, Value};
 
 use crate::error::{self, ModelError};
 use crate::model::{LabelList, Model};
@@ -32,6 +32,7 @@ struct Extracted {
     learning_rate: f64,
     start: Option<Vec<f64>>,
     exponential_loss: bool,
+    exponential_link: bool,
     baseline: Vec<f64>,
     columns: Vec<u32>,
     categories: Vec<(Categories, [u32; 8])>,
@@ -52,13 +53,21 @@ fn sklearn_model(py: Python<'_>, parts: Extracted) -> PyResult<Model> {
 }
 
 fn convert(from: Extracted) -> PyResult<Parts> {
-    let histogram = from.estimator == "HistGradientBoostingClassifier";
-    let estimator = match from.estimator.as_str() {
-        "DecisionTreeClassifier" | "ExtraTreeClassifier" => Estimator::DecisionTree,
-        "RandomForestClassifier" => Estimator::RandomForest,
-        "ExtraTreesClassifier" => Estimator::ExtraTrees,
-        "AdaBoostClassifier" => Estimator::AdaBoost { weights: from.weights },
-        "GradientBoostingClassifier" => {
+    let (kind, regressor) = match from.estimator.strip_suffix("Regressor") {
+        Some(kind) => (kind, true),
+        None => (from.estimator.strip_suffix("Classifier").unwrap_or_default(), false),
+    };
+    let histogram = kind == "HistGradientBoosting";
+    let regression = regressor.then_some(match from.exponential_link {
+        true => Value::NotFixed(Transform::Exp),
+        false => Value::Score,
+    });
+    let estimator = match kind {
+        "DecisionTree" | "ExtraTree" => Estimator::DecisionTree,
+        "RandomForest" => Estimator::RandomForest,
+        "ExtraTrees" => Estimator::ExtraTrees,
+        "AdaBoost" if !regressor => Estimator::AdaBoost { weights: from.weights },
+        "GradientBoosting" => {
             // The live object was asked for its own start.
             Estimator::GradientBoosting {
                 learning_rate: from.learning_rate,
@@ -67,7 +76,7 @@ fn convert(from: Extracted) -> PyResult<Parts> {
                 exponential_loss: from.exponential_loss,
             }
         }
-        "HistGradientBoostingClassifier" => {
+        "HistGradientBoosting" => {
             let categories = from.categories.into_iter().map(|(values, known)| {
                 let values = match values {
                     Categories::Numbers(values) => CategoryValues::Numbers(values),
@@ -81,7 +90,10 @@ fn convert(from: Extracted) -> PyResult<Parts> {
                 categories: categories.collect(),
             }
         }
-        other => return Err(ModelError::new_err(format!("{other} is not a classifier that is supported"))),
+        _ => {
+            let name = &from.estimator;
+            return Err(ModelError::new_err(format!("{name} is not a model that is supported")));
+        }
     };
     let trees = from.trees.iter().enumerate().map(|(index, arrays)| {
         let tree = TreeId::new(index);
@@ -95,7 +107,8 @@ fn convert(from: Extracted) -> PyResult<Parts> {
     Ok(Parts {
         estimator,
         version: from.version,
-        classes: from.classes.into(),
+        classes: if regressor { ClassLabels::Unnamed(0) } else { from.classes.into() },
+        regression,
         feature_count: from.feature_count,
         feature_names: from.feature_names,
         missing: from.missing,

@@ -6,10 +6,57 @@ use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use secateur::{Answer, Places, StopReason, Undecided, VerifyOptions, VerifyReport};
+use secateur::{
+    Answer, Places, ScoreOptions, ScoreReport, StopReason, Undecided, VerifyOptions, VerifyReport,
+};
 
 use crate::model::{Model, row_major};
 use crate::{error, interrupt, options};
+
+/// How far the scores of two models can be apart, or whether they are within a limit everywhere.
+#[pyfunction]
+#[pyo3(signature = (
+    first, second, rows=None, *, within=None, time_limit=None, threads=None, seed=0, missing=true, domain=None
+))]
+#[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
+pub(crate) fn verify_scores<'py>(
+    py: Python<'py>,
+    first: &Model,
+    second: &Model,
+    rows: Option<PyReadonlyArray2<'py, f64>>,
+    within: Option<f64>,
+    time_limit: Option<f64>,
+    threads: Option<usize>,
+    seed: u64,
+    missing: bool,
+    domain: Option<&str>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let budget = options::budget(time_limit)?;
+    let settings = ScoreOptions {
+        within,
+        domain: options::domain(domain, missing, first)?,
+        threads,
+        seed,
+        labels: [first.labels(), second.labels()],
+    };
+    let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
+    let progress = Arc::default();
+    let cancel = budget.cancel();
+    let found = interrupt::interruptible(
+        py,
+        &cancel,
+        |_| Ok(()),
+        || secateur::verify_scores(&first.file, &second.file, &data, &settings, &budget, &progress),
+    )?
+    .map_err(error::from_road)?;
+    let said = ScoreReport { first: &first.file, second: &second.file, answer: &found };
+    let answer = PyDict::new(py);
+    answer.set_item("json", said.json().to_string())?;
+    answer.set_item("words", said.words(false))?;
+    answer.set_item("row", found.at_least.as_ref().map(|point| PyArray1::from_slice(py, &point.row)))?;
+    answer.set_item("scores", found.at_least.as_ref().map(|point| point.scores))?;
+    Ok(answer)
+}
 
 /// Proves that two models decide alike, or finds an input on which they do not. `rows` are start points. `band` is
 /// `None` for the smallest certain one, zero for exact arithmetic; without `missing`, inputs with missing values are

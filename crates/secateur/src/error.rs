@@ -19,6 +19,12 @@ pub enum Error {
     /// The two models cannot be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),
+    /// No limit that differences of scores could be within.
+    #[error("{within} is no limit for differences of scores; give a finite number from zero up")]
+    ScoreLimit {
+        /// What was given.
+        within: f64,
+    },
     /// The library would refuse these rows.
     #[error(transparent)]
     Predict(#[from] PredictError),

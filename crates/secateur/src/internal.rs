@@ -1,5 +1,7 @@
 //! What the interfaces and tests of this workspace need beside the front door. Nothing here is promised to stay.
 
+pub use crate::describe::transform_words;
+
 /// Text for people: escaped, grouped, wrapped.
 pub mod text {
     pub use crate::text::*;

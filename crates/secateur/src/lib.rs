@@ -38,8 +38,9 @@
 //!
 //! # The other roads
 //! - [`verify`]: do two models, of any supported formats, decide alike on every input?
+//! - [`verify_scores`]: how far can the scores of two models be apart, on every input?
 //! - [`check`]: does a certificate prove that two models decide alike?
-//! - [`predict`] and [`raw_scores`]: the very bits of the model's own library.
+//! - [`predict`], [`values`] and [`raw_scores`]: the very bits of the model's own library.
 //! - [`pack`]: the same model, bit for bit, in a fraction of its bytes, for `secateur-runtime` to run fast.
 //! - [`describe`]: what a model is.
 //! - [`propose`]: the inputs that data suggests can occur, as a [`DomainFile`] for [`prune`] and [`verify`].
@@ -81,10 +82,13 @@ pub use pack::{
     Packing, PackingCheck, PackingError, check_packing, malformed_packing, pack, pack_labelled, pack_pruned,
 };
 pub use places::Places;
-pub use predict::{predict, raw_scores};
+pub use predict::{predict, raw_scores, values};
 pub use propose::{Proposal, propose};
 pub use prune::{MOST_ROWS, PruneOptions, PruneReport, Pruning, Seconds, accepted_rows, prune, unproved};
-pub use verify::{Verification, VerifyOptions, VerifyReport, verify};
+pub use verify::{
+    ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, Verification, VerifyOptions, VerifyReport,
+    verify, verify_scores,
+};
 
 pub use secateur_certificate::PACKING_MAGIC;
 pub use secateur_certificate::ReadError as CertificateError;
@@ -94,7 +98,9 @@ pub use secateur_formats::catboost::category_hash;
 pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, ModelFile, ReadError};
 pub use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain, PredictError};
 pub use secateur_oracle::Verdict as Answer;
-pub use secateur_oracle::{Band, Cancel, CompareError, Counterexample, Progress, StopReason, Undecided};
+pub use secateur_oracle::{
+    Band, Cancel, CompareError, Counterexample, Progress, ScorePoint, StopReason, Undecided,
+};
 pub use secateur_prune::{
     Certificate, CertifyError, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass, PruneError,
     Pruned, RowsSeen, Size, Status, Unit, Watch,

@@ -17,6 +17,13 @@ pub fn predict(model: &ModelFile, rows: &[f64]) -> Result<Vec<ClassId>, PredictE
     Predictor::new(model.ensemble()).classes(rows)
 }
 
+/// What a regressor's or ranker's own `predict` gives for each row, one number for each output, row after row. `None`
+/// for a classifier, and where the last bits of the prediction are not fixed by the file and the input (it ends in
+/// `exp`, for example): only [`raw_scores`] are told then.
+pub fn values(model: &ModelFile, rows: &[f64]) -> Result<Option<Vec<f64>>, PredictError> {
+    Predictor::new(model.ensemble()).values(rows)
+}
+
 /// The raw scores of each row, one row after the other, with the very bits of the model's own library.
 pub fn raw_scores(model: &ModelFile, rows: &[f64]) -> Result<Vec<f64>, PredictError> {
     Predictor::new(model.ensemble()).raw_scores(rows)

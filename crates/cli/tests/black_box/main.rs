@@ -17,5 +17,6 @@ mod prune;
 mod refusals;
 mod report;
 mod scope;
+mod scores;
 mod support;
 mod verify;

@@ -20,6 +20,9 @@ pub enum PackError {
         "a model whose category labels were matched with another's cannot be packed; pack the file itself"
     )]
     Joined,
+    /// A regressor or ranker.
+    #[error("a regressor or ranker cannot be packed: the format holds how scores become a class")]
+    NoClasses,
     /// Labels that do not fit the classes.
     #[error("the labels given are not one for each of the {classes} classes")]
     Labels {
@@ -42,6 +45,9 @@ pub(super) fn encode(
     labels: Option<&ClassLabels>,
     stamp: &Stamp,
 ) -> Result<Vec<u8>, PackError> {
+    if !ensemble.decision().is_classifier() {
+        return Err(PackError::NoClasses);
+    }
     let own = ensemble.classes();
     let classes = match labels {
         Some(labels) if labels.len() != own.len() => return Err(PackError::Labels { classes: own.len() }),
@@ -278,6 +284,7 @@ impl Out {
                 self.byte(4);
                 self.float(scale);
             }
+            Decision::Scores(_) => unreachable!("models without classes are refused before"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The decision rule as data and in plain words.
 
-use secateur_model::{ClassId, Decision, Ensemble, Softmax};
+use secateur_model::{ClassId, Decision, Ensemble, Softmax, Transform, Value};
 use serde::Serialize;
 
 use crate::text::{number, printable};
@@ -38,6 +38,7 @@ impl DecisionFacts {
             Decision::Argmax => none,
             Decision::ArgmaxSoftmax(_) => Self { rule: "argmax_softmax", ..none },
             Decision::ArgmaxSigmoid { scale } => Self { rule: "argmax_sigmoid", scale: Some(scale), ..none },
+            Decision::Scores(_) => Self { rule: "scores", ..none },
         }
     }
 }
@@ -79,5 +80,36 @@ fn words(ensemble: &Ensemble, logistic: Option<f64>) -> String {
                  about {from:.0} on get probability 1)"
             )
         }
+        Decision::Scores(value) => {
+            let scores = match ensemble.group_count() {
+                1 => "the score".to_owned(),
+                count => format!("{count} scores"),
+            };
+            let average = match ensemble.accumulation().average {
+                Some(average) if !average.in_raw_scores => " (the average)",
+                _ => "",
+            };
+            let scores = format!("{scores}{average}");
+            match value {
+                Value::Score => format!("nothing: the prediction is {scores}"),
+                Value::ScoreAsF32 => format!("nothing: the prediction is {scores}, rounded to f32"),
+                Value::SignedSquare => format!("nothing: the prediction is {scores} times its magnitude"),
+                Value::NotFixed(transform) => format!(
+                    "nothing: the prediction is {}, whose last bits depend on more than the file and the input; \
+                     claims and predictions here are about the raw score",
+                    transform_words(transform, &scores)
+                ),
+            }
+        }
+    }
+}
+
+/// What a library makes of scores, in words.
+pub fn transform_words(transform: Transform, scores: &str) -> String {
+    match transform {
+        Transform::Exp => format!("exp of {scores}"),
+        Transform::Logistic => format!("the logistic function of {scores}"),
+        Transform::LogOnePlusExp => format!("log(1 + exp) of {scores}"),
+        Transform::Sorted => format!("{scores}, which some versions sort"),
     }
 }

@@ -305,7 +305,8 @@ impl ScoreFacts {
 impl BandFacts {
     fn of(file: &ModelFile) -> Self {
         let ensemble = file.ensemble();
-        let score = ensemble.certain_margin();
+        // A regressor has no boundary that a band could be around.
+        let score = ensemble.certain_margin().filter(|_| ensemble.decision().is_classifier());
         let probability = match (score, file.logistic_scale(), ensemble.decision()) {
             (Some(score), Some(scale), secateur_model::Decision::Threshold { threshold, .. }) => {
                 Some(logistic::interval(scale, *threshold, score))

@@ -38,7 +38,10 @@ pub(super) fn lay_out(facts: &Facts, all: bool) -> String {
     line("accepts", &accepts(facts));
     line("scores", &scores(facts));
     line("decides", &facts.decision.words);
-    line("band", &band(facts));
+    match facts.classes.count {
+        0 => line("rounding", &rounding(facts)),
+        _ => line("band", &band(facts)),
+    }
     for note in &facts.notes {
         line("note", note);
     }
@@ -48,6 +51,9 @@ pub(super) fn lay_out(facts: &Facts, all: bool) -> String {
 
 fn classes(facts: &Facts, all: bool) -> String {
     let classes = &facts.classes;
+    if classes.count == 0 {
+        return "none: a regressor or ranker".to_owned();
+    }
     let origin = if classes.named { "" } else { " (the file has no labels)" };
     format!("{}: {}{origin}", classes.count, shortened(&classes.labels, if all { usize::MAX } else { SHOWN }))
 }
@@ -114,6 +120,17 @@ fn scores(facts: &Facts) -> String {
 fn number(value: f64, kind: &str) -> String {
     let kind = if kind == "f32" { secateur_model::NumberType::F32 } else { secateur_model::NumberType::F64 };
     crate::text::number(value, kind)
+}
+
+/// How far a regressor's scores may be from exact sums.
+fn rounding(facts: &Facts) -> String {
+    match &facts.band.rounding {
+        None => "a sum may overflow its number type".to_owned(),
+        Some(bounds) => match bounds.iter().copied().fold(0.0, f64::max) {
+            0.0 => "none: the sums are exact".to_owned(),
+            largest => format!("scores are within {largest:.2e} of exact sums on every input"),
+        },
+    }
 }
 
 fn band(facts: &Facts) -> String {

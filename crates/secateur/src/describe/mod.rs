@@ -8,6 +8,7 @@ use secateur_formats::ModelFile;
 use secateur_model::{Domain, DomainError};
 use serde_json::Value;
 
+pub use decision::transform_words;
 use facts::Facts;
 
 /// What a model is, as [`describe`] found it.

@@ -53,12 +53,22 @@ pub(super) fn domain(labels: &LabelMatch<'_>, features: &Features) -> String {
 impl VerifyReport<'_> {
     /// What stands in a column of a row, as people read it.
     pub(super) fn value_words(&self, labels: &LabelMatch<'_>, feature: FeatureId, value: f64) -> String {
-        match labels.label(feature, value) {
-            Some(label) => printable(&label.to_string()).into_owned(),
-            None if value.is_nan() => "missing".to_owned(),
-            None if labels.is_unknown(feature, value) => "a label that neither model knows".to_owned(),
-            None => number(value, self.answer.accepted.number),
-        }
+        value_words(labels, feature, value, self.answer.accepted.number)
+    }
+}
+
+/// What stands in a column of a row, as people read it.
+pub(super) fn value_words(
+    labels: &LabelMatch<'_>,
+    feature: FeatureId,
+    value: f64,
+    kind: secateur_model::NumberType,
+) -> String {
+    match labels.label(feature, value) {
+        Some(label) => printable(&label.to_string()).into_owned(),
+        None if value.is_nan() => "missing".to_owned(),
+        None if labels.is_unknown(feature, value) => "a label that neither model knows".to_owned(),
+        None => number(value, kind),
     }
 }
 

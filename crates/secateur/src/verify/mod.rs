@@ -3,6 +3,7 @@
 
 mod labels;
 mod page;
+mod scores;
 mod words;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::budget::Budget;
 use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::prune::threads;
+pub use scores::{ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, verify_scores};
 pub use words::VerifyReport;
 pub(crate) use words::{ROUNDING_NOTE, rounding_words, rows_json};
 

@@ -1,0 +1,108 @@
+//! Regressors, and `secateur verify --scores`: bounds from both sides, limits, exit codes and refusals.
+
+use serde_json::Value;
+
+use crate::support::{FLOWERS, Folder, THREE_CLASSES};
+
+/// The model of flowers as a regressor.
+fn regressor() -> String {
+    let text = FLOWERS.replace("objective=binary sigmoid:1", "objective=regression");
+    assert_ne!(text, FLOWERS);
+    text
+}
+
+/// The same with one leaf moved by a quarter.
+fn moved() -> String {
+    let text = regressor().replace("leaf_value=-0.5 0.25 0.7", "leaf_value=-0.5 0.5 0.7");
+    assert_ne!(text, regressor());
+    text
+}
+
+#[test]
+fn a_regressor_is_inspected_and_predicts_values() {
+    let folder = Folder::new();
+    folder.file("r.txt", regressor());
+    folder.file("exp.txt", regressor().replace("objective=regression", "objective=poisson"));
+    let json: Value = serde_json::from_str(folder.run("inspect r.txt --json").ok()).unwrap();
+    assert_eq!(json["decision"]["rule"], "scores");
+    assert_eq!(json["classes"]["count"], 0);
+    assert_eq!(json["band"]["score"], Value::Null);
+    assert!(folder.run("inspect r.txt").ok().contains("none: a regressor or ranker"));
+    let names = json["features"]["columns"].as_array().unwrap();
+    let header: Vec<&str> = names.iter().map(|column| column["name"].as_str().unwrap()).collect();
+    folder.file("t.csv", format!("{}\n{}\n", header.join(","), vec!["1"; header.len()].join(",")));
+    let values = folder.run("predict r.txt --data t.csv").ok().to_owned();
+    let raw = folder.run("predict r.txt --data t.csv --raw").ok().to_owned();
+    assert!(values.starts_with("value\n") && raw.starts_with("score_0\n"), "{values}{raw}");
+    assert_eq!(values.lines().nth(1), raw.lines().nth(1));
+    // What ends in exp is not told in every bit: the raw score is, and it says so.
+    let run = folder.run("predict exp.txt --data t.csv");
+    assert!(
+        run.ok().starts_with("score_0\n") && run.stderr.contains("these are raw scores"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn the_greatest_difference_is_told_from_both_sides() {
+    let folder = Folder::new();
+    folder.file("a.txt", regressor());
+    folder.file("b.txt", moved());
+    let json: Value = serde_json::from_str(folder.run("verify a.txt b.txt --scores --json").ok()).unwrap();
+    assert_eq!(json["outcome"], "measured");
+    let (most, least) =
+        (json["scores"]["at_most"].as_f64().unwrap(), json["scores"]["at_least"].as_f64().unwrap());
+    assert!(least <= 0.25 + 1e-12 && 0.25 - 1e-12 <= most && most - least < 1e-12, "{least} {most}");
+    assert_eq!(json["scores"]["ended"], true);
+    assert_eq!(json["scores"]["probability"], Value::Null);
+    let words = folder.run("verify a.txt b.txt --scores");
+    assert!(words.ok().starts_with("scores at most 2.5"), "{}", words.stdout);
+    assert!(words.stdout.contains("without a certificate"), "{}", words.stdout);
+    assert!(
+        folder.run("verify a.txt b.txt --scores --within 0.26").ok().starts_with("within 2.6e-1: proved")
+    );
+    let exceeds = folder.run("verify a.txt b.txt --scores --within 0.2");
+    assert_eq!(exceeds.code, Some(1), "{}", exceeds.stderr);
+    assert!(exceeds.stdout.starts_with("exceeds 2e-1\n"), "{}", exceeds.stdout);
+    assert_eq!(folder.run("verify a.txt b.txt --scores --within 0.2 --time-limit 0s").code, Some(3));
+}
+
+#[test]
+fn classifiers_say_what_it_means_as_a_probability() {
+    let folder = Folder::new();
+    folder.file("a.txt", FLOWERS);
+    folder.file("b.txt", FLOWERS.replace("leaf_value=-0.5 0.25 0.7", "leaf_value=-0.5 0.5 0.7"));
+    let json: Value = serde_json::from_str(folder.run("verify a.txt b.txt --scores --json").ok()).unwrap();
+    let probability = json["scores"]["probability"].as_f64().unwrap();
+    assert!((probability - (0.25f64 / 4.0).tanh()).abs() < 1e-9, "{probability}");
+}
+
+#[test]
+fn what_is_about_decisions_does_not_go_with_scores() {
+    let folder = Folder::new();
+    folder.file("a.txt", regressor());
+    folder.file("c.txt", FLOWERS);
+    folder.file("three.json", THREE_CLASSES);
+    for words in [
+        "verify a.txt a.txt --scores --certificate p",
+        "verify a.txt a.txt --scores --report p.html",
+        "verify a.txt a.txt --scores --band 0",
+        "verify a.txt a.txt --within 1",
+        "verify a.txt a.txt --scores --within much",
+    ] {
+        assert_eq!(folder.run(words).code, Some(2), "{words}");
+    }
+    for (words, said) in [
+        ("verify a.txt a.txt", "verify --scores"),
+        ("verify a.txt c.txt", "a regressor or ranker"),
+        ("verify a.txt a.txt --scores --within -1", "no limit for differences"),
+        ("verify a.txt a.txt --scores --within nan", "no limit for differences"),
+    ] {
+        let message = folder.run(words).refused().to_owned();
+        assert!(message.contains(said), "{words}: {message}");
+    }
+    assert_eq!(folder.run("verify a.txt three.json --scores").code, Some(2));
+    // A regressor and a classifier of the same trees have the same scores.
+    assert!(folder.run("verify a.txt c.txt --scores --within 1e-9").ok().starts_with("within"));
+}

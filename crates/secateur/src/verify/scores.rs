@@ -1,0 +1,446 @@
+//! The road of `verify --scores`: how far can the scores of two models be apart, on every input? The greatest
+//! difference from both sides, or whether it is within a limit.
+
+use std::sync::Arc;
+
+use secateur_formats::{DomainFile, ModelFile};
+use secateur_model::{ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, InputDomain, LabelMatch};
+use secateur_oracle::{
+    Budget as SearchBudget, CompareError, Limit, Options, Progress, ScoreComparison, ScorePoint, StopReason,
+};
+use serde_json::{Map, Value, json};
+
+use super::{align, labels, words};
+use crate::budget::Budget;
+use crate::domain::{begin, inputs_words, scope_name};
+use crate::error::Error;
+use crate::prune::threads;
+use crate::text::{counted, entry, number, printable};
+
+/// The choices of a caller of [`verify_scores`].
+#[derive(Clone, Debug, Default)]
+pub struct ScoreOptions {
+    /// Ask whether all differences are within this limit, a finite number from zero up; `None` measures the greatest.
+    pub within: Option<f64>,
+    /// Which inputs are meant.
+    pub domain: Domain,
+    /// Threads of the search; `None` for all cores.
+    pub threads: Option<usize>,
+    /// Where random choices start.
+    pub seed: u64,
+    /// Class labels of the two models that their files do not know: those that a live object returns.
+    pub labels: [Option<ClassLabels>; 2],
+}
+
+/// The answer about scores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScoreOutcome {
+    /// Proved: all differences are within the limit.
+    Within,
+    /// Refuted: an input exceeds the limit.
+    Exceeds,
+    /// No limit was given: both bounds are told, whether or not they meet.
+    Measured,
+    /// The limit is neither proved nor refuted.
+    Undecided,
+}
+
+impl ScoreOutcome {
+    /// One word for scripts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Within => "within",
+            Self::Exceeds => "exceeds",
+            Self::Measured => "measured",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// What is known of the scores of two models.
+#[derive(Debug)]
+pub struct ScoreVerification {
+    /// The answer.
+    pub outcome: ScoreOutcome,
+    /// The limit that was asked about.
+    pub within: Option<f64>,
+    /// No input of the domain has scores farther apart, the rounding of both libraries included. The search has proved
+    /// it; there is no certificate. `None` where nothing was proved.
+    pub at_most: Option<f64>,
+    /// What the rounding of both libraries has added to `at_most`, where it was measured.
+    pub rounding: Option<f64>,
+    /// An input whose scores, computed as the libraries do, are this far apart.
+    pub at_least: Option<ScorePoint>,
+    /// The exact greatest difference is known, so that only rounding is between the two bounds.
+    pub ended: bool,
+    /// Why there is no answer, or why the search ended before it was done.
+    pub reason: Option<&'static str>,
+    /// For logistic and softmax models: no probability differs by more, if no score differs by more than `at_most`.
+    pub probability: Option<f64>,
+    /// The inputs that are meant.
+    pub domain: Domain,
+    /// Which values both libraries take.
+    pub accepted: InputDomain,
+    /// How columns were matched, in words.
+    pub matching: &'static str,
+    /// Boxes that the search visited.
+    pub nodes: u64,
+    /// How long it took, from the start of the budget's clock.
+    pub seconds: f64,
+    compared: [Option<Ensemble>; 2],
+}
+
+/// How far the scores of two models can be apart, on every input of the domain: at most so far, proved, and at least so far,
+/// shown by an input. With a limit: whether all differences are within it.
+///
+/// A score is what the library decides on or predicts from, its raw score (divided by the number of trees where it
+/// averages). Columns are matched by name where both models have names, else by order; `rows` are start points of
+/// the search and may be empty.
+///
+/// ```
+/// use secateur::{Budget, ModelFile, ScoreOptions, demo, verify_scores};
+/// let model = ModelFile::parse(demo::MODEL)?;
+/// let found = verify_scores(&model, &model, &[], &ScoreOptions::default(), &Budget::default(), &Default::default())?;
+/// // The library adds in one order only, and still each sum may be off by its rounding in the bound.
+/// assert!(found.at_most.unwrap() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn verify_scores(
+    first: &ModelFile,
+    second: &ModelFile,
+    rows: &[f64],
+    options: &ScoreOptions,
+    budget: &Budget,
+    progress: &Arc<Progress>,
+) -> Result<ScoreVerification, Error> {
+    if let Some(within) = options.within.filter(|within| !(*within >= 0.0 && within.is_finite())) {
+        return Err(Error::ScoreLimit { within });
+    }
+    let with_labels = |file: &ModelFile, labels: &Option<ClassLabels>| {
+        labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()))
+    };
+    let labelled = with_labels(first, &options.labels[0]);
+    let mut other = with_labels(second, &options.labels[1]);
+    let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(&options.domain);
+    let ours = ours.map_err(CompareError::from)?;
+    let ours = ours.as_ref();
+    let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
+    other = aligned.or(other);
+    let theirs = other.as_ref().unwrap_or(second.ensemble());
+    let deadline = budget.search_deadline(false);
+    let limits = SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
+    let laid_out = match ScoreComparison::new(ours, theirs, &limits) {
+        Ok(comparison) => Ok(comparison),
+        Err(CompareError::Stopped(reason)) => Err(reason),
+        Err(error) => return Err(error.into()),
+    };
+    let mut found = ScoreVerification {
+        outcome: ScoreOutcome::Measured,
+        within: options.within,
+        at_most: None,
+        rounding: None,
+        at_least: None,
+        ended: false,
+        reason: None,
+        probability: None,
+        domain: ours.inputs().clone(),
+        accepted: Grid::common_domain(&[ours, theirs]).map_err(CompareError::from)?,
+        matching,
+        nodes: 0,
+        seconds: 0.0,
+        compared: [None, None],
+    };
+    match laid_out {
+        Ok(comparison) => search(&comparison, rows, options, limits, progress, &mut found),
+        Err(reason) => {
+            found.outcome = ScoreOutcome::Undecided;
+            found.reason = Some(stopped(reason));
+        }
+    }
+    found.probability = found.at_most.and_then(|most| probability([first, second], most));
+    found.compared = [labelled, other];
+    found.seconds = budget.elapsed().as_secs_f64();
+    Ok(found)
+}
+
+/// Asks the question, and notes the answer.
+fn search(
+    comparison: &ScoreComparison<'_>,
+    rows: &[f64],
+    options: &ScoreOptions,
+    limits: SearchBudget,
+    progress: &Arc<Progress>,
+    found: &mut ScoreVerification,
+) {
+    let width = comparison.labels().models()[0].features().len().max(1);
+    let settings = Options {
+        budget: limits,
+        threads: threads(options.threads),
+        seed: options.seed,
+        starts: rows.chunks_exact(width).filter_map(|row| comparison.atlas().cells_of(row)).collect(),
+        progress: progress.clone(),
+        ..Options::unlimited()
+    };
+    found.domain = comparison.inputs();
+    match options.within {
+        None => {
+            let measured = comparison.measure(&settings);
+            found.at_most = Some(measured.at_most);
+            found.rounding = Some(measured.rounding);
+            found.at_least = Some(measured.at_least);
+            found.ended = measured.ended;
+            found.reason = measured.stopped.map(stopped);
+            found.nodes = measured.nodes;
+        }
+        Some(within) => {
+            let (limit, nodes) = comparison.within(within, &settings);
+            found.nodes = nodes;
+            match limit {
+                Limit::Within => {
+                    found.outcome = ScoreOutcome::Within;
+                    found.at_most = Some(within);
+                }
+                Limit::Exceeded(point) => {
+                    found.outcome = ScoreOutcome::Exceeds;
+                    found.at_least = Some(*point);
+                }
+                Limit::Stopped(reason) => {
+                    found.outcome = ScoreOutcome::Undecided;
+                    found.reason = Some(stopped(reason));
+                }
+                Limit::OrderOfAddition(_) => {
+                    found.outcome = ScoreOutcome::Undecided;
+                    found.reason = Some(
+                        "the last bits of a model's scores vary (order of addition, processor), and for some inputs \
+                         they may be what exceeds the limit; a slightly larger limit has an answer",
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn stopped(reason: StopReason) -> &'static str {
+    match reason {
+        StopReason::Time => "the time limit was reached",
+        _ => "the budget was used up",
+    }
+}
+
+/// What a difference of scores is at most as a difference of probabilities. The logistic function is steepest at zero:
+/// scores `d` apart give probabilities at most `tanh(scale * d / 4)` apart. In a softmax the log-odds of a class
+/// against the others move by at most twice as much as the scores.
+fn probability(files: [&ModelFile; 2], most: f64) -> Option<f64> {
+    let scales = files.map(ModelFile::logistic_scale);
+    let softmax = files.map(|file| matches!(file.ensemble().decision(), Decision::ArgmaxSoftmax(_)));
+    let difference = match (scales, softmax) {
+        ([Some(ours), Some(theirs)], _) if ours == theirs => (ours * most / 4.0).tanh(),
+        (_, [true, true]) => (most / 2.0).tanh(),
+        _ => return None,
+    };
+    // The functions here and the libraries' own err by a few units in the last place of a float.
+    Some((difference * (1.0 + 1e-12) + 1e-15).min(1.0))
+}
+
+/// What a run of [`verify_scores`] says: as words or as JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct ScoreReport<'a> {
+    /// The first model.
+    pub first: &'a ModelFile,
+    /// The second.
+    pub second: &'a ModelFile,
+    /// What came of it.
+    pub answer: &'a ScoreVerification,
+}
+
+impl ScoreReport<'_> {
+    fn models(&self) -> [&Ensemble; 2] {
+        let [first, second] = &self.answer.compared;
+        [first.as_ref().unwrap_or(self.first.ensemble()), second.as_ref().unwrap_or(self.second.ensemble())]
+    }
+
+    fn labels(&self) -> LabelMatch<'_> {
+        let [first, second] = self.models();
+        LabelMatch::new(first, second).expect("models that were compared can be matched")
+    }
+
+    fn inputs(&self, labels: &LabelMatch<'_>) -> String {
+        let words = inputs_words(&self.answer.accepted, &self.answer.domain, self.models()[0]);
+        words + &labels::domain(labels, self.models()[0].features())
+    }
+
+    /// One JSON object; its keys are part of the interface (`secateur verify --scores --json`).
+    pub fn json(&self) -> Value {
+        let answer = self.answer;
+        let labels = self.labels();
+        let features = self.models()[0].features();
+        let input = answer.at_least.as_ref().map(|point| {
+            let values = point.row.iter().enumerate();
+            let named = values.map(|(index, &value)| {
+                (features.name(FeatureId::new(index)).into_owned(), words::json_number(value))
+            });
+            Value::Object(named.collect::<Map<String, Value>>())
+        });
+        let domain = match answer.domain.is_everything() {
+            true => Value::Null,
+            false => DomainFile::of(&answer.domain, features).to_json(),
+        };
+        json!({
+            "outcome": answer.outcome.name(),
+            "reason": answer.reason,
+            "scores": {
+                "within": answer.within,
+                "at_most": answer.at_most,
+                "rounding": answer.rounding,
+                "at_least": answer.at_least.as_ref().map(|point| point.distance),
+                "input": input,
+                "labels": answer.at_least.as_ref().map(|point| labels::of_row(&labels, features, &point.row)),
+                "output": answer.at_least.as_ref().map(|point| point.output),
+                "of_input": answer.at_least.as_ref().map(|point| point.scores),
+                "ended": answer.ended,
+                "probability": answer.probability,
+            },
+            "scope": scope_name(&answer.domain),
+            "inputs": self.inputs(&labels),
+            "domain": domain,
+            "labels": labels::json(&labels, features),
+            "certificate": Value::Null,
+            "checked": false,
+            "nodes": answer.nodes,
+            "seconds": answer.seconds,
+        })
+    }
+
+    /// The answer for people, a line for each fact; `verbose` with every column of the input.
+    pub fn words(&self, verbose: bool) -> String {
+        let answer = self.answer;
+        let inputs = begin(&answer.domain);
+        let mut text = match (answer.outcome, answer.within, answer.at_most) {
+            (ScoreOutcome::Within, Some(within), _) => format!("within {within:e}: proved\n"),
+            (ScoreOutcome::Exceeds, Some(within), _) => format!("exceeds {within:e}\n"),
+            (ScoreOutcome::Measured, _, Some(most)) if answer.ended => {
+                format!("scores at most {} apart: proved\n", upper(most))
+            }
+            (ScoreOutcome::Measured, _, Some(most)) => {
+                format!("scores at most {} apart: proved, but not the least such bound\n", upper(most))
+            }
+            _ => format!("undecided: {}\n", answer.reason.unwrap_or("the budget was used up")),
+        };
+        let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
+        let averaged = match self.models().iter().any(|model| model.accumulation().average.is_some()) {
+            true => ", averaged where the library averages",
+            false => "",
+        };
+        line(
+            "claim",
+            &format!(
+                "{inputs}the distance of the two libraries' raw scores{averaged}, their rounding included; by the search, \
+                 without a certificate"
+            ),
+        );
+        if let (Some(most), Some(probability)) = (answer.at_most, answer.probability) {
+            let meaning = format!(
+                "scores {} apart give probabilities at most {} apart",
+                upper(most),
+                upper(probability)
+            );
+            line("probability", &meaning);
+        }
+        if let Some(point) = &answer.at_least {
+            let output = match self.models()[0].group_count() {
+                1 => String::new(),
+                _ => format!(" (output {})", point.output),
+            };
+            line("shown", &format!("{:e} apart on the input below{output}", point.distance));
+        }
+        if let Some(rounding) = answer.rounding.filter(|&rounding| rounding > 0.0) {
+            line("rounding", &format!("{} of the bound, for both libraries together", upper(rounding)));
+        }
+        if let (ScoreOutcome::Measured, Some(reason)) = (answer.outcome, answer.reason) {
+            line("stopped", reason);
+        }
+        let labels = self.labels();
+        line("inputs", &self.inputs(&labels));
+        line("columns", answer.matching);
+        if let Some(words) = labels::words(&labels, self.models()[0].features()) {
+            line("labels", &words);
+        }
+        if let Some(point) = &answer.at_least {
+            self.point_words(&labels, point, verbose, &mut line);
+        }
+        line("boxes", &counted(answer.nodes, "box", "boxes"));
+        line("time", &format!("{:.3} s", answer.seconds));
+        text
+    }
+
+    fn point_words(
+        &self,
+        labels: &LabelMatch<'_>,
+        point: &ScorePoint,
+        verbose: bool,
+        line: &mut dyn FnMut(&str, &str),
+    ) {
+        for (model, key) in ["first says", "second says"].into_iter().enumerate() {
+            line(key, &number(point.scores[model], self.models()[model].accumulation().number));
+        }
+        let features = self.models()[0].features();
+        let used = words::used_columns(self.models());
+        let mut unused = 0;
+        for (index, &value) in point.row.iter().enumerate() {
+            if !used[index] && !verbose {
+                unused += 1;
+                continue;
+            }
+            let name = features.name(FeatureId::new(index));
+            let value =
+                labels::value_words(labels, FeatureId::new(index), value, self.answer.accepted.number);
+            line(&printable(&name), &value);
+        }
+        if unused > 0 {
+            line("others", &format!("{} that no split looks at", counted(unused, "column", "columns")));
+        }
+    }
+}
+
+/// A bound with four digits, rounded up.
+fn upper(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let text = format!("{value:.3e}");
+    match text.parse::<f64>() {
+        // A thousandth is at least a unit of the fourth digit.
+        Ok(shown) if shown < value => format!("{:.3e}", value * 1.001),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_shown_rounded_up() {
+        for value in [1.0, 0.1, 1.2345678e-7, 9.99951e3, 1.0e-300, 123.4567, 0.99999] {
+            let shown: f64 = upper(value).parse().unwrap();
+            assert!(shown >= value && shown <= value * 1.002, "{value} is shown as {shown}");
+        }
+        assert_eq!(upper(0.0), "0");
+    }
+
+    #[test]
+    fn a_bound_on_probabilities_is_one() {
+        let logistic = |score: f64| 1.0 / (1.0 + (-score).exp());
+        for d in [1e-9, 1e-3, 0.1, 2.0, 50.0] {
+            let bound = (d / 4.0f64).tanh() * (1.0 + 1e-12) + 1e-15;
+            for step in -400..400 {
+                let score = f64::from(step) / 20.0;
+                assert!((logistic(score + d) - logistic(score)).abs() <= bound, "{d} at {score}");
+            }
+            assert!(
+                logistic(d / 2.0) - logistic(-d / 2.0) >= bound * 0.999_999 - 1e-14,
+                "{d}: not the least"
+            );
+        }
+    }
+}

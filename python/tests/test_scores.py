@@ -1,0 +1,124 @@
+"""`verify(..., scores=True)`: how far the scores of two models can be apart, by conversions and by hand."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from command import binary
+from harness import hostile_rows
+from sklearn import ensemble
+
+import secateur
+
+
+def table() -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(2)
+    rows = random.normal(size=(400, 4)).astype(np.float32).astype(np.float64)
+    return rows, rows[:, 0] + np.abs(rows[:, 1]) + 0.1 * random.normal(size=400)
+
+
+def distances(a: secateur.Model, b: secateur.Model, rows: np.ndarray) -> np.ndarray:
+    return np.abs(a.raw_scores(rows) - b.raw_scores(rows)).max(axis=1)
+
+
+def test_quantised_leaves_are_as_far_apart_as_they_can_be() -> None:
+    """Leaves rounded to a hundredth: hostile rows never exceed the bound, and the input shows what it says."""
+    rows, target = table()
+    booster = lightgbm.train(
+        dict(objective="regression", num_leaves=8, verbosity=-1, num_threads=1), lightgbm.Dataset(rows, target), 20
+    )
+    model = secateur.load(booster)
+    text = booster.model_to_string()
+    rounded = []
+    for line in text.splitlines():
+        if line.startswith("leaf_value="):
+            line = "leaf_value=" + " ".join(f"{round(float(v), 2):.17g}" for v in line[11:].split())
+        if not line.startswith("tree_sizes="):
+            rounded.append(line)
+    other = secateur.Model.parse(("\n".join(rounded) + "\n").encode())
+    answer = secateur.verify(model, other, rows, scores=True, time_limit=60)
+    assert answer.outcome == "measured" and answer.at_least <= answer.at_most
+    shown = distances(model, other, answer.input.reshape(1, -1))[0]
+    assert shown == pytest.approx(answer.at_least, rel=1e-12)
+    hostile = hostile_rows(model, rows, 10_000)
+    assert distances(model, other, hostile).max() <= answer.at_most
+    # The same question with limits on both sides of the answer.
+    assert secateur.verify(model, other, scores=True, within=answer.at_most).outcome == "within"
+    below = secateur.verify(model, other, scores=True, within=answer.at_least * 0.9)
+    assert below.outcome == "exceeds" and below.at_least > answer.at_least * 0.9
+    assert "exceeds" in str(below)
+
+
+def test_a_logistic_model_says_what_it_means_as_a_probability() -> None:
+    rows, target = table()
+    model = xgboost.XGBClassifier(n_estimators=10, max_depth=3, n_jobs=1).fit(rows, target > 0.5)
+    read = secateur.load(model)
+    other = read.edit([(tree, 1.25 if tree == 3 else None) for tree in range(read.tree_count)])
+    answer = secateur.verify(read, other, scores=True)
+    assert answer.ended and answer.probability is not None
+    rows = hostile_rows(read, rows, 5000)
+    first, second = (1 / (1 + np.exp(-m.raw_scores(rows).ravel())) for m in (read, other))
+    assert np.abs(first - second).max() <= answer.probability
+    assert answer.probability <= answer.at_most / 4 + 1e-9
+
+
+def test_rounding_of_both_libraries_is_in_the_bound() -> None:
+    """A forest and itself with its trees in another order: the exact scores are the same, the libraries' are not."""
+    rows, target = table()
+    forest = ensemble.RandomForestRegressor(30, max_depth=4, random_state=0).fit(rows, target)
+    turned = copy.deepcopy(forest)
+    turned.estimators_.reverse()
+    other = secateur.load(turned)
+    answer = secateur.verify(forest, turned, scores=True)
+    assert answer.ended and answer.at_most == answer.rounding > 0
+    hostile = hostile_rows(secateur.load(forest), rows, 10_000)
+    seen = distances(secateur.load(forest), other, hostile).max()
+    assert 0 < seen <= answer.at_most < 1e-12
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    rows, target = table()
+    model = ensemble.RandomForestRegressor(3, max_depth=2).fit(rows, target)
+    two = ensemble.RandomForestClassifier(3, max_depth=2).fit(rows, target > 0.5)
+    with pytest.raises(secateur.ComparisonError, match="1 and 2 scores"):
+        secateur.verify(model, two, scores=True)
+    for wrong in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(secateur.SecateurError, match="no limit"):
+            secateur.verify(model, model, scores=True, within=wrong)
+    for option in (dict(band=0), dict(certificate=True), dict(report="x.html")):
+        with pytest.raises(secateur.OptionError, match="scores=True"):
+            secateur.verify(model, model, scores=True, **option)
+    with pytest.raises(secateur.OptionError, match="scores=True"):
+        secateur.verify(model, model, within=0.1)
+    with pytest.raises(TypeError, match="at_most"):
+        bool(secateur.verify(model, model, scores=True))
+
+
+def test_the_command_says_the_same(tmp_path) -> None:
+    rows, target = table()
+    paths = []
+    for seed in range(2):
+        model = xgboost.XGBRegressor(n_estimators=4, max_depth=2, n_jobs=1, random_state=seed, subsample=0.7)
+        paths.append(tmp_path / f"{seed}.json")
+        model.fit(rows, target).save_model(paths[-1])
+
+    def run(*options: str) -> tuple[int, dict]:
+        done = subprocess.run(
+            [binary(), "verify", *paths, "--scores", "--json", *options], capture_output=True, text=True
+        )
+        return done.returncode, json.loads(done.stdout)
+
+    code, facts = run()
+    assert code == 0 and facts["outcome"] == "measured"
+    answer = secateur.verify(*paths, scores=True)
+    assert (facts["scores"]["at_most"], facts["scores"]["at_least"]) == (answer.at_most, answer.at_least)
+    assert run("--within", str(answer.at_most))[0] == 0
+    code, facts = run("--within", str(answer.at_least / 2))
+    assert code == 1 and facts["outcome"] == "exceeds" and facts["scores"]["at_least"] > answer.at_least / 2
+    assert run("--within", "0", "--time-limit", "0s")[0] == 3
