@@ -6,6 +6,13 @@ import html as _html
 import math
 from typing import TYPE_CHECKING
 
+# What a result is proved for, by its scope.
+_INPUTS = {
+    "all": "",
+    "no_missing": " for inputs without missing values",
+    "domain": " for every input of its domain",
+}
+
 if TYPE_CHECKING:
     from secateur._prune import Pruning
 
@@ -27,8 +34,7 @@ def summary(result: Pruning) -> str:
     if result.leaves_before != result.leaves_after:
         words += f", {result.leaves_before} -> {result.leaves_after} leaves"
     words += f"; {_outcome(result)}"
-    if result.scope != "all":
-        words += " for inputs without missing values"
+    words += _INPUTS[result.scope]
     if result.outcome != "already_minimal":
         if result.minimal:
             words += ", and no smaller number of trees can"
@@ -66,7 +72,7 @@ def html(result: Pruning) -> str:
         f'<tr><th style="text-align:left">{name}</th><td style="text-align:left">{text}</td></tr>'
         for name, text in rows
     )
-    inputs = "" if result.scope == "all" else ", for inputs without missing values"
+    inputs = f",{_INPUTS[result.scope]}" if _INPUTS[result.scope] else ""
     title = _html.escape(_outcome(result) + inputs)
     return f'<div class="secateur"><p><b>Pruning</b>: {title}</p>{svg(result)}<table>{table}</table></div>'
 
