@@ -549,7 +549,7 @@ mod tests {
             for pair in lines.windows(2) {
                 let [line, next] = [pair[0], pair[1]];
                 let example = line.trim_start().starts_with("secateur ") && !line.ends_with('\\');
-                let ends = next.trim().is_empty() || next.trim_start().starts_with("secateur ");
+                let ends = next.trim().is_empty() || next.trim_start().starts_with("secateur");
                 assert!(!example || ends, "a torn example: {line:?}, {next:?}");
                 if !goes_on(line, next) {
                     continue;

@@ -195,7 +195,6 @@ fn every_broken_line_is_refused_at_its_place() {
         ),
         ("binary sigmoid:1", "mine", "the objective \"mine\" is not supported; supported are binary"),
         ("binary sigmoid:1", "huber sqrt", "goes with the objective regression only"),
-        ("binary sigmoid:1", "lambdarank", "the objective \"lambdarank\" is not supported"),
         (
             "binary sigmoid:1",
             "cross_entropy_lambda",
