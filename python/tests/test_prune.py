@@ -234,7 +234,7 @@ def test_the_result_speaks_in_words_pictures_and_data():
     facts = json.loads(json.dumps(result.to_dict()))
     assert set(facts) >= {"outcome", "trees", "leaves", "bytes", "lower_bound", "minimal", "band", "oracle_calls",
                           "points", "seconds", "certificate"}
-    assert facts["trees"] == {"before": result.trees_before, "after": result.trees_after}
+    assert facts["trees"] == {"before": result.trees_before, "after": result.trees_after, "empty": result.trees_empty}
     assert set(facts["band"]) == {"score", "probability", "exact"}
     assert facts["seconds"]["total"] == result.seconds
     logistic = pruning("LGBMClassifier")
