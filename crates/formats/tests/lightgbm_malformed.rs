@@ -195,11 +195,6 @@ fn every_broken_line_is_refused_at_its_place() {
         ),
         ("binary sigmoid:1", "mine", "the objective \"mine\" is not supported; supported are binary"),
         ("binary sigmoid:1", "huber sqrt", "goes with the objective regression only"),
-        (
-            "binary sigmoid:1",
-            "cross_entropy_lambda",
-            "the objective \"cross_entropy_lambda\" is not supported",
-        ),
         ("binary sigmoid:1", "custom", "the objective \"custom\" is not supported"),
         ("binary sigmoid:1", "binary", "field objective: a sigmoid of \"\" is not a positive number"),
         ("binary sigmoid:1", "binary sigmoid:0", "a sigmoid of \"0\" is not a positive number"),
