@@ -92,7 +92,7 @@ class ScoreVerification:
     (`rounding` says how much of it that is); there is no certificate of it. `at_least` is what the libraries' own arithmetic
     shows on `input`: their `scores` there, for this `output`. `ended` says that the greatest difference of the exact scores
     is known, so that nothing but rounding is between the two. `probability` is what `at_most` means for the probabilities of
-    logistic and softmax models. `str` gives what `secateur verify --scores` prints.
+    logistic and softmax models, before a library rounds these. `str` gives what `secateur verify --scores` prints.
     """
 
     outcome: str

@@ -75,7 +75,8 @@ pub struct ScoreVerification {
     pub ended: bool,
     /// Why there is no answer, or why the search ended before it was done.
     pub reason: Option<&'static str>,
-    /// For logistic and softmax models: no probability differs by more, if no score differs by more than `at_most`.
+    /// For logistic and softmax models: if no score differs by more than `at_most`, no exact probability differs by more. What
+    /// a library's exponential function and float type round off a probability comes on top.
     pub probability: Option<f64>,
     /// The inputs that are meant.
     pub domain: Domain,
@@ -238,7 +239,7 @@ fn probability(files: [&ModelFile; 2], most: f64) -> Option<f64> {
         (_, [true, true]) => (most / 2.0).tanh(),
         _ => return None,
     };
-    // The functions here and the libraries' own err by a few units in the last place of a float.
+    // `tanh` here errs by a few units in the last place. How a library rounds its probabilities is not known, and not said.
     Some((difference * (1.0 + 1e-12) + 1e-15).min(1.0))
 }
 
@@ -340,7 +341,7 @@ impl ScoreReport<'_> {
         );
         if let (Some(most), Some(probability)) = (answer.at_most, answer.probability) {
             let meaning = format!(
-                "scores {} apart give probabilities at most {} apart",
+                "scores {} apart give probabilities at most {} apart, before the libraries round those",
                 upper(most),
                 upper(probability)
             );
