@@ -225,3 +225,32 @@ fn least(column: &Column, start: f64, mixed: bool) -> Option<f64> {
     }
     column.contains(value).then_some(value)
 }
+
+#[cfg(test)]
+mod tests {
+    use secateur_model::Domain;
+    use secateur_testkit::{Shape, ensemble};
+
+    use super::*;
+
+    /// A grid that was made for fewer inputs than the claim is about has no cell for some of them.
+    #[test]
+    fn a_grid_that_leaves_inputs_out_is_refused() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let mut refused = 0;
+        for _ in 0..300 {
+            let shape = Shape::random(&mut rng);
+            let model = ensemble(&mut rng, &shape);
+            let of = |column: Column| Domain::new(true, [(FeatureId::new(0), column)], Vec::new()).unwrap();
+            let wide = of(Column { min: Some(-1e6), ..Column::default() });
+            let narrow = of(Column { values: Some(vec![0.0]), ..Column::default() });
+            let (Ok(wide), Ok(narrow)) = (model.within(&wide), model.within(&narrow)) else { continue };
+            let grid = |model: &Ensemble| Grid::new(&[model, model]);
+            let (Ok(whole), Ok(part)) = (grid(&wide), grid(&narrow)) else { continue };
+            assert!(looks_at_all(&whole, [&wide, &wide]).is_ok());
+            assert!(looks_at_all(&part, [&narrow, &narrow]).is_ok());
+            refused += usize::from(looks_at_all(&part, [&wide, &wide]).is_err());
+        }
+        assert!(refused > 50, "{refused}");
+    }
+}
