@@ -90,9 +90,9 @@ impl Lens {
         lens
     }
 
-    /// The value of a joint leaf of a piece, to compare sums of such values with `narrow_bound`.
-    pub(crate) fn narrow_value(&self, piece: usize, leaf: usize) -> i64 {
-        self.narrow[self.first[piece] + leaf]
+    /// The values of a piece's joint leaves, to compare sums of such values with `narrow_bound`.
+    pub(crate) fn narrow_values(&self, piece: usize) -> &[i64] {
+        &self.narrow[self.first[piece]..self.first[piece + 1]]
     }
 
     /// Do all joint leaves of a piece have the same value?

@@ -25,7 +25,6 @@ use std::ops::Range;
 use secateur_model::CellId;
 
 use crate::layout::{Form, Touch};
-use crate::lens::Lens;
 use crate::proof::Proof;
 use crate::reason::Reason;
 use crate::rules::cells::cell;
@@ -134,6 +133,14 @@ struct Along<'a> {
     touch: &'a Touch,
 }
 
+/// The axes along which a piece changes, each with the place of its runs in `of_classes`.
+#[derive(Default)]
+struct Runs<'a> {
+    axes: Vec<(&'a Touch, Range<usize>)>,
+    /// For each class of an axis the run of cells that it is in.
+    of_classes: Vec<usize>,
+}
+
 /// What the pieces that change along the same open axes add, for every choice on these axes.
 struct Table {
     set: u64,
@@ -151,7 +158,7 @@ impl Rest {
             settled.push(left.only().is_some() || f.is_constant(piece) && g.is_constant(piece));
             if settled[piece] {
                 let leaf = left.lowest();
-                needed = minus(needed, (f.narrow_value(piece, leaf), g.narrow_value(piece, leaf)));
+                needed = minus(needed, (f.narrow_values(piece)[leaf], g.narrow_values(piece)[leaf]));
             } else if let Form::Tree(joint) = &layout.pieces[piece].form {
                 let what = "joint leaves of a piece that is not settled";
                 return Err(Reason::LimitJoin { what, limit: joint.leaves as u64 - 1 });
@@ -169,15 +176,16 @@ impl Rest {
         let mut rest = Self { axes, fixed, parts: Vec::new(), needed, lists, longer: Vec::new() };
         rest.make_parts(&pieces, proof.limits.join_sums)?;
         let mut tables: Vec<Table> = Vec::new();
-        let mut runs = Vec::new();
+        let mut runs = Runs::default();
         for alike in pieces.chunk_by(|a, b| a.0 == b.0) {
             proof.go_on()?;
             let set = alike[0].0;
             let mut sums = vec![(0, 0); rest.choices(set) as usize];
             for (_, changes) in alike {
-                let fill = Fill { piece: changes[0].piece, f, g };
-                let along = rest.along(set, changes, &mut runs);
-                fill.add(&along, &runs, proof.state.leaves_left(layout, fill.piece), &mut sums);
+                let piece = changes[0].piece;
+                let fill = Fill { f: f.narrow_values(piece), g: g.narrow_values(piece) };
+                rest.along(set, changes, &mut runs);
+                fill.add(&runs.axes, &runs.of_classes, proof.state.leaves_left(layout, piece), &mut sums);
             }
             tables.push(Table { set, sums });
         }
@@ -195,22 +203,17 @@ impl Rest {
         bits(set).fold(1, |count: u64, at| count.saturating_mul(self.axes[at].classes.len() as u64))
     }
 
-    /// The axes along which a piece changes, in the order of tables. `runs` holds for each of them the run of cells that each of
-    /// its classes is in.
-    fn along<'a>(
-        &self,
-        set: u64,
-        changes: &[Along<'a>],
-        runs: &mut Vec<usize>,
-    ) -> Vec<(&'a Touch, Range<usize>)> {
-        runs.clear();
-        let one = |at: usize| {
+    /// Notes for each axis along which a piece changes, in the order of tables, the run of cells that each of its
+    /// classes is in.
+    fn along<'a>(&self, set: u64, changes: &[Along<'a>], runs: &mut Runs<'a>) {
+        runs.axes.clear();
+        runs.of_classes.clear();
+        for at in self.ordered(set) {
             let own = changes.iter().find(|along| along.at == at).expect("the set is of these changes");
-            let first = runs.len();
-            runs.extend(self.axes[at].classes.iter().map(|&cell| own.touch.run_of(cell)));
-            (own.touch, first..runs.len())
-        };
-        self.ordered(set).map(one).collect()
+            let first = runs.of_classes.len();
+            runs.of_classes.extend(self.axes[at].classes.iter().map(|&cell| own.touch.run_of(cell)));
+            runs.axes.push((own.touch, first..runs.of_classes.len()));
+        }
     }
 
     /// Makes the parts, shares them out over the two halves, and makes room for their tables, within the limit.
@@ -293,14 +296,18 @@ impl Rest {
     /// How a table over these axes and one over `some` of them are laid out.
     fn steps(&self, axes: u64, some: u64) -> Vec<Step> {
         let (mut into, mut from) = (1, 1);
-        let step = |at: usize| {
-            let classes = self.axes[at].classes.len();
-            let step = Step { classes, into, from: (some >> at & 1 == 1).then_some(from) };
+        let mut steps: Vec<Step> = Vec::new();
+        for at in self.ordered(axes) {
+            let (classes, shared) = (self.axes[at].classes.len(), some >> at & 1 == 1);
+            match steps.last_mut().filter(|step| step.from.is_some() == shared) {
+                // Neighbours that both tables have, or one only, count as one axis.
+                Some(step) => step.classes *= classes,
+                None => steps.push(Step { classes, into, from: shared.then_some(from) }),
+            }
             into *= classes;
-            from *= if step.from.is_some() { classes } else { 1 };
-            step
-        };
-        self.ordered(axes).map(step).collect()
+            from *= if shared { classes } else { 1 };
+        }
+        steps
     }
 
     /// On to the next choice on the fixed axes; `false` behind the last one.
@@ -319,13 +326,12 @@ impl Rest {
     /// The pairs of entries that reach both bounds at the present choice; there have been some before, and there may
     /// be at most so many.
     fn pairs(&mut self, before: usize, most: usize) -> Result<Vec<[usize; 2]>, Reason> {
-        let best = self.parts.iter().fold((0, 0), |sum, part| plus(sum, part.present(&self.axes).1));
-        if best.0 < self.needed.0 || best.1 < self.needed.1 {
+        let Self { axes, parts, needed, lists, longer, .. } = self;
+        // What may be lost, counted from the best of everything, before a bound is missed.
+        let spare = parts.iter().fold(minus((0, 0), *needed), |sum, part| plus(sum, part.present(axes).1));
+        if spare.0 < 0 || spare.1 < 0 {
             return Ok(Vec::new());
         }
-        let Self { axes, parts, needed, lists, longer, .. } = self;
-        // What an entry must bring when everything that it leaves open gives its best.
-        let mut missing = [minus(*needed, best); 2];
         let mut sizes = [1; 2];
         for list in lists.iter_mut() {
             list.clear();
@@ -334,12 +340,18 @@ impl Rest {
         for part in parts.iter() {
             let half = usize::from(part.second_half);
             let (table, top) = part.present(axes);
-            missing[half] = plus(missing[half], top);
             longer.clear();
             for (index, &sums) in table.iter().enumerate() {
-                let least = minus(missing[half], sums);
-                let enough = lists[half].iter().filter(|(entry, _)| entry.0 >= least.0 && entry.1 >= least.1);
-                longer.extend(enough.map(|&(entry, code)| (plus(entry, sums), code + index * sizes[half])));
+                let lost = minus(top, sums);
+                let left = minus(spare, lost);
+                if left.0 < 0 || left.1 < 0 {
+                    continue;
+                }
+                for &(entry, code) in lists[half].iter() {
+                    if entry.0 <= left.0 && entry.1 <= left.1 {
+                        longer.push((plus(entry, lost), code + index * sizes[half]));
+                    }
+                }
             }
             if longer.is_empty() {
                 return Ok(Vec::new());
@@ -350,20 +362,20 @@ impl Rest {
         let [first, second] = lists;
         let swapped = second.len() < first.len();
         let (short, long) = if swapped { (second, first) } else { (first, second) };
-        // Those of the shorter list that bring enough f come first; of them, the most of g decides.
-        short.sort_unstable_by_key(|&((f, _), _)| std::cmp::Reverse(f));
-        let mut most_g = Vec::with_capacity(short.len());
+        // Those of the shorter list that lose little of f come first; of them, the least that is lost of g decides.
+        short.sort_unstable();
+        let mut least_g = Vec::with_capacity(short.len());
         for &((_, g), _) in short.iter() {
-            most_g.push(most_g.last().map_or(g, |&most: &i64| most.max(g)));
+            least_g.push(least_g.last().map_or(g, |&least: &i64| least.min(g)));
         }
         let mut pairs = Vec::new();
         for &mut (entry, code) in long {
-            let enough = short.partition_point(|(other, _)| other.0 + entry.0 >= needed.0);
-            if enough == 0 || most_g[enough - 1] + entry.1 < needed.1 {
+            let left = minus(spare, entry);
+            let enough = short.partition_point(|(other, _)| other.0 <= left.0);
+            if enough == 0 || least_g[enough - 1] > left.1 {
                 continue;
             }
-            let reaching = short[..enough].iter().filter(|(other, _)| other.1 + entry.1 >= needed.1);
-            for &(_, other) in reaching {
+            for &(_, other) in short[..enough].iter().filter(|(other, _)| other.1 <= left.1) {
                 if before + pairs.len() >= most {
                     return Err(Reason::LimitJoin { what: "pairs to look at", limit: most as u64 });
                 }
@@ -409,11 +421,13 @@ impl Part {
 fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, Vec<Along<'a>>), Reason> {
     let layout = proof.layout;
     let (mut axes, mut changes): (Vec<OpenAxis>, Vec<Along<'a>>) = (Vec::new(), Vec::new());
+    let mut classes = Vec::new();
     for (axis, &(low, high)) in proof.state.ranges.iter().enumerate() {
         if high - low < 2 {
             continue;
         }
-        let mut classes = vec![low];
+        classes.clear();
+        classes.push(low);
         for touch in layout.touches[axis].iter().filter(|touch| !settled[touch.piece]) {
             let left = proof.state.leaves_left(layout, touch.piece);
             let known = classes.len();
@@ -428,7 +442,7 @@ fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, 
         if classes.len() > 1 {
             classes.sort_unstable();
             classes.dedup();
-            axes.push(OpenAxis { axis, classes, chosen: 0 });
+            axes.push(OpenAxis { axis, classes: classes.clone(), chosen: 0 });
         }
     }
     // Each has two classes at least, so that with more there are more sums than any limit allows.
@@ -440,9 +454,9 @@ fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, 
 
 /// Adds what one piece contributes to a table over the axes along which it changes.
 struct Fill<'a> {
-    piece: usize,
-    f: &'a Lens,
-    g: &'a Lens,
+    /// The values of its joint leaves in the two rows.
+    f: &'a [i64],
+    g: &'a [i64],
 }
 
 impl Fill<'_> {
@@ -456,15 +470,26 @@ impl Fill<'_> {
         table: &mut [Sums],
     ) {
         if let Some(leaf) = left.only() {
-            let value = (self.f.narrow_value(self.piece, leaf), self.g.narrow_value(self.piece, leaf));
+            let value = self.value(leaf);
             table.iter_mut().for_each(|slot| *slot = plus(*slot, value));
             return;
         }
         let ((touch, own), faster) = along.split_last().expect("on one cell of every axis one leaf is left");
-        let size = table.len() / own.len();
-        for (class, &run) in runs[own.clone()].iter().enumerate() {
-            self.add(faster, runs, left.on(touch, run).as_left(), &mut table[class * size..][..size]);
+        let own = &runs[own.clone()];
+        if faster.is_empty() {
+            for (slot, &run) in table.iter_mut().zip(own) {
+                *slot = plus(*slot, self.value(left.on(touch, run).as_left().lowest()));
+            }
+            return;
         }
+        let size = table.len() / own.len();
+        for (block, &run) in table.chunks_exact_mut(size).zip(own) {
+            self.add(faster, runs, left.on(touch, run).as_left(), block);
+        }
+    }
+
+    fn value(&self, leaf: usize) -> Sums {
+        (self.f[leaf], self.g[leaf])
     }
 }
 
