@@ -8,6 +8,8 @@ use secateur::DomainFile;
 use secateur_model::Ensemble;
 
 use crate::output::complain;
+use crate::shell::{Completions, Man};
+use crate::table::Reading;
 use crate::verify::{BandArgument, Limit};
 
 /// Exact pruning of tree ensembles: smaller models that decide the same on every input, proved.
@@ -53,6 +55,8 @@ pub(crate) enum Command {
     Pack(Pack),
     SelfTest(SelfTest),
     Demo(Demo),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// Say what a model file is: its trees, features, accepted inputs, decision rule and rounding
@@ -79,7 +83,7 @@ pub(crate) struct Inspect {
 /// Predict classes, values or raw scores with the very bits of the model's own library
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The table is CSV or Parquet with a header. Its columns are matched with the model's by name, in any order; \
+The table is CSV (also .csv.gz, and with semicolons or tabs) or Parquet. Its columns are matched with the model's by name, in any order; \
 where the model has no names, or no name matches, they are matched by position. An empty field, a null and `nan` are \
 missing values; `inf` and `-inf` are numbers; `true` and `false` are 1 and 0. Categories are given by their labels \
 where the model has labels, and by their codes otherwise.
@@ -92,7 +96,7 @@ pub(crate) struct Predict {
     /// The model file
     pub(crate) model: PathBuf,
 
-    /// The table, CSV or Parquet with a header
+    /// The table, CSV or Parquet
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: PathBuf,
 
@@ -107,6 +111,9 @@ pub(crate) struct Predict {
     /// A column of the table that is not an input of the model
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// Prove that two models decide alike on every input, or show one on which they differ
@@ -178,6 +185,9 @@ pub(crate) struct Verify {
     /// A column of the table that is not an input of the model
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// Write the proof to this file, for secateur-check; it is checked before it gets its name
     #[arg(long, value_name = "FILE")]
@@ -291,6 +301,9 @@ pub(crate) struct Prune {
     /// A column of the table that is not an input of the model
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// How far to go for a smaller model
     #[arg(long, value_enum, default_value = "thorough")]
@@ -463,7 +476,7 @@ Examples:
   secateur domain table.csv --target y -o inputs.toml
   secateur prune model.json -o small.json --domain inputs.toml")]
 pub(crate) struct Domain {
-    /// The table, CSV or Parquet with a header
+    /// The table, CSV or Parquet
     pub(crate) table: PathBuf,
 
     /// Write the domain to this file, whole or not at all, in place of stdout
@@ -473,6 +486,9 @@ pub(crate) struct Domain {
     /// A column of the table that is not an input
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 
     /// Print one JSON object
     #[arg(long)]

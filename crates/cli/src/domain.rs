@@ -14,7 +14,9 @@ pub(crate) fn run(command: &Domain, talk: Talk) -> Result<()> {
         output::refuse_to_overwrite(path, &[(&command.table, "the table")])?;
     }
     let mut out = Output::open(command.output.as_deref())?;
-    let (names, mut table) = Table::without_model(&command.table, command.target.as_deref())?;
+    let (names, mut table) =
+        Table::without_model(&command.table, command.target.as_deref(), &command.reading)?;
+    table.header_note().into_iter().for_each(|note| talk.note(note));
     let (rows, _) = table.first_rows(usize::MAX, false)?;
     if rows.is_empty() {
         bail!("{}: the table has no rows, which suggest nothing", command.table.display());

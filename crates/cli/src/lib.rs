@@ -1,7 +1,7 @@
 //! The `secateur` command line: smaller models that decide the same, what is in a model file, what it
 //! predicts, bit for bit, and whether two models decide alike.
 //!
-//! One file for each command (`inspect`, `predict`, `prune`, `verify`, `domain`, `pack`, `demo`); `table` reads CSV and Parquet files,
+//! One file for each command (`inspect`, `predict`, `prune`, `verify`, `domain`, `pack`, `demo`, and `shell` for completions and manual pages); `table` reads CSV and Parquet files,
 //! `output` writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
 //!
 //! # Exit codes
@@ -75,6 +75,7 @@ mod pack;
 mod predict;
 mod progress;
 mod prune;
+mod shell;
 mod table;
 mod verify;
 
@@ -112,6 +113,8 @@ fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
         Command::Pack(command) => return pack::run(command, talk),
         Command::SelfTest(command) => return pack::self_test(command),
         Command::Demo(command) => demo::run(command, talk)?,
+        Command::Completions(command) => command.run()?,
+        Command::Man(command) => command.run(talk)?,
     }
     Ok(Ending::Done)
 }

@@ -14,7 +14,7 @@ use secateur::internal::text::{counted, listed, write_number};
 pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
     let model = model::read(&command.model)?;
     let ensemble = model.file.ensemble();
-    let mut table = Table::open(&command.data, ensemble, command.target.as_deref())?;
+    let mut table = Table::open(&command.data, ensemble, command.target.as_deref(), &command.reading)?;
     explain_matching(&table, ensemble, talk);
     if let Some(path) = &command.output {
         refuse_to_overwrite(
@@ -136,6 +136,9 @@ fn label_lines(classes: &ClassLabels) -> Result<Vec<String>> {
 }
 
 fn explain_matching(table: &Table, ensemble: &Ensemble, talk: Talk) {
+    if let Some(note) = table.header_note() {
+        talk.note(note);
+    }
     match table.matching() {
         Matching::ByOrder => {
             let why = if ensemble.features().has_names() {

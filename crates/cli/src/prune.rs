@@ -240,7 +240,8 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
         }
         return Ok(Rows::default());
     };
-    let mut table = Table::open(path, ensemble, command.target.as_deref())?;
+    let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
+    table.header_note().into_iter().for_each(|note| talk.note(note));
     let (values, classes) = table.first_rows(MOST_ROWS, command.method.is_some())?;
     table.unseen_notes().for_each(|note| talk.note(note));
     let width = ensemble.features().len().max(1);

@@ -40,7 +40,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     };
     let page = PageFile::open(command.report.as_deref(), &taken)?;
     let domain = command.domain(first.file.ensemble())?;
-    let rows = read_rows(command, first.file.ensemble())?;
+    let rows = read_rows(command, first.file.ensemble(), talk)?;
     let options = VerifyOptions {
         band: command.band.0,
         domain,
@@ -157,14 +157,15 @@ fn watched<T: Send>(shared: &Progress, talk: Talk, search: impl FnOnce() -> T + 
 }
 
 /// The rows of the table, one after the other.
-fn read_rows(command: &Verify, ensemble: &Ensemble) -> Result<Vec<f64>> {
+fn read_rows(command: &Verify, ensemble: &Ensemble, talk: Talk) -> Result<Vec<f64>> {
     let Some(path) = &command.data else {
         if command.target.is_some() {
             bail!("--target goes with --data");
         }
         return Ok(Vec::new());
     };
-    let mut table = Table::open(path, ensemble, command.target.as_deref())?;
+    let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
+    table.header_note().into_iter().for_each(|note| talk.note(note));
     let (mut all, mut chunk) = (Vec::new(), Vec::new());
     let mut count = 0;
     while count < MOST_ROWS {

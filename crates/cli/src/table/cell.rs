@@ -89,7 +89,7 @@ impl Meaning {
             (_, Cell::Text(text)) => number(text).map(Value::Known).ok_or_else(|| BadCell::NotANumber {
                 text: text.to_owned(),
                 advice: match self {
-                    Self::Number => "leave the field empty where the value is missing",
+                    Self::Number => "leave the field empty where the value is missing, or name the text that says so with --na-values",
                     _ => "the model file has no labels for this column, so give its category codes",
                 },
             }),

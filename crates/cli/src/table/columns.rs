@@ -124,7 +124,7 @@ fn wrong_count(
         "the model file has no feature names".to_owned()
     };
     let advice = match names {
-        [only] if only.contains([';', '\t']) => "; the fields must be separated by commas",
+        [only] if only.contains([';', '\t', '|', ' ']) => "; --separator says what stands between the fields",
         _ if target.is_none() && inputs.len() == features.len() + 1 => {
             "; is one of them the class? --target NAME drops it"
         }
@@ -181,7 +181,7 @@ mod tests {
             refused(&model, "p q", None).contains("has 2 columns (\"p\", \"q\") and the model 3 features")
         );
         assert!(refused(&model, "p q r y", None).contains("--target NAME"));
-        assert!(refused(&model, "a;b;c", None).contains("commas"));
+        assert!(refused(&model, "a;b;c", None).contains("--separator"));
         assert!(refused(&model, "a b c", Some("y")).contains("no column \"y\""));
         assert!(refused(&model, "a b c c", None).contains("2 columns are called \"c\""));
         let huge = Features::unnamed(1 << 24);

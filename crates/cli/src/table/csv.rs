@@ -1,7 +1,7 @@
-//! CSV with a header, read record by record. Blank lines are skipped, as pandas does.
+//! CSV, plain or compressed with gzip, read record by record. Blank lines are skipped, as pandas does.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::str;
 use std::sync::Arc;
@@ -9,14 +9,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, anyhow, bail};
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
+use flate2::read::MultiGzDecoder;
 
 use super::cell::Cell;
+use super::reading::{Reading, Separator};
 use super::{Put, Source};
+
+/// The first bytes of what gzip has compressed.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// As far into a table its first line is looked for, to tell what separates the fields.
+const LONGEST_FIRST_LINE: u64 = 1 << 20;
 
 pub(super) struct CsvTable {
     reader: Reader<Box<dyn Read>>,
     names: Vec<String>,
     record: ByteRecord,
+    /// The first record where it is a row, until it has been given out.
+    first: Option<ByteRecord>,
+    has_header: bool,
     /// Rows before the last chunk, and the byte at which each row in it starts.
     before: u64,
     starts: Vec<u64>,
@@ -28,25 +39,73 @@ pub(super) struct CsvTable {
 }
 
 impl CsvTable {
-    /// A table whose first bytes have been read already.
-    pub(super) fn open(head: Vec<u8>, file: File, path: &Path) -> Result<Self> {
+    /// A table whose first bytes have been read already. `is_name` knows column names that are expected.
+    pub(super) fn open(
+        head: Vec<u8>,
+        file: File,
+        path: &Path,
+        reading: &Reading,
+        is_name: &dyn Fn(&str) -> bool,
+    ) -> Result<Self> {
         let regular = file.metadata().is_ok_and(|file| file.is_file());
         let length = file.metadata().map_or(0, |file| file.len());
         let read = Arc::new(AtomicU64::new(0));
-        let input = Cursor::new(head).chain(Counted { file, read: Arc::clone(&read) });
-        let mut reader = ReaderBuilder::new().buffer_capacity(1 << 16).from_reader(Box::new(input) as _);
-        let header = reader.byte_headers().map_err(|error| explain(&error, "line 1"))?;
-        let name = |field| str::from_utf8(field).map(str::to_owned);
-        let names: Vec<String> =
-            header.iter().map(name).collect::<Result<_, _>>().map_err(|_| {
+        let compressed = head.starts_with(&GZIP);
+        let bytes = Cursor::new(head).chain(Counted { file, read: Arc::clone(&read) });
+        let bytes: Box<dyn Read> =
+            if compressed { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) };
+        let mut input = BufReader::new(bytes);
+        let mut beginning = Vec::new();
+        let read_error = |error| anyhow!("cannot be read: {error}");
+        while beginning.iter().all(u8::is_ascii_whitespace) {
+            let mut line = input.by_ref().take(LONGEST_FIRST_LINE);
+            if line.read_until(b'\n', &mut beginning).map_err(read_error)? == 0 {
+                break;
+            }
+        }
+        let Separator(separator) = reading.separator.unwrap_or_else(|| Separator::of(&beginning));
+        let input = Box::new(Cursor::new(beginning).chain(input)) as Box<dyn Read>;
+        let builder = &mut ReaderBuilder::new();
+        let builder = builder.has_headers(false).delimiter(separator).buffer_capacity(1 << 16);
+        let mut reader = builder.from_reader(input);
+        let mut first = ByteRecord::new();
+        reader.read_byte_record(&mut first).map_err(|error| explain(&error, "line 1"))?;
+        let field = |field| str::from_utf8(field);
+        let fields: Vec<&str> =
+            first.iter().map(field).collect::<Result<_, _>>().map_err(|_| {
                 anyhow!("line 1: the header is not UTF-8 text; is this a CSV or Parquet file?")
             })?;
-        if names.is_empty() {
+        if fields.is_empty() {
             bail!("the file is empty; it needs a header with the column names");
         }
-        let path = regular.then(|| path.to_owned());
-        let record = ByteRecord::new();
-        Ok(Self { reader, names, record, before: 0, starts: Vec::new(), path, read, length })
+        let has_header = reading.is_header(fields.iter().copied(), is_name);
+        let names = match has_header {
+            true => fields.iter().map(|&name| name.to_owned()).collect(),
+            false => (0..fields.len()).map(|column| column.to_string()).collect(),
+        };
+        Ok(Self {
+            reader,
+            names,
+            record: ByteRecord::new(),
+            first: (!has_header).then_some(first),
+            has_header,
+            before: 0,
+            starts: Vec::new(),
+            path: (regular && !compressed).then(|| path.to_owned()),
+            read,
+            length,
+        })
+    }
+
+    /// The next record, or `false` at the end.
+    fn next(&mut self) -> csv::Result<bool> {
+        match self.first.take() {
+            Some(first) => {
+                self.record = first;
+                Ok(true)
+            }
+            None => self.reader.read_byte_record(&mut self.record),
+        }
     }
 
     /// `row 17 (line 18)` for a row, counted from 1, that starts at a byte.
@@ -65,12 +124,16 @@ impl Source for CsvTable {
         &self.names
     }
 
+    fn has_header(&self) -> bool {
+        self.has_header
+    }
+
     fn fill(&mut self, wanted: &[usize], most: usize, put: &mut Put<'_>) -> Result<usize> {
         self.before += self.starts.len() as u64;
         self.starts.clear();
         for row in 0..most {
-            let start = self.reader.position().byte();
-            match self.reader.read_byte_record(&mut self.record) {
+            let start = if self.first.is_some() { 0 } else { self.reader.position().byte() };
+            match self.next() {
                 Ok(true) => self.starts.push(start),
                 Ok(false) => break,
                 Err(error) => {
@@ -79,7 +142,7 @@ impl Source for CsvTable {
             }
             for (feature, &column) in wanted.iter().enumerate() {
                 let place = || format!("{}, column {:?}", self.place(row), self.names[column]);
-                // The reader has checked that every record is as long as the header.
+                // The reader has checked that every record is as long as the first.
                 let field = str::from_utf8(&self.record[column])
                     .map_err(|_| anyhow!("{}: the field is not UTF-8 text", place()))?;
                 let cell = if field.is_empty() { Cell::Missing } else { Cell::Text(field) };
@@ -102,7 +165,7 @@ impl Source for CsvTable {
 fn explain(error: &csv::Error, place: &str) -> anyhow::Error {
     match error.kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => {
-            anyhow!("{place}: {len} fields where the header has {expected_len}")
+            anyhow!("{place}: {len} fields where the first line has {expected_len}")
         }
         ErrorKind::Io(error) => anyhow!("cannot be read: {error}"),
         _ => anyhow!("{place}: {error}"),

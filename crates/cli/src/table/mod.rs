@@ -1,4 +1,4 @@
-//! Tables of inputs: CSV or Parquet with a header, read in chunks of constant size.
+//! Tables of inputs: CSV (plain or gzip) or Parquet, read in chunks of constant size.
 //!
 //! [`Table`] matches a file's columns with a model's features ([`columns`]), reads cells as the model
 //! takes them ([`cell`]) and hands out row-major `f64` values, ready for prediction. Decimals are read as
@@ -9,6 +9,7 @@ mod cell;
 mod columns;
 mod csv;
 mod parquet;
+mod reading;
 
 use std::fs::File;
 use std::io::Read;
@@ -23,6 +24,7 @@ use secateur_model::{
 use cell::{Cell, ClassNames, Meaning, Value};
 use columns::Columns;
 pub(crate) use columns::Matching;
+pub(crate) use reading::Reading;
 use secateur::internal::text::{counted, printable};
 
 /// How many values a chunk holds, give or take a row.
@@ -30,8 +32,13 @@ const CHUNK_VALUES: usize = 1 << 16;
 
 /// A file that holds a table.
 trait Source {
-    /// The column names of the header.
+    /// The column names; 0, 1, 2, ... where the file has none.
     fn names(&self) -> &[String];
+
+    /// Does the file hold the names?
+    fn has_header(&self) -> bool {
+        true
+    }
 
     /// Reads up to `most` rows. `put` gets each cell of the `wanted` columns with its row in this chunk and
     /// its position in `wanted`; what it objects to becomes an error with the place. Gives the number
@@ -56,6 +63,7 @@ pub(crate) struct Table {
     classes: ClassNames,
     feature_names: Vec<String>,
     unseen: Vec<Unseen>,
+    reading: Reading,
     rows_per_chunk: usize,
 }
 
@@ -68,9 +76,19 @@ struct Unseen {
 
 impl Table {
     /// Opens a table for a model; `target` names a column that is no input.
-    pub(crate) fn open(path: &Path, ensemble: &Ensemble, target: Option<&str>) -> Result<Self> {
-        let source = open_source(path).with_context(|| path.display().to_string())?;
-        Self::of_source(path, source, ensemble, target)
+    pub(crate) fn open(
+        path: &Path,
+        ensemble: &Ensemble,
+        target: Option<&str>,
+        reading: &Reading,
+    ) -> Result<Self> {
+        let features = ensemble.features();
+        let is_feature = |name: &str| {
+            let mut names = (0..features.len()).map(|index| features.name(FeatureId::new(index)));
+            features.has_names() && names.any(|known| known == name)
+        };
+        let source = open_source(path, reading, &is_feature).with_context(|| path.display().to_string())?;
+        Self::of_source(path, source, ensemble, target, reading)
     }
 
     fn of_source(
@@ -78,6 +96,7 @@ impl Table {
         source: Box<dyn Source>,
         ensemble: &Ensemble,
         target: Option<&str>,
+        reading: &Reading,
     ) -> Result<Self> {
         let open = || -> Result<Self> {
             let features = ensemble.features();
@@ -93,6 +112,7 @@ impl Table {
                 meanings,
                 classes: ClassNames::of(ensemble.classes()),
                 unseen: vec![Unseen::default(); width],
+                reading: reading.clone(),
                 rows_per_chunk: (CHUNK_VALUES / width.max(1)).max(1),
             })
         };
@@ -100,8 +120,12 @@ impl Table {
     }
 
     /// Opens a table that belongs to no model: all of its columns but `target` are numbers. With their names.
-    pub(crate) fn without_model(path: &Path, target: Option<&str>) -> Result<(Vec<String>, Self)> {
-        let source = open_source(path).with_context(|| path.display().to_string())?;
+    pub(crate) fn without_model(
+        path: &Path,
+        target: Option<&str>,
+        reading: &Reading,
+    ) -> Result<(Vec<String>, Self)> {
+        let source = open_source(path, reading, &|_| false).with_context(|| path.display().to_string())?;
         let inputs: Vec<String> =
             source.names().iter().filter(|name| Some(name.as_str()) != target).cloned().collect();
         let mut seen = std::collections::BTreeSet::new();
@@ -121,7 +145,7 @@ impl Table {
         let model = EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision)
             .map_err(|error| anyhow!("{}: {error}", path.display()))?
             .build();
-        Ok((inputs, Self::of_source(path, source, &model, target)?))
+        Ok((inputs, Self::of_source(path, source, &model, target, reading)?))
     }
 
     /// How columns were matched.
@@ -168,7 +192,12 @@ impl Table {
             classes.resize(self.rows_per_chunk, ClassId(0));
         }
         let (meanings, unseen, names) = (&self.meanings, &mut self.unseen, &self.classes);
+        let reading = &self.reading;
         let mut put = |row: usize, feature: usize, cell: Cell<'_>| {
+            let cell = match cell {
+                Cell::Text(text) if reading.is_missing(text) => Cell::Missing,
+                cell => cell,
+            };
             if let (Some(classes), true) = (&mut classes, feature == width) {
                 classes[row] = names.read(cell)?;
                 return Ok(());
@@ -220,6 +249,17 @@ impl Table {
         }
     }
 
+    /// A sentence where the first line of the file was found to be a row.
+    pub(crate) fn header_note(&self) -> Option<String> {
+        (!self.source.has_header() && self.reading.header == reading::Header::Auto).then(|| {
+            format!(
+                "note: {}: the first line holds nothing but numbers and is taken for a row; where it holds the column \
+                 names, say --header yes",
+                self.path.display()
+            )
+        })
+    }
+
     /// A sentence for each column with values that are none of the model's categories.
     pub(crate) fn unseen_notes(&self) -> impl Iterator<Item = String> + '_ {
         self.feature_names.iter().zip(&self.unseen).filter_map(|(name, unseen)| {
@@ -233,7 +273,7 @@ impl Table {
     }
 }
 
-fn open_source(path: &Path) -> Result<Box<dyn Source>> {
+fn open_source(path: &Path, reading: &Reading, is_name: &dyn Fn(&str) -> bool) -> Result<Box<dyn Source>> {
     if path.is_dir() {
         bail!("this is a folder; give a CSV or Parquet file");
     }
@@ -247,6 +287,6 @@ fn open_source(path: &Path) -> Result<Box<dyn Source>> {
     if head == parquet::MAGIC {
         Ok(Box::new(parquet::ParquetTable::open(file)?))
     } else {
-        Ok(Box::new(csv::CsvTable::open(head, file, path)?))
+        Ok(Box::new(csv::CsvTable::open(head, file, path, reading, is_name)?))
     }
 }

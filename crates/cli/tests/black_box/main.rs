@@ -18,5 +18,7 @@ mod refusals;
 mod report;
 mod scope;
 mod scores;
+mod shell;
 mod support;
+mod tables;
 mod verify;

@@ -66,7 +66,7 @@ fn columns_that_do_not_fit_are_told() {
     let missing = ["table.csv: ", "2 features have no column", "\"width\", \"colour\""];
     says(&predict("length,a,b", ""), &missing);
     says(&predict("a,b,c,d", ""), &["4 columns", "3 features", "--target NAME"]);
-    says(&predict("length;width;colour", ""), &["separated by commas"]);
+    says(&predict("length|width|colour", ""), &["--separator"]);
     says(&predict("length,width,colour", "--target answer"), &["no column \"answer\"", "\"length\""]);
     says(&predict("length,width,colour,width", ""), &["2 columns are called \"width\""]);
 }
@@ -83,7 +83,7 @@ fn a_bad_field_is_told_with_row_line_and_column() {
         &run,
         &["table.csv: row 2 (line 4), column \"width\": \"0\\n1\" is not a number", "leave the field empty"],
     );
-    says(&predict("1,0,red\n1,0\n"), &["table.csv: row 2 (line 3): 2 fields where the header has 3"]);
+    says(&predict("1,0,red\n1,0\n"), &["table.csv: row 2 (line 3): 2 fields where the first line has 3"]);
     says(&predict("1,NA,red\n"), &["row 1 (line 2), column \"width\": \"NA\" is not a number"]);
     folder.file("table.csv", b"length,width,colour\n1,0,red\n1,\xff,red\n");
     let run = folder.run("predict model.txt --data table.csv");
