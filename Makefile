@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak clean bench-peers experiments test-report test-highs
+.PHONY: help package demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -56,6 +56,16 @@ lint: ## formatting, clippy and documentation, warnings as errors
 	cargo tree --package secateur-checker --edges normal --locked
 	@! cargo tree --package secateur-checker --edges normal --prefix none --locked \
 	  | grep -E '^secateur(-(oracle|lp|prune|cli))? ' || { echo "the checker must not depend on what searches"; exit 1; }
+
+# What is published, as it would be: every crate builds from its own package, and the sdist's description is one that PyPI shows.
+PACKAGES := --workspace --exclude secateur-testkit --exclude secateur-faults --exclude secateur-wheel --exclude secateur-python
+
+package: $(STAMP) ## crates, wheel and sdist as they are published; nothing is uploaded
+	cargo package $(PACKAGES) --locked --allow-dirty
+	rm -rf target/dist
+	$(VENV)/bin/maturin build --release --locked --sdist --out target/dist
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check 'twine>=6,<7'
+	$(VENV)/bin/python -m twine check --strict target/dist/*
 
 # The share of it that `make test` runs is python/tests/test_soak.py.
 SOAK_SECONDS ?= 3600
