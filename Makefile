@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help package demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak clean bench-peers experiments test-report test-highs
+.PHONY: help docs package demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -66,6 +66,22 @@ package: $(STAMP) ## crates, wheel and sdist as they are published; nothing is u
 	$(VENV)/bin/maturin build --release --locked --sdist --out target/dist
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check 'twine>=6,<7'
 	$(VENV)/bin/python -m twine check --strict target/dist/*
+
+# Its own venv: the site's tools are for writing only.
+DOCS := target/docs-venv
+
+docs: $(DOCS)/.installed ## the documentation site in target/site, links checked, with the Rust reference beside it
+	rm -rf target/site
+	$(DOCS)/bin/sphinx-build -q -W --keep-going -c docs . target/site
+	cargo doc --no-deps --locked --quiet -p secateur -p secateur-runtime -p secateur-checker -p secateur-certificate
+	cp -r target/doc target/site/rust
+	echo '<meta http-equiv="refresh" content="0; url=docs/index.html">' > target/site/index.html
+	@echo "open target/site/index.html"
+
+$(DOCS)/.installed: docs/requirements.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check -r docs/requirements.txt
+	touch $@
 
 # The share of it that `make test` runs is python/tests/test_soak.py.
 SOAK_SECONDS ?= 3600

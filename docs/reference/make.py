@@ -1,4 +1,5 @@
-"""Writes python.md from the package's own signatures and docstrings. A test holds the two together.
+"""Writes python.md from the package's own signatures and docstrings, and json.md from the documentation of the command
+line. A test holds them together.
 
     python docs/reference/make.py
 """
@@ -24,8 +25,27 @@ Made by `make.py` from the package's docstrings; the examples in them are run by
 """
 
 
+JSON_OPENING = """\
+# JSON of the command line
+
+Made by `make.py` from the documentation of the crate `secateur-cli`. Results go to stdout as one object; keys stay as they are
+([what stays](../versions.md)), and new ones may come.
+"""
+
+
 def main() -> None:
     (HERE / "python.md").write_text(page())
+    (HERE / "json.md").write_text(json_page())
+
+
+def json_page() -> str:
+    """The sections of the command line's documentation about exit codes and JSON."""
+    source = (HERE.parents[1] / "crates" / "cli" / "src" / "lib.rs").read_text()
+    lines = [line[3:].removeprefix(" ") for line in source.splitlines() if line.startswith("//!")]
+    sections = lines[lines.index("# Exit codes") :]
+    headings = [f"#{line}" if line.startswith("# ") else line for line in sections]
+    spaced = [f"{line}\n" if line.startswith("## ") else line for line in headings]
+    return JSON_OPENING + "\n" + "\n".join(spaced) + "\n"
 
 
 def page() -> str:

@@ -76,3 +76,19 @@ def test_the_reference_is_what_the_package_says():
     make = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(make)
     assert (DOCS / "reference" / "python.md").read_text() == make.page(), "run docs/reference/make.py"
+    assert (DOCS / "reference" / "json.md").read_text() == make.json_page(), "run docs/reference/make.py"
+
+
+def test_the_citation_is_of_this_version():
+    versions = [
+        re.search(pattern, (DOCS.parent / name).read_text(), re.MULTILINE).group(1)
+        for name, pattern in [("Cargo.toml", r'^version = "(.*)"'), ("CITATION.cff", r"^version: (.*)")]
+    ]
+    assert versions == [secateur.__version__] * 2
+
+
+def test_every_page_of_the_site_is_in_its_menu():
+    listed = re.findall(r"```\{toctree\}\n.*?\n\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
+    menu = {name for block in listed for name in block.split() if not name.startswith("..")}
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md")}
+    assert menu == pages - {"index"}

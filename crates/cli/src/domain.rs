@@ -14,15 +14,33 @@ pub(crate) fn run(command: &Domain, talk: Talk) -> Result<()> {
         output::refuse_to_overwrite(path, &[(&command.table, "the table")])?;
     }
     let mut out = Output::open(command.output.as_deref())?;
-    let (names, mut table) =
+    let (mut names, mut table) =
         Table::without_model(&command.table, command.target.as_deref(), &command.reading)?;
     table.header_note().into_iter().for_each(|note| talk.note(note));
-    let (rows, _) = table.first_rows(usize::MAX, false)?;
+    let (mut rows, _) = table.first_rows(usize::MAX, false)?;
+    let path = command.table.display();
     if rows.is_empty() {
-        bail!("{}: the table has no rows, which suggest nothing", command.table.display());
+        bail!("{path}: the table has no rows, which suggest nothing");
     }
-    let proposal =
-        propose(&names, true, &rows).map_err(|error| anyhow!("{}: {error}", command.table.display()))?;
+    // Texts are categories, of which only a model knows which it takes.
+    let texts = table.text_columns();
+    if !texts.is_empty() {
+        let is_text = |column: usize| texts.iter().any(|&(text, _)| text == column);
+        for &(column, first) in &texts {
+            talk.note(format!(
+                "note: column {:?} holds text (the first is {first:?}) and is left out: all of its values stay possible",
+                names[column]
+            ));
+        }
+        let width = names.len();
+        rows =
+            rows.iter().enumerate().filter(|(at, _)| !is_text(at % width)).map(|(_, &value)| value).collect();
+        names = (0..width).filter(|&column| !is_text(column)).map(|column| names[column].clone()).collect();
+    }
+    if names.is_empty() {
+        bail!("{path}: every column holds text, of which a domain says nothing");
+    }
+    let proposal = propose(&names, true, &rows).map_err(|error| anyhow!("{path}: {error}"))?;
     let in_file = command.output.is_some();
     if in_file || !command.json {
         out.write(proposal.toml().as_bytes())?;

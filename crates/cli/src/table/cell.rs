@@ -52,6 +52,8 @@ pub(super) enum BadCell {
 #[derive(Debug)]
 pub(super) enum Meaning {
     Number,
+    /// Of a table without a model: whatever is no number counts as unseen.
+    NumberOrText,
     /// Category codes: the file has no labels.
     Code,
     Label(Box<Labels>),
@@ -86,6 +88,9 @@ impl Meaning {
             (Self::Label(labels), Cell::Text(text)) => labels.read(text),
             (Self::Label(labels), Cell::Number(number)) => labels.read_number(number),
             (_, Cell::Number(number)) => Ok(Value::Known(number)),
+            (Self::NumberOrText, Cell::Text(text)) => {
+                Ok(number(text).map_or(Value::Unseen(f64::NAN), Value::Known))
+            }
             (_, Cell::Text(text)) => number(text).map(Value::Known).ok_or_else(|| BadCell::NotANumber {
                 text: text.to_owned(),
                 advice: match self {

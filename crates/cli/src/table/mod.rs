@@ -119,7 +119,8 @@ impl Table {
         open().with_context(|| path.display().to_string())
     }
 
-    /// Opens a table that belongs to no model: all of its columns but `target` are numbers. With their names.
+    /// Opens a table that belongs to no model, with the names of all of its columns but `target`. They hold numbers, or
+    /// are among the `text_columns` in the end.
     pub(crate) fn without_model(
         path: &Path,
         target: Option<&str>,
@@ -145,7 +146,15 @@ impl Table {
         let model = EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision)
             .map_err(|error| anyhow!("{}: {error}", path.display()))?
             .build();
-        Ok((inputs, Self::of_source(path, source, &model, target, reading)?))
+        let mut table = Self::of_source(path, source, &model, target, reading)?;
+        table.meanings = inputs.iter().map(|_| Meaning::NumberOrText).collect();
+        Ok((inputs, table))
+    }
+
+    /// The columns in which text was seen where a table belongs to no model, each with the first text.
+    pub(crate) fn text_columns(&self) -> Vec<(usize, &str)> {
+        let texts = self.unseen.iter().enumerate();
+        texts.filter_map(|(column, unseen)| Some((column, unseen.first.as_deref()?))).collect()
     }
 
     /// How columns were matched.

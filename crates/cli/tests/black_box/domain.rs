@@ -125,5 +125,16 @@ fn a_table_suggests_a_domain_that_can_be_used() {
     folder.file("empty.csv", "a,b\n");
     assert!(folder.run("domain empty.csv").refused().contains("the table has no rows"));
     assert!(folder.run("domain table.csv -o table.csv --target y").refused().contains("the table"));
-    assert!(folder.run("domain table.csv").refused().contains("\"x\""), "a text is no number");
+}
+
+#[test]
+fn columns_of_text_are_left_out_of_a_proposal() {
+    let folder = Folder::new();
+    folder.file("table.csv", "age,colour\n3,red\n5,\n4,blue\n");
+    let run = folder.run("domain table.csv");
+    assert!(run.ok().contains("[columns.age]") && !run.stdout.contains("colour"), "{}", run.stdout);
+    let note = "column \"colour\" holds text (the first is \"red\") and is left out: all of its values stay possible";
+    assert!(run.stderr.contains(note), "{}", run.stderr);
+    folder.file("texts.csv", "colour\nred\n");
+    assert!(folder.run("domain texts.csv").refused().contains("every column holds text"));
 }

@@ -1,4 +1,4 @@
-//! Every command of docs/guide/command-line.md is run, and every output that it shows is compared.
+//! Every command of the guide to the command line and of the tutorial is run, and every output that they show is compared.
 
 use std::env;
 use std::path::Path;
@@ -7,12 +7,22 @@ use std::process::Command;
 use crate::support::Folder;
 
 const GUIDE: &str = include_str!("../../../../docs/guide/command-line.md");
+const TUTORIAL: &str = include_str!("../../../../docs/tutorial.md");
 
 #[test]
 fn the_guide_tells_the_truth() {
+    tells_the_truth(GUIDE, 13);
+}
+
+#[test]
+fn the_tutorial_tells_the_truth() {
+    tells_the_truth(TUTORIAL, 10);
+}
+
+fn tells_the_truth(page: &str, least: usize) {
     let folder = Folder::new();
     let mut commands = 0;
-    for (kind, lines) in blocks(GUIDE) {
+    for (kind, lines) in blocks(page) {
         for (command, shown) in steps(kind, &lines) {
             commands += 1;
             let output = run(&folder, command);
@@ -22,7 +32,7 @@ fn the_guide_tells_the_truth() {
             }
         }
     }
-    assert!(commands >= 13, "only {commands} commands were found in the guide");
+    assert!(commands >= least, "only {commands} commands were found on the page");
 }
 
 /// The fenced blocks, with their language.
