@@ -46,11 +46,12 @@ def read(data: bytes) -> PackedModel:
 
 
 class PackedModel:
-    """A packed classifier. `pack` makes one of a model, `load` reads one from a `.spk` file.
+    """A packed model. `pack` makes one of a model, `load` reads one from a `.spk` file.
 
-    It has what scikit-learn's classifiers have for prediction and scoring. Rows are a NumPy array of float32 or float64 in
+    It has what scikit-learn's classifiers or regressors have for prediction and scoring. Rows are a NumPy array of float32 or float64 in
     either order (without a copy), anything that NumPy makes an array of, a pandas or polars frame (columns are matched by
-    name where the model has names), or a SciPy matrix. Missing values are NaN.
+    name where the model has names), or a SciPy matrix. Missing values are NaN. CatBoost's categories are the texts and
+    whole numbers that it was trained with; in an array of floats, their positions in the model's list.
     """
 
     def __init__(self, packed: Packed) -> None:
@@ -71,19 +72,33 @@ class PackedModel:
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any, *, threads: int = 1) -> np.ndarray:
-        """The class label of each row, by the library's own rule."""
+        """The class label of each row, by the library's own rule; of a regressor or ranker what its own `predict` gives, a
+        column for each output where there are several.
+
+        A regressor's values have the library's bits unless they end in an exponential function (Poisson, gamma, ...), whose last
+        bits depend on the machine, in the library as here."""
+        if not self._packed.is_classifier:
+            values = self._packed.values(self._rows(X), threads, None)
+            values = values.astype(np.float32) if self._packed.narrow_values else values
+            return values[:, 0] if values.shape[1] == 1 else values
         return self.classes_.take(self._packed.class_indices(self._rows(X), threads, None))
 
     def predict_proba(self, X: Any, *, threads: int = 1) -> np.ndarray:
-        """The probability of each class. Averages (forests) have the library's bits; where an exponential function makes
+        """The probability of each class of a classifier. Averages (forests) have the library's bits; where an exponential function makes
         the probabilities, they are the library's up to the last bits, which depend on the machine."""
+        if not self._packed.is_classifier:
+            raise AttributeError(f"{self._packed.source}: a regressor or ranker has no probabilities")
         if not self._packed.has_probabilities:
             raise AttributeError(f"{self._packed.source}: how its scores become probabilities is not known here")
         found = self._packed.probabilities(self._rows(X), threads, None)
         return found.astype(np.float32) if self._packed.narrow_probabilities else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows that are predicted as `y` says."""
+        """The share of rows that are predicted as `y` says; of a regressor the coefficient of determination."""
+        if not self._packed.is_classifier:
+            from sklearn.metrics import r2_score
+
+            return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
         return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
 
     def self_test(self) -> dict[str, bool]:
@@ -112,7 +127,9 @@ class PackedModel:
 
     @property
     def classes_(self) -> np.ndarray:
-        """The class labels."""
+        """The class labels. A regressor or ranker has none."""
+        if not self._packed.is_classifier:
+            raise AttributeError("a regressor or ranker has no classes")
         return np.asarray(self._packed.classes)
 
     @property
@@ -139,7 +156,7 @@ class PackedModel:
         elif hasattr(X, "tocsr"):
             # What a sparse matrix leaves out is missing for XGBoost, and zero for the others.
             X = _rows._sparse(X.tocsr(), np.nan if self._packed.framework == "xgboost" else 0.0)
-        array = np.asarray(X)
+        array = self._hashed(X)
         if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
             try:
                 array = array.astype(np.float64)
@@ -160,13 +177,29 @@ class PackedModel:
         elif len(columns) != self.n_features_in_:
             raise InputError(f"X has {len(columns)} columns, the model has {self.n_features_in_}")
         labels = self._packed.category_labels()
-        if labels and self._packed.framework == "catboost":
-            raise InputError(
-                "a CatBoost model knows its categories by the hashes of their texts: give an array with their codes "
-                "(positions in the model's list) in place of the frame"
-            )
-        listed = [_rows._column(frame[column], labels.get(index)) for index, column in enumerate(columns)]
+        hashed = self._packed.framework == "catboost"
+        listed = [
+            _category_codes(frame[column], labels[index])
+            if hashed and index in labels
+            else _rows._column(frame[column], labels.get(index))
+            for index, column in enumerate(columns)
+        ]
         return np.column_stack(listed) if listed else np.empty((len(frame), 0))
+
+    def _hashed(self, X: Any) -> np.ndarray:
+        """An array; CatBoost's categories, texts and whole numbers, become codes. An array of floats, which CatBoost would
+        refuse, has the codes already."""
+        if self._packed.framework != "catboost" or isinstance(X, np.ndarray) and X.dtype.kind == "f":
+            return np.asarray(X)
+        labels = self._packed.category_labels()
+        array = np.asarray(X) if not labels else np.asarray(X, dtype=object)
+        if not labels or array.ndim != 2:
+            return array
+        columns = [
+            _category_codes(array[:, index], labels[index]) if index in labels else array[:, index].astype(np.float64)
+            for index in range(array.shape[1])
+        ]
+        return np.column_stack(columns)
 
     def _model(self) -> Model:
         return Model.parse(self.to_bytes())
@@ -178,17 +211,35 @@ class PackedModel:
         return True
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
+        classifier = self._packed.is_classifier
         return Tags(
-            estimator_type="classifier",
+            estimator_type="classifier" if classifier else "regressor",
             target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
+            classifier_tags=ClassifierTags() if classifier else None,
+            regressor_tags=None if classifier else RegressorTags(),
             input_tags=InputTags(allow_nan=True),
         )
 
     def __repr__(self) -> str:
         return f"<secateur.PackedModel of {self._packed.source}: {self.tree_count} trees, {self.nbytes} bytes>"
+
+
+def _category_codes(values: Any, labels: list[str]) -> np.ndarray:
+    """The codes of CatBoost's categories, which are texts or whole numbers there; -1 for those that the model does not know."""
+    codes = {label: float(code) for code, label in enumerate(labels)}
+
+    def code(value: Any) -> float:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, bytes, int, np.integer)):
+            raise InputError(
+                f"{value!r} is no category: CatBoost takes texts and whole numbers, and knows others by the text that they "
+                "were given as"
+            )
+        text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+        return codes.get(Model.category_hash(text), -1.0)
+
+    return np.array([code(value) for value in values], dtype=np.float64)
 
 
 def _unpickled(data: bytes, certificate: bytes | None) -> PackedModel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -12,12 +13,18 @@ import scipy.sparse
 import xgboost
 from harness import assert_same_bits, hostile_rows
 from prunable import CASES, case
+from sklearn.base import is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn.metrics import get_scorer
 
@@ -213,9 +220,6 @@ def test_refusals_say_what_to_do(tmp_path):
         packed.predict(row[:, :2])
     with pytest.raises(secateur.InputError, match="path"):
         packed.raw_scores(np.zeros_like(row), path="quantum")
-    voting = secateur.pack(case("AdaBoostClassifier").model)
-    with pytest.raises(AttributeError, match="probabilities"):
-        voting.predict_proba(np.zeros((1, voting.n_features_in_)))
     with pytest.raises(secateur.SecateurError, match="cannot be pruned"):
         secateur.prune(packed)
     data = bytearray(packed.to_bytes())
@@ -227,3 +231,140 @@ def test_refusals_say_what_to_do(tmp_path):
     with pytest.raises(secateur.CertificateError) as refused:
         secateur.check(case("XGBClassifier").model, other, packed.certificate)
     assert refused.value.reason == "packing.original"
+
+
+def regressor(name: str):
+    """A regressor or ranker, its rows, and its library's raw scores of rows."""
+    random = np.random.default_rng(3)
+    rows = random.normal(size=(400, 5))
+    rows[::11, 2] = np.nan
+    target = rows[:, 0] - np.nan_to_num(rows[:, 2]) + (rows[:, 1] > 0.3)
+    positive = np.exp(target / 2)
+    library, kind = name.split(" ")
+    if library == "xgboost":
+        options = dict(n_estimators=15, max_depth=5, random_state=0, n_jobs=1)
+        if kind == "targets":
+            fitted = xgboost.XGBRegressor(**options).fit(rows, np.c_[target, positive, -target])
+        elif kind == "vectors":
+            fitted = xgboost.XGBRegressor(multi_strategy="multi_output_tree", **options).fit(rows, np.c_[target, -target])
+        elif kind == "ranker":
+            relevance = np.digitize(target, [-1, 0, 1])
+            fitted = xgboost.XGBRanker(**options).fit(rows, relevance, qid=np.arange(400) // 20)
+        else:
+            fitted = xgboost.XGBRegressor(objective=kind, **options).fit(rows, positive if "poisson" in kind else target)
+        booster = fitted.get_booster()
+        return fitted, rows, lambda table: booster.predict(xgboost.DMatrix(table), output_margin=True)
+    if library == "lightgbm":
+        options = dict(n_estimators=15, num_leaves=15, random_state=0, n_jobs=1, verbose=-1)
+        if kind == "ranker":
+            fitted = lightgbm.LGBMRanker(**options).fit(rows, np.digitize(target, [-1, 0, 1]), group=[20] * 20)
+        elif kind == "sqrt":
+            fitted = lightgbm.LGBMRegressor(reg_sqrt=True, **options).fit(rows, target)
+        elif kind == "rf":
+            more = dict(boosting_type="rf", bagging_freq=1, bagging_fraction=0.7)
+            fitted = lightgbm.LGBMRegressor(**options, **more).fit(rows, target)
+        else:
+            fitted = lightgbm.LGBMRegressor(objective=kind, **options).fit(rows, positive)
+        return fitted, rows, lambda table: fitted.booster_.predict(table, raw_score=True)
+    rows = np.nan_to_num(rows)
+    fitted = {
+        "forest": RandomForestRegressor(20, random_state=0),
+        "extra": ExtraTreesRegressor(20, random_state=0),
+        "boosting": GradientBoostingRegressor(n_estimators=20, random_state=0),
+        "histogram": HistGradientBoostingRegressor(max_iter=20, random_state=0),
+        "gamma": HistGradientBoostingRegressor(loss="gamma", max_iter=20, random_state=0),
+    }[kind].fit(rows, positive if kind == "gamma" else target)
+    raw = (lambda table: fitted._raw_predict(table)) if kind == "gamma" else fitted.predict
+    return fitted, rows, raw
+
+
+REGRESSORS = [
+    *[f"xgboost {kind}" for kind in ("reg:squarederror", "reg:absoluteerror", "count:poisson", "targets", "vectors", "ranker")],
+    *[f"lightgbm {kind}" for kind in ("regression", "poisson", "gamma", "sqrt", "rf", "ranker", "cross_entropy_lambda")],
+    *[f"sklearn {kind}" for kind in ("forest", "extra", "boosting", "histogram", "gamma")],
+]
+
+
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_regressors_and_rankers_pack_with_their_own_bits(name, tmp_path):
+    fitted, rows, raw = regressor(name)
+    model = secateur.load(fitted)
+    packed = secateur.pack(fitted)
+    table = hostile_rows(model, rows, 3000)
+    with np.errstate(over="ignore"):
+        table = table[~np.isinf(table.astype(np.float32)).any(axis=1)]
+    with np.errstate(all="ignore"):
+        theirs, predicted = np.asarray(raw(table)), fitted.predict(table)
+    for path in PATHS:
+        assert_same_bits(packed.raw_scores(table, path=path), theirs, table)
+    ours = packed.predict(table)
+    assert ours.dtype == predicted.dtype and ours.shape == predicted.shape
+    if any(word in name for word in ("poisson", "gamma", "entropy")):
+        # They end in the exponential function.
+        assert np.allclose(ours, predicted, rtol=1e-6, atol=0)
+    else:
+        assert_same_bits(ours, predicted, table)
+    claim = secateur.check(fitted, packed, packed.certificate)
+    assert claim["outcome"] == "same_bits"
+    assert all(packed.self_test().values())
+    packed.save(tmp_path / "model.spk")
+    again = pickle.loads(pickle.dumps(secateur.load(tmp_path / "model.spk")))
+    assert_same_bits(again.predict(table), ours, table)
+    assert not hasattr(packed, "classes_")
+    with pytest.raises(AttributeError, match="no probabilities"):
+        packed.predict_proba(table)
+
+
+def test_it_is_a_regressor_for_scikit_learn():
+    fitted, rows, _ = regressor("sklearn forest")
+    packed = secateur.pack(fitted)
+    assert is_regressor(packed) and not is_classifier(packed)
+    target = rows[:, 0]
+    for name in ("r2", "neg_mean_squared_error"):
+        assert get_scorer(name)(packed, rows, target) == get_scorer(name)(fitted, rows, target)
+    assert packed.score(rows, target) == fitted.score(rows, target)
+
+
+def test_quantiles_that_some_versions_sort_have_raw_scores_only():
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(300, 3))
+    fitted = xgboost.XGBRegressor(objective="reg:quantileerror", quantile_alpha=[0.2, 0.8], n_estimators=5, n_jobs=1)
+    packed = secateur.pack(fitted.fit(rows, rows[:, 0]))
+    theirs = fitted.get_booster().predict(xgboost.DMatrix(rows), output_margin=True)
+    assert_same_bits(packed.raw_scores(rows), theirs, rows)
+    with pytest.raises(secateur.ModelError, match="raw scores"):
+        packed.predict(rows)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_adaboost_has_its_probabilities(classes):
+    rows, target = load_wine(return_X_y=True)
+    fitted = AdaBoostClassifier(n_estimators=25, random_state=0).fit(rows, np.minimum(target, classes - 1))
+    packed = secateur.pack(fitted)
+    assert_same_bits(packed.decision_function(rows), fitted.decision_function(rows), rows)
+    assert np.abs(packed.predict_proba(rows) - fitted.predict_proba(rows)).max() < 1e-12
+    assert (packed.predict(rows) == fitted.predict(rows)).all()
+
+
+@pytest.mark.parametrize("loss", ["Logloss", "MultiClass", "MultiClassOneVsAll"])
+def test_catboost_takes_its_own_categories_and_has_its_probabilities(loss):
+    random = np.random.default_rng(3)
+    words = np.array(["amber", "blue", "coral", "", "-1", "é unicode ü"], dtype=object)
+    frame = pd.DataFrame({"size": random.normal(size=400), "word": random.choice(words, 400), "number": random.integers(-3, 4, 400)})
+    frame.loc[::9, "size"] = np.nan
+    target = (frame["number"] > 0).astype(int) + (frame["word"] == "blue") * (loss != "Logloss")
+    classifier = catboost.CatBoostClassifier(
+        iterations=20, depth=4, one_hot_max_size=50, loss_function=loss, thread_count=1, verbose=0, allow_writing_files=False
+    ).fit(frame, target, cat_features=["word", "number"])
+    packed = secateur.pack(classifier)
+    rows = frame.copy()
+    rows.loc[::5, "word"] = "unseen"
+    rows.loc[::7, "number"] = 99
+    theirs = classifier.predict(rows, prediction_type="RawFormulaVal", thread_count=1)
+    for given in (rows, rows[["number", "size", "word"]], rows.to_numpy(dtype=object), rows.to_numpy(dtype=object).tolist()):
+        assert_same_bits(packed.raw_scores(given), theirs, rows)
+    assert np.abs(packed.predict_proba(rows) - classifier.predict_proba(rows)).max() < 1e-12
+    assert (packed.predict(rows) == np.ravel(classifier.predict(rows))).all()
+    rows["number"] = rows["number"] + 0.5
+    with pytest.raises(secateur.InputError, match="no category"):
+        packed.raw_scores(rows)

@@ -1,5 +1,5 @@
 /* Predicts one row with a packed model: predict MODEL.spk VALUE...
- * Prints the raw scores with all their bits, and the class. */
+ * Prints the raw scores with all their bits, and the class; of a regressor what it predicts. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,15 +47,23 @@ int main(int count, char **words) {
         row[i] = strtod(words[i + 2], NULL);
     }
     uint32_t class = 0;
+    double *values = malloc(outputs * sizeof *values);
     code = secateur_raw_scores_f64(model, row, 1, features, 1, 1, scores, message, sizeof message);
-    if (code == SECATEUR_OK) {
+    if (code == SECATEUR_OK && secateur_classes(model) > 0) {
         code = secateur_decide(model, scores, 1, &class, message, sizeof message);
+    } else if (code == SECATEUR_OK) {
+        code = secateur_values(model, scores, 1, values, message, sizeof message);
     }
     if (code == SECATEUR_OK) {
         for (size_t i = 0; i < outputs; i++) {
             printf("%.17g\n", scores[i]);
         }
-        printf("class %u\n", (unsigned)class);
+        if (secateur_classes(model) > 0) {
+            printf("class %u\n", (unsigned)class);
+        }
+        for (size_t i = 0; secateur_classes(model) == 0 && i < outputs; i++) {
+            printf("value %.17g\n", values[i]);
+        }
         code = secateur_self_test(model, message, sizeof message);
     }
     if (code != SECATEUR_OK) {
@@ -63,6 +71,7 @@ int main(int count, char **words) {
     }
     free(row);
     free(scores);
+    free(values);
     secateur_free(model);
     return code;
 }

@@ -283,6 +283,31 @@ pub unsafe extern "C" fn secateur_probabilities(
     unsafe { ended(message, room, work) }
 }
 
+/// What a regressor's or ranker's own predict gives for each row.
+///
+/// # Safety
+/// As the header says of each pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_values(
+    model: *const Model,
+    scores: *const f64,
+    count: usize,
+    values: *mut f64,
+    message: *mut c_char,
+    room: usize,
+) -> i32 {
+    let work = || {
+        if count == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's promises, handed on.
+        let (model, scores, out) = unsafe { from_scores(model, scores, count, values, Model::outputs) }?;
+        model.values_of(scores, out).map_err(refused)
+    };
+    // SAFETY: the caller's promise about the message.
+    unsafe { ended(message, room, work) }
+}
+
 /// Does every path of this machine give the bits in the file?
 ///
 /// # Safety

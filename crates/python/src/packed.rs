@@ -4,7 +4,9 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, P
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use secateur_runtime::{Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows};
+use secateur_runtime::{
+    Decision, Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows, Value,
+};
 
 use crate::error;
 use crate::model::Model;
@@ -22,6 +24,14 @@ pub(crate) struct Packed {
 enum Table<'py> {
     Narrow(PyReadonlyArray2<'py, f32>),
     Wide(PyReadonlyArray2<'py, f64>),
+}
+
+/// What is made of the scores.
+#[derive(Clone, Copy)]
+enum Answer {
+    Classes,
+    Probabilities,
+    Values,
 }
 
 /// How to compute: on which path, by how many threads.
@@ -82,14 +92,19 @@ impl Packed {
         py: Python<'_>,
         table: &Table<'_>,
         how: How,
-        probabilities: bool,
+        what: Answer,
     ) -> PyResult<(usize, Vec<f64>)> {
         let (count, scores) = self.scores(py, table, how)?;
-        let width = if probabilities { self.model.labels().len() } else { 1 };
+        let width = match what {
+            Answer::Classes => 1,
+            Answer::Probabilities => self.model.labels().len(),
+            Answer::Values => self.model.outputs(),
+        };
         let mut out = vec![0.0; count * width];
-        py.detach(|| match probabilities {
-            true => self.model.probabilities_of(&scores, &mut out),
-            false => self.model.classes_of(&scores, &mut out),
+        py.detach(|| match what {
+            Answer::Classes => self.model.classes_of(&scores, &mut out),
+            Answer::Probabilities => self.model.probabilities_of(&scores, &mut out),
+            Answer::Values => self.model.values_of(&scores, &mut out),
         })
         .map_err(from_predict)?;
         Ok((count, out))
@@ -97,7 +112,10 @@ impl Packed {
 }
 
 fn from_predict(error: PredictError) -> PyErr {
-    error::InputError::new_err(error.to_string())
+    match error {
+        PredictError::ValuesVary => error::ModelError::new_err(error.to_string()),
+        _ => error::InputError::new_err(error.to_string()),
+    }
 }
 
 #[pymethods]
@@ -154,7 +172,7 @@ impl Packed {
         threads: usize,
         path: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let (_, classes) = self.decided(py, &rows, How::new(path, threads)?, false)?;
+        let (_, classes) = self.decided(py, &rows, How::new(path, threads)?, Answer::Classes)?;
         Ok(classes.into_iter().map(|class| class as i64).collect::<Vec<_>>().into_pyarray(py))
     }
 
@@ -167,8 +185,33 @@ impl Packed {
         threads: usize,
         path: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (count, out) = self.decided(py, &rows, How::new(path, threads)?, true)?;
+        let (count, out) = self.decided(py, &rows, How::new(path, threads)?, Answer::Probabilities)?;
         out.into_pyarray(py).reshape([count, self.model.labels().len()])
+    }
+
+    /// What a regressor's or ranker's own `predict` gives for each row.
+    #[pyo3(signature = (rows, threads=1, path=None))]
+    fn values<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Table<'py>,
+        threads: usize,
+        path: Option<&str>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (count, out) = self.decided(py, &rows, How::new(path, threads)?, Answer::Values)?;
+        out.into_pyarray(py).reshape([count, self.model.outputs()])
+    }
+
+    /// Is the model a classifier, and not a regressor or ranker?
+    #[getter]
+    fn is_classifier(&self) -> bool {
+        !matches!(self.model.decision(), Decision::Scores(_))
+    }
+
+    /// Are a regressor's predictions f32?
+    #[getter]
+    fn narrow_values(&self) -> bool {
+        self.narrow_scores() || self.model.decision() == Decision::Scores(Value::ScoreAsF32)
     }
 
     /// For each path of this machine whether it gives the scores in the file on the cover's rows.

@@ -7,7 +7,8 @@
 use alloc::vec::Vec;
 
 use crate::bytes::Checksum;
-use crate::file::{Column, File, Kind, LEAF, Number, Tests};
+use crate::file::{Column, File, Kind, LEAF, Tests};
+use crate::meaning::Number;
 use crate::plan::{named_codes, refuses_infinities};
 
 /// Rows times trees of a cover are at most about so many: of a model with more leaves only some are looked for.

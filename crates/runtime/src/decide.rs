@@ -1,7 +1,7 @@
 //! From scores to classes and probabilities, by each library's own rule.
 
 use crate::error::PredictError;
-use crate::file::{Decision, Link};
+use crate::meaning::{Decision, Link, Number, Value};
 
 /// The first of the largest.
 pub(crate) fn first_argmax(values: impl Iterator<Item = f64>) -> usize {
@@ -22,7 +22,7 @@ pub(crate) fn class(decision: Decision, scores: &[f64]) -> Result<usize, Predict
             usize::from(score > threshold || !strict && score == threshold)
         }
         Decision::Argmax => first_argmax(scores.iter().copied()),
-        Decision::Scores => 0,
+        Decision::Scores(_) => return Err(PredictError::NoClasses),
         #[cfg(feature = "std")]
         Decision::Softmax32 => first_argmax(exponential::softmax32(scores).map(f64::from)),
         #[cfg(feature = "std")]
@@ -36,6 +36,44 @@ pub(crate) fn class(decision: Decision, scores: &[f64]) -> Result<usize, Predict
     })
 }
 
+/// What a regressor's `predict` makes of each of these scores, which are averaged where the model averages.
+pub(crate) fn values(decision: Decision, number: Number, scores: &mut [f64]) -> Result<(), PredictError> {
+    let Decision::Scores(value) = decision else { return Err(PredictError::NoValues) };
+    let each = |scores: &mut [f64], f: &dyn Fn(f64) -> f64| {
+        scores.iter_mut().for_each(|score| *score = f(*score));
+    };
+    match value {
+        Value::Score => {}
+        // The library multiplies by a sign that is zero for zero, which loses that of a negative zero.
+        Value::SignedSquare => each(scores, &|score| match number {
+            _ if score == 0.0 => 0.0,
+            // The product of two f32 is exact in f64, so that this rounds once.
+            Number::F32 => f64::from((score.abs() * score) as f32),
+            Number::F64 => score.abs() * score,
+        }),
+        Value::ScoreAsF32 => each(scores, &|score| f64::from(score as f32)),
+        Value::Sorted => return Err(PredictError::ValuesVary),
+        #[cfg(feature = "std")]
+        Value::Exp => each(scores, &|score| match number {
+            Number::F32 => f64::from((score as f32).exp()),
+            Number::F64 => score.exp(),
+        }),
+        #[cfg(feature = "std")]
+        Value::Logistic => each(scores, &|score| match number {
+            Number::F32 => f64::from(exponential::logistic32(score as f32)),
+            Number::F64 => 1.0 / (1.0 + (-score).exp()),
+        }),
+        #[cfg(feature = "std")]
+        Value::LogOnePlusExp => each(scores, &|score| match number {
+            Number::F32 => f64::from((score as f32).exp().ln_1p()),
+            Number::F64 => score.exp().ln_1p(),
+        }),
+        #[cfg(not(feature = "std"))]
+        _ => return Err(PredictError::NeedsStd),
+    }
+    Ok(())
+}
+
 /// The probability of each class.
 #[cfg(feature = "std")]
 pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
@@ -43,9 +81,7 @@ pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Resu
     match link {
         Link::None => return Err(PredictError::NoProbabilities),
         Link::Logistic32 => {
-            // XGBoost's own expression, each step in f32.
-            let score = scores[0] as f32;
-            let one = 1.0 / ((-score).min(88.7).exp() + 1.0 + 1e-16);
+            let one = exponential::logistic32(scores[0] as f32);
             out.copy_from_slice(&[f64::from(1.0 - one), f64::from(one)]);
         }
         Link::Logistic64 { scale } => {
@@ -56,6 +92,12 @@ pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Resu
             out.iter_mut().zip(exponential::softmax32(scores)).for_each(|(out, p)| *out = f64::from(p));
         }
         Link::Softmax64 => out.iter_mut().zip(exponential::softmax64(scores)).for_each(|(out, p)| *out = p),
+        Link::DividedSoftmax64 { divisor } => {
+            let both = [-scores[0], scores[0]];
+            let scores = if scores.len() == 1 { &both } else { scores };
+            let divided: alloc::vec::Vec<f64> = scores.iter().map(|score| score / divisor).collect();
+            out.iter_mut().zip(exponential::softmax64(&divided)).for_each(|(out, p)| *out = p);
+        }
         Link::Each { scale } => {
             out.iter_mut().zip(scores).for_each(|(out, &score)| *out = logistic(scale, score));
         }
@@ -80,6 +122,11 @@ pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Resu
 #[cfg(feature = "std")]
 mod exponential {
     use alloc::vec::Vec;
+
+    /// XGBoost's own expression, each step in f32.
+    pub(super) fn logistic32(score: f32) -> f32 {
+        1.0 / ((-score).min(88.7).exp() + 1.0 + 1e-16)
+    }
 
     /// XGBoost: the largest is subtracted and `exp` taken in f32, the f64 sum rounded to f32, divided in f32.
     pub(super) fn softmax32(scores: &[f64]) -> impl Iterator<Item = f32> {

@@ -71,7 +71,13 @@ pub enum PredictError {
     NoSuchPath,
     /// The model's file does not say how scores become probabilities.
     NoProbabilities,
-    /// Classes of this model need the exponential function, which is there with the feature `std` only.
+    /// The model is a regressor or ranker: it has no classes.
+    NoClasses,
+    /// The model is a classifier: it predicts classes, not values.
+    NoValues,
+    /// Versions of the model's library make different predictions of the same scores.
+    ValuesVary,
+    /// What was asked for needs the exponential function, which is there with the feature `std` only.
     NeedsStd,
 }
 
@@ -93,8 +99,13 @@ impl fmt::Display for PredictError {
             Self::NoProbabilities => {
                 f.write_str("the file of this model does not say how its scores become probabilities")
             }
+            Self::NoClasses => f.write_str("this model is a regressor or ranker and has no classes"),
+            Self::NoValues => f.write_str("this model is a classifier: ask for its classes"),
+            Self::ValuesVary => f.write_str(
+                "versions of the library make different predictions of the same scores (some sort them); ask for the raw scores",
+            ),
             Self::NeedsStd => {
-                f.write_str("classes of this model need the exponential function (feature std)")
+                f.write_str("this needs the exponential function (feature std)")
             }
         }
     }

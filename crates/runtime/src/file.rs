@@ -7,105 +7,10 @@ use alloc::vec::Vec;
 
 use crate::bytes::{Checksum, Reader, width};
 use crate::error::LoadError;
+use crate::meaning::{Decision, Labels, Link, Number, Value};
 
 /// The first four bytes of every packed model: three letters and the version.
 pub const MAGIC: [u8; 4] = *b"SPK\x01";
-
-/// The float type of inputs or sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
-    /// IEEE binary32.
-    F32,
-    /// IEEE binary64.
-    F64,
-}
-
-/// How scores become probabilities.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Link {
-    /// The file does not say.
-    None,
-    /// One score s: the probability of class 1 is `1 / (1 + exp(-s))` in f32, as XGBoost computes it.
-    Logistic32,
-    /// One score s: the probability of class 1 is `1 / (1 + exp(-scale * s))` in f64.
-    Logistic64 {
-        /// The factor on the score.
-        scale: f64,
-    },
-    /// A softmax in f32, as XGBoost computes it.
-    Softmax32,
-    /// A softmax in f64.
-    Softmax64,
-    /// `1 / (1 + exp(-scale * s))` for each score, not normalised.
-    Each {
-        /// The factor on the scores.
-        scale: f64,
-    },
-    /// The averaged scores are the probabilities.
-    Identity,
-}
-
-/// The label of each class.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Labels {
-    /// Classes are 0, 1, ...
-    Unnamed(usize),
-    /// Whole numbers.
-    Integers(Vec<i64>),
-    /// Other numbers.
-    Floats(Vec<f64>),
-    /// Truth values.
-    Booleans(Vec<bool>),
-    /// Texts.
-    Texts(Vec<String>),
-}
-
-impl Labels {
-    /// The number of classes.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Unnamed(count) => *count,
-            Self::Integers(labels) => labels.len(),
-            Self::Floats(labels) => labels.len(),
-            Self::Booleans(labels) => labels.len(),
-            Self::Texts(labels) => labels.len(),
-        }
-    }
-
-    /// Are there none?
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// How scores become a class.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Decision {
-    /// Class 1 iff the score of this group is above the threshold, or equal to it unless `strict`.
-    Threshold {
-        /// Which score.
-        group: usize,
-        /// What it is compared with.
-        threshold: f64,
-        /// Above, not equal.
-        strict: bool,
-    },
-    /// The first of the largest scores.
-    Argmax,
-    /// The first of the largest probabilities of XGBoost's softmax.
-    Softmax32,
-    /// The first of the largest probabilities of LightGBM's softmax.
-    Softmax64,
-    /// The first of the largest `1 / (1 + exp(-scale * score))`.
-    Sigmoid {
-        /// The factor on the scores.
-        scale: f64,
-    },
-    /// There are no classes: the scores are the answer. (Not written by version 0.1; room for regressors.)
-    Scores,
-}
 
 /// How a number becomes a category code.
 #[derive(Clone, Debug, PartialEq)]
@@ -312,7 +217,7 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
         }
         Decision::Sigmoid { scale } => labels.len() == groups && scale > 0.0,
         Decision::Argmax | Decision::Softmax32 | Decision::Softmax64 => labels.len() == groups,
-        Decision::Scores => labels.is_empty(),
+        Decision::Scores(_) => labels.is_empty(),
     };
     if !fits {
         return Err(LoadError::Invalid("the decision rule does not fit the scores and classes"));
@@ -320,6 +225,7 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
     let fits = match link {
         Link::None => true,
         Link::Logistic32 | Link::Logistic64 { .. } => groups == 1 && labels.len() == 2,
+        Link::DividedSoftmax64 { divisor } => labels.len() == groups.max(2) && divisor > 0.0,
         Link::Softmax32 | Link::Softmax64 | Link::Each { .. } | Link::Identity => labels.len() == groups,
     };
     if !fits {
@@ -369,6 +275,7 @@ fn link(r: &mut Reader<'_>) -> Result<Link, LoadError> {
         4 => Link::Softmax64,
         5 => Link::Each { scale: r.f64()? },
         6 => Link::Identity,
+        7 => Link::DividedSoftmax64 { divisor: r.f64()? },
         _ => return Err(LoadError::Invalid("an unknown way from scores to probabilities")),
     })
 }
@@ -469,8 +376,21 @@ fn decision(r: &mut Reader<'_>) -> Result<Decision, LoadError> {
         2 => Decision::Softmax32,
         3 => Decision::Softmax64,
         4 => Decision::Sigmoid { scale: r.f64()? },
-        5 => Decision::Scores,
+        5 => Decision::Scores(value(r)?),
         _ => return Err(LoadError::Invalid("an unknown decision rule")),
+    })
+}
+
+fn value(r: &mut Reader<'_>) -> Result<Value, LoadError> {
+    Ok(match r.byte()? {
+        0 => Value::Score,
+        1 => Value::SignedSquare,
+        2 => Value::Exp,
+        3 => Value::Logistic,
+        4 => Value::LogOnePlusExp,
+        5 => Value::Sorted,
+        6 => Value::ScoreAsF32,
+        _ => return Err(LoadError::Invalid("an unknown way from scores to predictions")),
     })
 }
 

@@ -9,7 +9,7 @@ macro_rules! kernel {
         use alloc::vec::Vec;
 
         use crate::error::PredictError;
-        use crate::file::Number;
+        use crate::meaning::Number;
         use crate::model::Model;
         use crate::plan::{ALL, CHUNK, Values};
         use crate::rows::{Float, Rows};

@@ -27,6 +27,7 @@ mod decide;
 mod error;
 mod file;
 mod kernel;
+mod meaning;
 mod model;
 mod path;
 mod plan;
@@ -41,7 +42,8 @@ mod x86;
 
 pub use cover::hash_of_scores;
 pub use error::{LoadError, PredictError};
-pub use file::{Decision, Labels, Link, MAGIC, Number};
+pub use file::MAGIC;
+pub use meaning::{Decision, Labels, Link, Number, Value};
 pub use model::{Model, SelfTest};
 pub use path::Path;
 pub use rows::{Float, Rows};

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use crate::cover;
 use crate::decide;
 use crate::error::{LoadError, PredictError};
-use crate::file::{self, Decision, File, Labels, Link, Number};
+use crate::file::{self, File};
+use crate::meaning::{Decision, Labels, Link, Number};
 use crate::path::Path;
 use crate::plan::Plan;
 use crate::rows::{Float, Rows};
@@ -165,6 +166,29 @@ impl Model {
             *class = decide::class(self.file.decision, scores)? as u32;
         }
         Ok(())
+    }
+
+    /// What a regressor's or ranker's own `predict` gives for each row, [`outputs`](Self::outputs) numbers each. They have the
+    /// library's bits where [`Value::is_exact`](crate::Value::is_exact) says so; elsewhere they end in the exponential function, whose last bits
+    /// differ between machines.
+    pub fn values<T: Float>(&self, rows: Rows<'_, T>, out: &mut [f64]) -> Result<(), PredictError> {
+        self.sums_on(Path::best(), rows, out)?;
+        if let Some((divisor, _)) = self.file.sums.average {
+            self.divide(out, divisor);
+        }
+        decide::values(self.file.decision, self.file.sums.number, out)
+    }
+
+    /// The same of each row whose raw scores are known.
+    pub fn values_of(&self, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
+        if out.len() != scores.len() {
+            return Err(PredictError::Output { found: out.len(), expected: scores.len() });
+        }
+        out.copy_from_slice(scores);
+        if let Some((divisor, false)) = self.file.sums.average {
+            self.divide(out, divisor);
+        }
+        decide::values(self.file.decision, self.file.sums.number, out)
     }
 
     /// The probability of each class of each row, one row after the other: the library's own up to the last bits of

@@ -13,7 +13,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::error::LoadError;
-use crate::file::{File, Kind, LEAF, Number, Rule, Tests};
+use crate::file::{File, Kind, LEAF, Rule, Tests};
+use crate::meaning::Number;
 
 /// Thresholds that one byte column counts.
 pub(crate) const CHUNK: usize = 255;

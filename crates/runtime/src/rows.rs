@@ -1,7 +1,8 @@
 //! Rows of a caller: floats of either type, in any order in memory.
 
 use crate::error::PredictError;
-use crate::file::{Domain, File, Number};
+use crate::file::{Domain, File};
+use crate::meaning::Number;
 use crate::plan::refuses_infinities;
 
 /// A float that rows may hold: `f32` or `f64`.

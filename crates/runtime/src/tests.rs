@@ -4,9 +4,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::file::{
-    Category, Column, Decision, Domain, File, Kind, LEAF, Labels, Link, Number, Rule, Sums, Tests, Tree,
-};
+use crate::file::{Category, Column, Domain, File, Kind, LEAF, Rule, Sums, Tests, Tree};
+use crate::meaning::{Decision, Labels, Link, Number};
 use crate::{Model, Path, Rows};
 
 struct Random(u64);

@@ -5,8 +5,8 @@ use fastrand::Rng;
 use secateur_checker::{Difference, same_model};
 use secateur_formats::packed::{File, Link, Stamp};
 use secateur_formats::{Framework, ModelFile};
-use secateur_model::{Ensemble, NumberType, Predictor};
-use secateur_runtime::{LoadError, Model, Path, Rows};
+use secateur_model::{Decision, Ensemble, NumberType, Predictor, Transform, Value};
+use secateur_runtime::{LoadError, Model, Path, PredictError, Rows};
 use secateur_testkit::fuzz::{Target, both_readers, packed};
 use secateur_testkit::{Shape, ensemble, mutate};
 
@@ -30,10 +30,78 @@ fn check_scores(model: &Ensemble, bytes: &[u8], what: &str) -> usize {
             assert_eq!(found.to_bits(), expected.to_bits(), "{what}, {path}: score {at} of the cover");
         }
     }
+    check_values(model, &runtime, &cover, what);
+    if !model.decision().is_classifier() {
+        let refused = runtime.classes(rows, &mut vec![0; rows.count()]);
+        assert_eq!(refused, Err(PredictError::NoClasses), "{what}");
+        return rows.count();
+    }
     let mut found = vec![0; rows.count()];
     runtime.classes(rows, &mut found).unwrap();
     assert!(found.iter().zip(&classes).all(|(found, class)| *found == class.0), "{what}: another class");
     rows.count()
+}
+
+/// A regressor's values: the exact predictor's bits where these are fixed, and what the transform says elsewhere.
+fn check_values(model: &Ensemble, runtime: &Model, cover: &[f64], what: &str) {
+    let rows = Rows::row_major(cover, model.features().len()).unwrap();
+    let mut found = vec![0.0; rows.count() * runtime.outputs()];
+    let answer = runtime.values(rows, &mut found);
+    let transform: fn(f64) -> f64 = match *model.decision() {
+        Decision::Scores(Value::NotFixed(Transform::Sorted)) => {
+            return assert_eq!(answer, Err(PredictError::ValuesVary), "{what}");
+        }
+        Decision::Scores(Value::NotFixed(Transform::Exp)) => f64::exp,
+        Decision::Scores(Value::NotFixed(Transform::Logistic)) => |score| 1.0 / (1.0 + (-score).exp()),
+        Decision::Scores(Value::NotFixed(Transform::LogOnePlusExp)) => |score| score.exp().ln_1p(),
+        Decision::Scores(_) => {
+            let expected = Predictor::new(model).values(cover).unwrap().expect("its bits are fixed");
+            assert!(answer.is_ok() && bits(&found) == bits(&expected), "{what}: another value");
+            return;
+        }
+        _ => return assert_eq!(answer, Err(PredictError::NoValues), "{what}"),
+    };
+    answer.unwrap();
+    for (found, score) in found.iter().zip(Predictor::new(model).decided_scores(cover).unwrap()) {
+        let expected = transform(score);
+        let near = (found - expected).abs() <= 1e-5 * expected.abs() + 1e-30;
+        let both_overflow = *found == f64::INFINITY && expected > f64::from(f32::MAX);
+        assert!(near || both_overflow, "{what}: {found} of the score {score}, not {expected}");
+    }
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn random_regressors_come_back_and_run_with_the_same_bits() {
+    let kinds = [
+        Value::Score,
+        Value::SignedSquare,
+        Value::ScoreAsF32,
+        Value::NotFixed(Transform::Exp),
+        Value::NotFixed(Transform::Logistic),
+        Value::NotFixed(Transform::LogOnePlusExp),
+        Value::NotFixed(Transform::Sorted),
+    ];
+    for seed in 0..700 {
+        let mut rng = Rng::with_seed(seed);
+        let mut shape = Shape::random(&mut rng);
+        shape.decision = Decision::Scores(kinds[seed as usize % kinds.len()]);
+        let model = ensemble(&mut rng, &shape);
+        let bytes = pack(&model);
+        let read = ModelFile::parse(&bytes).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert_eq!(same_model(&model, read.ensemble()), Ok(()), "seed {seed}");
+        check_scores(&model, &bytes, &format!("seed {seed}"));
+        // Another way from scores to predictions is another model.
+        let mut other = shape.clone();
+        other.decision = Decision::Scores(kinds[(seed as usize + 1) % kinds.len()]);
+        let other = ensemble(&mut Rng::with_seed(seed), &other);
+        if other.trees().len() == model.trees().len() {
+            assert!(same_model(&other, read.ensemble()).is_err(), "seed {seed}");
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use secateur_model::{ClassLabels, Decision, GroupId};
 use serde_json::Value;
 
 use crate::error::{FormatError, Place, Problem};
+use crate::packed::Link;
 
 /// The parts of the file's information that predictions depend on.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +61,18 @@ impl Info {
     /// Is the probability of class 1 `1 / (1 + exp(-score))`?
     pub(super) fn is_logistic(&self) -> bool {
         !self.losses.is_empty() && self.losses.iter().all(|loss| loss == "Logloss" || loss == "CrossEntropy")
+    }
+
+    /// How the scores of a model with several of them become probabilities, where the file says how it was trained.
+    pub(super) fn link(&self) -> Link {
+        let all = |name: &str| !self.losses.is_empty() && self.losses.iter().all(|loss| loss == name);
+        if all("MultiClass") {
+            Link::Softmax64
+        } else if all("MultiClassOneVsAll") {
+            Link::Each { scale: 1.0 }
+        } else {
+            Link::None
+        }
     }
 
     /// The classes and the rule that chooses one, for a model with so many scores.

@@ -59,6 +59,13 @@ enum Encoding {
     Json,
 }
 
+impl File {
+    /// How the scores of a model with several of them become probabilities.
+    pub(crate) fn link(&self) -> crate::packed::Link {
+        self.core.info.link()
+    }
+}
+
 impl Document for File {
     fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         Self::parse_owned(bytes.to_vec())

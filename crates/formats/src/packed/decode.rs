@@ -4,7 +4,7 @@
 use secateur_model::{
     Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder, FeatureId,
     Features, GroupId, InputDomain, InterceptPosition, Label, MAX_FEATURES, NodeId, NumberType, Order,
-    Output, Softmax, Split, Test, TreeBuilder,
+    Output, Softmax, Split, Test, Transform, TreeBuilder, Value,
 };
 
 use super::{File, Link, MAGIC, Stamp, checksum, width};
@@ -59,6 +59,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
     let fits = match link {
         Link::None => true,
         Link::Logistic32 | Link::Logistic64 { .. } => groups == 1 && classes.len() == 2,
+        Link::DividedSoftmax64 { divisor } => classes.len() == groups.max(2) && divisor > 0.0,
         Link::Softmax32 | Link::Softmax64 | Link::Each { .. } | Link::Identity => classes.len() == groups,
     };
     if !fits {
@@ -216,6 +217,7 @@ impl<'a> In<'a> {
             4 => Link::Softmax64,
             5 => Link::Each { scale: self.float()? },
             6 => Link::Identity,
+            7 => Link::DividedSoftmax64 { divisor: self.float()? },
             other => return Err(self.wrong(&other.to_string(), "a way from scores to probabilities")),
         })
     }
@@ -307,7 +309,21 @@ impl<'a> In<'a> {
             2 => Decision::ArgmaxSoftmax(Softmax::XgBoost),
             3 => Decision::ArgmaxSoftmax(Softmax::LightGbm),
             4 => Decision::ArgmaxSigmoid { scale: self.float()? },
-            other => return Err(self.wrong(&other.to_string(), "a decision rule that this version reads")),
+            5 => Decision::Scores(self.value()?),
+            other => return Err(self.wrong(&other.to_string(), "a decision rule")),
+        })
+    }
+
+    fn value(&mut self) -> Result<Value, FormatError> {
+        Ok(match self.byte()? {
+            0 => Value::Score,
+            1 => Value::SignedSquare,
+            2 => Value::NotFixed(Transform::Exp),
+            3 => Value::NotFixed(Transform::Logistic),
+            4 => Value::NotFixed(Transform::LogOnePlusExp),
+            5 => Value::NotFixed(Transform::Sorted),
+            6 => Value::ScoreAsF32,
+            other => return Err(self.wrong(&other.to_string(), "a way from scores to predictions")),
         })
     }
 

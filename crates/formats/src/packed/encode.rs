@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use secateur_model::{
     Categories, CategoryRule, ClassLabels, Decision, Ensemble, FeatureId, InterceptPosition, Label, Node,
-    NodeId, NumberType, Order, Output, Softmax, Split, Test,
+    NodeId, NumberType, Order, Output, Softmax, Split, Test, Transform, Value,
 };
 use thiserror::Error;
 
@@ -20,9 +20,6 @@ pub enum PackError {
         "a model whose category labels were matched with another's cannot be packed; pack the file itself"
     )]
     Joined,
-    /// A regressor or ranker.
-    #[error("a regressor or ranker cannot be packed: the format holds how scores become a class")]
-    NoClasses,
     /// Labels that do not fit the classes.
     #[error("the labels given are not one for each of the {classes} classes")]
     Labels {
@@ -45,9 +42,6 @@ pub(super) fn encode(
     labels: Option<&ClassLabels>,
     stamp: &Stamp,
 ) -> Result<Vec<u8>, PackError> {
-    if !ensemble.decision().is_classifier() {
-        return Err(PackError::NoClasses);
-    }
     let own = ensemble.classes();
     let classes = match labels {
         Some(labels) if labels.len() != own.len() => return Err(PackError::Labels { classes: own.len() }),
@@ -163,6 +157,10 @@ impl Out {
                 self.float(scale);
             }
             Link::Identity => self.byte(6),
+            Link::DividedSoftmax64 { divisor } => {
+                self.byte(7);
+                self.float(divisor);
+            }
         }
     }
 
@@ -284,7 +282,18 @@ impl Out {
                 self.byte(4);
                 self.float(scale);
             }
-            Decision::Scores(_) => unreachable!("models without classes are refused before"),
+            Decision::Scores(value) => {
+                self.byte(5);
+                self.byte(match value {
+                    Value::Score => 0,
+                    Value::SignedSquare => 1,
+                    Value::NotFixed(Transform::Exp) => 2,
+                    Value::NotFixed(Transform::Logistic) => 3,
+                    Value::NotFixed(Transform::LogOnePlusExp) => 4,
+                    Value::NotFixed(Transform::Sorted) => 5,
+                    Value::ScoreAsF32 => 6,
+                });
+            }
         }
     }
 }

@@ -39,6 +39,11 @@ pub enum Link {
     Softmax32,
     /// A softmax in f64.
     Softmax64,
+    /// AdaBoost's: a softmax in f64 of the scores divided by a number; one score s stands for -s and s.
+    DividedSoftmax64 {
+        /// The divisor of the scores.
+        divisor: f64,
+    },
     /// `1 / (1 + exp(-scale * score))` for each score.
     Each {
         /// The factor on the scores.
@@ -55,6 +60,9 @@ impl Link {
             return packed.link;
         }
         let ensemble = file.ensemble();
+        if !ensemble.decision().is_classifier() {
+            return Self::None;
+        }
         match (file.logistic_scale(), ensemble.decision()) {
             (Some(_), _) if ensemble.group_count() != 1 => Self::None,
             (Some(_), _) if file.framework() == Framework::XgBoost => Self::Logistic32,
@@ -63,9 +71,18 @@ impl Link {
             (None, Decision::ArgmaxSoftmax(Softmax::LightGbm)) => Self::Softmax64,
             (None, Decision::ArgmaxSigmoid { scale }) => Self::Each { scale: *scale },
             (None, Decision::Argmax) if file.averages_probabilities() => Self::Identity,
-            (None, Decision::Argmax) if matches!(file, ModelFile::Sklearn(file) if file.is_gradient_boosting()) => {
-                Self::Softmax64
+            (None, decision) => Self::of_scores(file, decision, ensemble.group_count()),
+        }
+    }
+
+    /// Where only the library's own rule says it: a softmax has the same first argmax as its scores.
+    fn of_scores(file: &ModelFile, decision: &Decision, groups: usize) -> Self {
+        match (file, decision) {
+            (ModelFile::Sklearn(file), Decision::Argmax) if file.is_gradient_boosting() => Self::Softmax64,
+            (ModelFile::Sklearn(file), _) if file.is_adaboost() => {
+                Self::DividedSoftmax64 { divisor: if groups == 1 { 2.0 } else { groups as f64 - 1.0 } }
             }
+            (ModelFile::CatBoost(file), Decision::Argmax) => file.link(),
             _ => Self::None,
         }
     }

@@ -64,6 +64,11 @@ impl File {
         matches!(self.estimator, Estimator::GradientBoosting { .. } | Estimator::HistGradientBoosting { .. })
     }
 
+    /// Is it AdaBoost?
+    pub(crate) fn is_adaboost(&self) -> bool {
+        matches!(self.estimator, Estimator::AdaBoost { .. })
+    }
+
     /// The parts of a classifier that came from memory: edited where it was edited.
     pub fn memory_parts(&self) -> Option<&Parts> {
         match &self.source {
