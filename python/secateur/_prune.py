@@ -57,6 +57,10 @@ class Pruning:
     band (`None` where no band covers the library's rounding), "rounded" are decided otherwise by the library than by the
     exact sums, "changed_in_band" of all rows are decided otherwise by the library with the pruned model; "words" says it.
     `None` without rows."""
+    probability_shift: dict[str, Any] | None
+    """How far probabilities move on the rows of `X`: "rows", the "largest" difference of a class's probability, and the
+    "mean". This is measured, and not part of the claim, which is about decisions. `None` without rows, and for models
+    whose scores do not become probabilities."""
     lower_bound: int
     """No model that the moves allow has fewer trees."""
     irreducible: bool
@@ -299,6 +303,7 @@ def prune(
         exact=facts["band"]["exact"],
         probability=None if probability is None else tuple(probability),
         data=None if facts["data"] is None else facts["data"] | {"words": answer["data"]},
+        probability_shift=facts["probability_shift"],
         lower_bound=facts["lower_bound"],
         irreducible=facts["irreducible"],
         cut_short=facts["cut_short"],

@@ -94,6 +94,23 @@ def test_the_pruned_model_decides_as_the_original_in_its_own_library(name, tmp_p
 
 
 @pytest.mark.parametrize("name", CASES)
+def test_the_shift_of_probabilities_is_the_librarys(name):
+    case_, result = case(name), pruning(name)
+    shift = result.probability_shift
+    rows = case_.to_library(case_.train)
+    if name == "xgboost.Booster":
+        rows = xgboost.DMatrix(rows)
+    before, after = (
+        np.asarray(getattr(model, "predict_proba", model.predict)(rows), dtype=np.float64)
+        for model in (case_.model, result.model)
+    )
+    # A booster gives the probability of class 1 alone, and that of class 0 moves as far.
+    moved = np.abs(before - after).reshape(len(before), -1).max(axis=1)
+    assert shift["rows"] == len(moved)
+    np.testing.assert_allclose([shift["largest"], shift["mean"]], [moved.max(), moved.mean()], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_the_pruned_model_is_a_whole_object_of_its_library(name):
     own, result = case(name), pruning(name)
     table = own.to_library(own.test)

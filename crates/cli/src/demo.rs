@@ -36,7 +36,9 @@ pub(crate) fn run(command: &Demo, talk: Talk) -> Result<()> {
         ["prune", &model, "-o", &pruned, "--data", &table, "--target", TARGET, "--certificate", &proof];
     show(&prune, talk)?;
 
-    print("\nIs that so? A program that shares no code with the search checks the proof:\n\n")?;
+    print(
+        "\nIs that so? A separate program goes over the proof; it shares with the search how files are read, nothing else:\n\n",
+    )?;
     check(&[&model, &pruned, &proof])?;
 
     print(&format!(

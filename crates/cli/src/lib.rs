@@ -19,7 +19,8 @@
 //! `groups`, `where` as in a domain file, and `cells_log10`), `rows_outside_domain` (null, or `rows` and the `first` of them), `band` (`score`, `probability`, `exact`: the claim is
 //! about exact sums), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),
 //! `output`, `certificate` (a path, or null), `data` (null, or `rows`; of the `measured` ones `in_band` and `rounded`,
-//! which the library decides otherwise than the exact sums; `changed_in_band`), `fates` (for
+//! which the library decides otherwise than the exact sums; `changed_in_band`), `probability_shift` (null, or how far probabilities
+//! move on the `rows`: `largest`, `mean`; measured, not proved), `fates` (for
 //! each tree of the original `fate`: `kept`, `scaled`, `rewritten`, `merged`, `constant`, `dropped`; `weight`
 //! and `into` where they apply), `relevant_thresholds` (null where not looked at, or `count` and `total`).
 //! With `--method`: `method`, `members` (`before`, `after`, `chosen`), `fidelity` (the share of rows decided

@@ -84,7 +84,9 @@ pub use pack::{
 pub use places::Places;
 pub use predict::{predict, raw_scores, values};
 pub use propose::{Proposal, propose};
-pub use prune::{MOST_ROWS, PruneOptions, PruneReport, Pruning, Seconds, accepted_rows, prune, unproved};
+pub use prune::{
+    MOST_ROWS, ProbabilityShift, PruneOptions, PruneReport, Pruning, Seconds, accepted_rows, prune, unproved,
+};
 pub use verify::{
     ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, Verification, VerifyOptions, VerifyReport,
     verify, verify_scores,

@@ -10,12 +10,17 @@ const FILES: [&str; 4] = ["loans-pruned.txt", "loans.cert", "loans.csv", "loans.
 fn the_demo_runs_twice_and_names_every_file_it_wrote() {
     let folder = Folder::new();
     let first = folder.run("demo");
-    for words in
-        ["$ secateur prune", "proved: 60 -> ", "200 rows: none inside the band", "$ secateur-check", "valid"]
-    {
+    for words in [
+        "$ secateur prune",
+        "proved: 60 -> ",
+        "200 rows: none inside the band",
+        "not kept        probabilities",
+        "$ secateur-check",
+        "valid",
+    ] {
         assert!(first.ok().contains(words), "{words}");
     }
-    assert!(first.stdout.lines().count() <= 46, "more than a screenful");
+    assert!(first.stdout.lines().count() <= 49, "more than a screenful");
     for name in FILES {
         assert!(first.ok().contains(&format!("\n  secateur-demo/{name}\n")), "{name}");
         assert!(folder.path().join("secateur-demo").join(name).is_file());

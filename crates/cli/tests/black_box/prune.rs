@@ -89,7 +89,9 @@ fn a_compressible_model_becomes_smaller_and_verify_agrees() {
     folder.file("model.txt", compressible());
     let words = folder.run("prune model.txt -o pruned.txt");
     assert!(
-        words.ok().starts_with("proved: 6 -> 2 trees, every decision but exact ties unchanged\n"),
+        words.ok().starts_with(
+            "proved: 6 -> 2 trees, every decision but exact ties unchanged; scores and probabilities change\n"
+        ),
         "{}",
         words.stdout
     );
@@ -494,4 +496,26 @@ fn a_time_limit_is_held_and_progress_is_told() {
     let told = run.stderr.lines().any(|line| line.contains("/150 trees") && line.contains(" s left, "));
     assert!(told, "{}", run.stderr);
     assert!(folder.run("verify model.txt out.txt").ok().starts_with("identical"));
+}
+
+#[test]
+fn what_is_not_kept_is_said_and_measured() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    let run = folder.run("prune model.txt -o pruned.txt");
+    assert!(
+        run.ok().contains("not kept        probabilities: --data TABLE measures how far they move"),
+        "{}",
+        run.stdout
+    );
+    let features = json(&folder.run("inspect model.txt --json"))["features"]["count"].as_u64().unwrap();
+    let rows: String = (0..50)
+        .map(|row| vec![format!("{}", f64::from(row) / 10.0); features as usize].join(",") + "\n")
+        .collect();
+    folder.file("rows.csv", rows);
+    let object = json(&folder.run("prune model.txt -o pruned.txt --data rows.csv --json"));
+    let shift = &object["probability_shift"];
+    assert_eq!(shift["rows"], 50, "{object}");
+    let (largest, mean) = (shift["largest"].as_f64().unwrap(), shift["mean"].as_f64().unwrap());
+    assert!(0.0 < mean && mean <= largest && largest < 1.0, "{shift}");
 }

@@ -7,6 +7,7 @@
 mod forest;
 mod options;
 mod page;
+mod shift;
 pub mod unproved;
 mod words;
 
@@ -26,6 +27,7 @@ use crate::error::Error;
 use crate::page::History;
 pub use options::PruneOptions;
 pub(crate) use options::threads;
+pub use shift::ProbabilityShift;
 pub use words::PruneReport;
 
 /// Rows of the caller that are used: the first so many.
@@ -46,6 +48,9 @@ pub struct Pruning {
     pub certificate: Option<Certificate>,
     /// What the caller's rows say of both models; `None` without rows.
     pub rows: Option<RowsSeen>,
+    /// How far the probabilities move on the caller's rows: measured, not claimed. `None` without rows, for a model
+    /// without probabilities, and where the budget ended first.
+    pub probability_shift: Option<ProbabilityShift>,
     /// Rows of the caller that are outside of the domain: nothing is claimed about them, and the search does not use
     /// them.
     pub outside: Option<OutsideRows>,
@@ -129,10 +134,25 @@ pub fn prune(
     };
     let road = Finish { original, options, config: &config, budget, watch };
     let Finished { pruned, bytes, certificate } = road.finish(found, &mut seconds)?;
+    let models = [original, &pruned.file];
+    let probability_shift = match budget.is_over() {
+        true => None,
+        false => ProbabilityShift::measure(models, &rows),
+    };
     let rows = compare_rows(original, &pruned, &rows, options.band)?;
     seconds.total = budget.elapsed().as_secs_f64();
     let interrupted = budget.is_cancelled();
-    Ok(Pruning { pruned, bytes, certificate, rows, outside, interrupted, seconds, history })
+    Ok(Pruning {
+        pruned,
+        bytes,
+        certificate,
+        rows,
+        probability_shift,
+        outside,
+        interrupted,
+        seconds,
+        history,
+    })
 }
 
 /// The positions of the rows that count: those that the library accepts and that are in the model's domain.

@@ -55,7 +55,12 @@ impl PruneReport<'_> {
             },
             certificate: self.certificate_page(),
             undecided: self.open_questions(),
-            notes: self.original.notes(),
+            notes: self
+                .probability_words()
+                .map(|words| format!("Not kept: {words}."))
+                .into_iter()
+                .chain(self.original.notes())
+                .collect(),
             settings: self.settings(),
             ..page::Report::default()
         };

@@ -6,6 +6,7 @@ use secateur_oracle::Band;
 use secateur_prune::{Certificate, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
 
+use super::shift::has_probabilities;
 use super::{PruneOptions, Pruning};
 use crate::domain::{begin, inputs_in_short, inputs_words, scope_name};
 use crate::logistic;
@@ -79,6 +80,7 @@ impl PruneReport<'_> {
             "certificate": self.places.certificate,
             "proof": self.pruning.certificate.as_ref().map(proof_json),
             "data": data,
+            "probability_shift": self.pruning.probability_shift.map(|shift| shift.json()),
             "relevant_thresholds": self.pruning.pruned.relevant.as_ref().map(|relevant| {
                 json!({"count": relevant.count(), "total": relevant.total()})
             }),
@@ -104,7 +106,7 @@ impl PruneReport<'_> {
         let pruned = &self.pruning.pruned;
         let [before, after] = pruned.size;
         let kept = format!(
-            "{} -> {}, {}{}",
+            "{} -> {}, {}{}{}",
             before.trees,
             counted(after.trees as u64, "tree", "trees"),
             match pruned.band {
@@ -112,7 +114,8 @@ impl PruneReport<'_> {
                 0.0 => "every decision but exact ties unchanged",
                 _ => "every decision outside the band unchanged",
             },
-            inputs_in_short(&pruned.domain).map_or_else(String::new, |inputs| format!(" for {inputs}"))
+            inputs_in_short(&pruned.domain).map_or_else(String::new, |inputs| format!(" for {inputs}")),
+            if self.moves_scores() { "; scores and probabilities change" } else { "" }
         );
         let mut text = match self.pruning.pruned.outcome {
             Outcome::AlreadyMinimal => {
@@ -169,6 +172,9 @@ impl PruneReport<'_> {
         if let Some(seen) = &self.pruning.rows {
             line("data", &seen.words(self.exact()));
         }
+        if let Some(words) = self.probability_words() {
+            line("not kept", &words);
+        }
         if let Some(outside) = &self.pruning.outside {
             line("outside", &outside.words(self.original.ensemble()));
         }
@@ -197,6 +203,30 @@ impl PruneReport<'_> {
             line("check", &command);
         }
         text
+    }
+
+    /// Has any tree another part in the scores than before? Trees that were only folded into each other add up to the
+    /// same, but for rounding.
+    fn moves_scores(&self) -> bool {
+        self.pruning.pruned.fates.iter().any(|fate| match *fate {
+            Fate::Kept | Fate::Constant => false,
+            Fate::Scaled(weight) | Fate::Rewritten(weight) | Fate::Merged { weight, .. } => weight != 1.0,
+            Fate::Dropped => true,
+        })
+    }
+
+    /// What the result does not keep, where there is something.
+    pub(super) fn probability_words(&self) -> Option<String> {
+        if !self.moves_scores() {
+            return None;
+        }
+        let advice = "where they are used (ranking, calibration, a threshold of your own), pack the model in place of \
+                      pruning it";
+        Some(match (&self.pruning.probability_shift, has_probabilities(self.original)) {
+            (Some(shift), _) => format!("probabilities: {}; {advice}", shift.words()),
+            (None, true) => format!("probabilities: --data TABLE measures how far they move; {advice}"),
+            (None, false) => format!("scores; {advice}"),
+        })
     }
 
     /// What became of the trees that are no longer there, and of those that are.
