@@ -67,6 +67,9 @@ def recognise(model: Any) -> Subject:
         _settings.check_methods(model)
         return recognise(_sklearn.fitted(model, "estimator_"))
     if package == "sklearn":
+        held = _sklearn.held(model)
+        if held is not None:
+            return recognise(held)
         read = _sklearn.load(model)
         return Subject(read, rebuild=lambda pruned: _sklearn.rebuild(model, pruned), rows=_numbers(read))
     raise ModelError(f"{kind.__module__}.{kind.__qualname__} is not a model that secateur can read{_base(kind)}")

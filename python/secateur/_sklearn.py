@@ -92,27 +92,54 @@ def fitted(estimator: Any, attribute: str) -> Any:
     return getattr(estimator, attribute)
 
 
+# What decides as the estimator does that it holds under this name.
+_HOLDERS = {
+    "GridSearchCV": "best_estimator_",
+    "RandomizedSearchCV": "best_estimator_",
+    "HalvingGridSearchCV": "best_estimator_",
+    "HalvingRandomSearchCV": "best_estimator_",
+    "FrozenEstimator": "estimator",
+}
+
+_COMPARES = (
+    "it compares scores or probabilities of several models, which pruning changes; secateur.pack keeps them, bit by bit: "
+    "pack each of its estimators_"
+)
+
 # What is not an ensemble of trees itself but often holds one, and what to do then.
 _REASONS = {
     "CalibratedClassifierCV": "it decides by calibrated probabilities, often averaged over several models, and not "
     "by the trees' scores; prune the classifier first, then calibrate the pruned one with FrozenEstimator",
-    "GridSearchCV": "give its best_estimator_",
-    "RandomizedSearchCV": "give its best_estimator_",
-    "HalvingGridSearchCV": "give its best_estimator_",
-    "HalvingRandomSearchCV": "give its best_estimator_",
-    "FrozenEstimator": "give its estimator",
-    "OneVsRestClassifier": "it decides among several models; prune each of its estimators_",
-    "OneVsOneClassifier": "it decides among several models; prune each of its estimators_",
-    "VotingClassifier": "it decides among several models; prune each of its estimators_",
-    "StackingClassifier": "it decides among several models; prune each of its estimators_",
+    "OneVsRestClassifier": _COMPARES,
+    "OneVsOneClassifier": _COMPARES,
+    "StackingClassifier": _COMPARES,
     "AdaBoostRegressor": "its prediction is a weighted median of the trees' and no sum of them; a "
     "GradientBoostingRegressor or RandomForestRegressor is a sum",
     "BaggingClassifier": "it decides among several models; a RandomForestClassifier of the same trees is supported",
 }
 
 
+def held(estimator: Any) -> Any | None:
+    """The fitted estimator that decides for this one; `None` where it decides itself."""
+    kind = type(estimator)
+    if not kind.__module__.startswith("sklearn.") or kind.__qualname__ not in _HOLDERS:
+        return None
+    name = _HOLDERS[kind.__qualname__]
+    if not hasattr(estimator, name):
+        raise ModelError(f"this {kind.__qualname__} has no {name}: it is not fitted, or refit=False kept none")
+    _settings.check_methods(estimator)
+    return getattr(estimator, name)
+
+
 def _name(estimator: Any) -> str:
     kind = type(estimator)
+    if kind.__qualname__ == "VotingClassifier" and kind.__module__.startswith("sklearn."):
+        raise ModelError(
+            "VotingClassifier is not supported: it decides among several models; with voting='hard', which takes their "
+            "classes alone, prune each of its estimators_"
+            if getattr(estimator, "voting", None) == "hard"
+            else f"VotingClassifier is not supported: {_COMPARES}"
+        )
     if kind.__module__.startswith("sklearn.") and kind.__qualname__ in _REASONS:
         raise ModelError(f"{kind.__qualname__} is not supported: {_REASONS[kind.__qualname__]}")
     # Subclasses may predict as they like.

@@ -29,8 +29,15 @@ from prunable import CASES, case, saved_and_loaded
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits
-from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -418,13 +425,21 @@ def test_what_holds_a_model_is_refused_with_advice():
     rows, target = np.array([[0.0], [1.0]] * 10), np.array([0, 1] * 10)
     boosting = GradientBoostingClassifier(n_estimators=2).fit(rows, target)
     calibrated = CalibratedClassifierCV(RandomForestClassifier(3), cv=2).fit(rows, target)
-    search = GridSearchCV(RandomForestClassifier(3), {"max_depth": [1, 2]}, cv=2).fit(rows, target)
+    unrefitted = GridSearchCV(RandomForestClassifier(3), {"max_depth": [1, 2]}, cv=2, refit=False).fit(rows, target)
+    members = [("boosting", GradientBoostingClassifier(n_estimators=2))]
+
+    def votes(voting):
+        return VotingClassifier(members, voting=voting).fit(rows, target)
+
     unfitted = make_pipeline(StandardScaler(), RandomForestClassifier())
     scaled = make_pipeline(StandardScaler(), GradientBoostingClassifier(n_estimators=2)).fit(rows, target)
     for model, words in [
         (calibrated, "calibrated probabilities.*prune the classifier first"),
         (make_pipeline(StandardScaler(), calibrated), "calibrated probabilities"),
-        (search, "best_estimator_"),
+        (unrefitted, "GridSearchCV has no best_estimator_"),
+        (votes("soft"), "pack each of its estimators_"),
+        (votes("hard"), "voting='hard', which takes their classes alone, prune each of its estimators_"),
+        (OneVsRestClassifier(boosting).fit(rows, target), "pack each of its estimators_"),
         (unfitted, "not fitted"),
         (xgboost.XGBClassifier(), "this XGBClassifier is not fitted"),
         (xgboost.XGBRegressor(), "this XGBRegressor is not fitted"),
@@ -434,6 +449,27 @@ def test_what_holds_a_model_is_refused_with_advice():
     ]:
         with pytest.raises(secateur.ModelError, match=words):
             secateur.prune(model)
+
+
+@pytest.mark.parametrize("hold", ["grid", "random", "frozen", "grid of a pipeline"])
+def test_what_decides_by_one_estimator_is_taken_for_it(hold):
+    rows = np.random.default_rng(0).integers(0, 3, (80, 3)).astype(np.float64)
+    target = (rows[:, 0] + rows[:, 1] > 2).astype(int)
+    forest = RandomForestClassifier(8, max_depth=2, random_state=0)
+    model = {
+        "grid": lambda: GridSearchCV(forest, {"max_depth": [1, 2]}, cv=2),
+        "random": lambda: RandomizedSearchCV(forest, {"max_depth": [2]}, n_iter=1, cv=2),
+        "frozen": lambda: FrozenEstimator(forest.fit(rows, target)),
+        "grid of a pipeline": lambda: GridSearchCV(
+            make_pipeline(StandardScaler(), forest), {"randomforestclassifier__max_depth": [2]}, cv=2
+        ),
+    }[hold]().fit(rows, target)
+    result = secateur.prune(model, rows)
+    inner = model.estimator if hold == "frozen" else model.best_estimator_
+    assert type(result.model) is type(inner)
+    assert result.trees_after < 8
+    assert (result.model.predict(rows) == model.predict(rows)).all()
+    assert secateur.verify(model, result.model).identical
 
 
 def test_pipelines_are_compared_where_the_same_inputs_reach_them():
