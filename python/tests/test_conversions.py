@@ -129,6 +129,14 @@ def test_a_conversion_is_proved_or_refuted_as_the_libraries_decide(learner, data
         theirs = tuple(both.predict(side, row)[0] for side in sides)
         assert theirs == found.classes
         assert theirs[0] != theirs[1]
+        # The digits that a person reads are the very input, as each of the libraries reads them.
+        printed = dict(line.split(maxsplit=1) for line in str(found).splitlines() if len(line.split()) == 2)
+        shown = [at for at, name in enumerate(first.feature_names) if printed.get(name, "x")[0] in "-0123456789"]
+        assert shown
+        digits = np.array([float(printed[first.feature_names[at]]) for at in shown])
+        for model in both.models:
+            number = np.float32 if model.domain["number"] == "f32" else np.float64
+            assert (digits.astype(number) == row[0, shown].astype(number)).all()
     elif found.identical:
         assert found.proved_above is None
         check_agreement(both, first, found.band)

@@ -31,7 +31,7 @@
 //! `prune`), `scope`, `domain` and `rows_outside_domain` (as for `prune`), `inputs` (in words), `labels` (how category labels were matched:
 //! the columns `by_label` and `by_code`; `unplaced`: by code, as a file does not name the columns of its
 //! labels), `counterexample` (null, or `input` by feature with null for missing, `labels` of those of its
-//! values that stand for one, `classes`, `scores`, `in_libraries`, `nearest_row`), `certificate` (a path,
+//! values that stand for one, `classes`, `scores`, `in_libraries`, `nearest_row`: `row` counted from 1, `index` from 0, `columns_changed`), `certificate` (a path,
 //! or null), `checked` (has the independent checker accepted it?), `nodes`, `seconds`.
 //! With `--scores`: `outcome` (`measured`, `within`, `exceeds`, `undecided`), `reason`, `scores` (`within`: the limit or null;
 //! `at_most`, `rounding`: what it has of both libraries' rounding; `at_least`, `input`, `labels`, `output` and `of_input`: both

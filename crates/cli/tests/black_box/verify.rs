@@ -90,7 +90,8 @@ fn a_counterexample_comes_near_to_the_data() {
     folder.file("rows.csv", "length,width,colour\n1,1,1\n7.25,3.5,1\n");
     let run = folder.run("verify a.txt b.txt --data rows.csv --json");
     let json: Value = serde_json::from_str(&run.stdout).unwrap();
-    assert_eq!(json["counterexample"]["nearest_row"]["row"], 1);
+    assert_eq!(json["counterexample"]["nearest_row"]["row"], 2);
+    assert_eq!(json["counterexample"]["nearest_row"]["index"], 1);
     assert_eq!(json["counterexample"]["nearest_row"]["columns_changed"], 0);
     assert_eq!(json["counterexample"]["input"]["length"], 7.25);
     let words = folder.run("verify a.txt b.txt --data rows.csv");
@@ -149,4 +150,15 @@ fn what_is_undecided_is_proved_above_a_lead() {
     let json: Value =
         serde_json::from_str(folder.run(&format!("verify a.txt b.txt --json --band {above}")).ok()).unwrap();
     assert_eq!((&json["outcome"], &json["proved_above"]), (&Value::from("identical"), &Value::Null));
+}
+
+#[test]
+fn a_value_between_two_forms_of_a_threshold_is_told() {
+    let folder = Folder::new();
+    folder.file("model.txt", FLOWERS);
+    folder.file("rounded.txt", FLOWERS.replace("threshold=2.5 1", "threshold=2.4999998 1"));
+    let run = folder.run("verify model.txt rounded.txt");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    let why = "a threshold of length is 2.5 in the first model and 2.4999998 in the second";
+    assert!(run.stdout.replace("\n                  ", " ").contains(why), "{}", run.stdout);
 }

@@ -3,7 +3,7 @@
 use secateur_model::{FeatureId, Features, Label, LabelMatch};
 use serde_json::{Map, Value, json};
 
-use super::VerifyReport;
+use super::{VerifyReport, reading};
 use crate::text::{number, printable};
 
 /// How labels were matched, where there are any.
@@ -53,7 +53,7 @@ pub(super) fn domain(labels: &LabelMatch<'_>, features: &Features) -> String {
 impl VerifyReport<'_> {
     /// What stands in a column of a row, as people read it.
     pub(super) fn value_words(&self, labels: &LabelMatch<'_>, feature: FeatureId, value: f64) -> String {
-        value_words(labels, feature, value, self.answer.accepted.number)
+        value_words(labels, feature, value, reading::printed_as(self.models()))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod labels;
 mod page;
+mod reading;
 mod scores;
 mod words;
 

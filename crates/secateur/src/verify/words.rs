@@ -7,7 +7,7 @@ use secateur_oracle::{Counterexample, StopReason, Undecided, Verdict};
 use secateur_prune::RowsSeen;
 use serde_json::{Map, Value, json};
 
-use super::{Verification, labels};
+use super::{Verification, labels, reading};
 use crate::domain::{begin, inputs_words, scope_name};
 use crate::logistic;
 use crate::places::Places;
@@ -113,7 +113,7 @@ impl VerifyReport<'_> {
             "classes": [label(0), label(1)],
             "scores": [scores(0), scores(1)],
             "in_libraries": example.in_libraries,
-            "nearest_row": self.answer.nearest.map(|(row, columns)| json!({"row": row, "columns_changed": columns})),
+            "nearest_row": self.answer.nearest.map(|(row, columns)| json!({"row": row + 1, "index": row, "columns_changed": columns})),
         })
     }
 
@@ -202,6 +202,9 @@ impl VerifyReport<'_> {
                 ),
             };
             line("near", &what);
+        }
+        if let Some(why) = reading::between_thresholds(self.models(), &example.row) {
+            line("why", &why);
         }
         let features = self.models()[0].features();
         let used: Vec<bool> = used_columns(self.models());
