@@ -4,30 +4,64 @@ use secateur_model::Domain;
 
 use crate::digest::Digest;
 
-/// The claim: for every input of the domain on which the original's winner leads by more than the band, the
-/// library loading the pruned model decides as the library loading the original.
+/// A claim about two models: a [`Statement`] that holds for every input of a domain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// The original model.
     pub original: Digest,
     /// The pruned model, with its columns in the order of the original's.
     pub pruned: Digest,
-    /// How near to the original's decision boundary the claim reaches.
-    pub band: BandClaim,
+    /// What is said of them.
+    pub statement: Statement,
     /// For which inputs, of those that both models accept; columns are counted as the original counts them.
     pub domain: Domain,
-    /// Systems may use the pruned model's rounding by input ([`Slack::Local`](crate::Slack)).
-    pub local_rounding: bool,
+}
+
+/// What a claim says of two models.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Statement {
+    /// Wherever the original's winner leads by more than the band, the library loading the pruned model decides as the
+    /// library loading the original.
+    Decisions {
+        /// How near to the original's decision boundary the claim reaches.
+        band: BandClaim,
+        /// Systems may use the pruned model's rounding by input ([`Slack::Local`](crate::Slack)).
+        local_rounding: bool,
+    },
+    /// No score of the library loading the pruned model is farther than this from the score of the same output of the
+    /// library loading the original: scores before any link function, averaged where the library averages.
+    Scores {
+        /// The greatest distance, a finite number of at least zero.
+        within: f64,
+    },
 }
 
 impl Claim {
     /// The version of the format that a certificate of this claim is written in: the first that can hold it.
     pub fn version(&self) -> u32 {
-        if self.domain.is_everything() || self.domain.is_no_missing() { 1 } else { 2 }
+        let first = matches!(self.statement, Statement::Decisions { .. })
+            && (self.domain.is_everything() || self.domain.is_no_missing());
+        if first { 1 } else { 2 }
+    }
+
+    /// The band, where the claim is about decisions.
+    pub fn band(&self) -> Option<BandClaim> {
+        match self.statement {
+            Statement::Decisions { band, .. } => Some(band),
+            Statement::Scores { .. } => None,
+        }
+    }
+
+    /// The greatest distance, where the claim is about scores.
+    pub fn within(&self) -> Option<f64> {
+        match self.statement {
+            Statement::Decisions { .. } => None,
+            Statement::Scores { within } => Some(within),
+        }
     }
 }
 
-/// The band of a claim.
+/// The band of a claim about decisions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BandClaim {
     /// Exact arithmetic on both sides, ties by each model's rule.

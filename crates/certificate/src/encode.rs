@@ -5,7 +5,7 @@
 
 use num_bigint::BigUint;
 
-use crate::claim::{BandClaim, Claim};
+use crate::claim::{BandClaim, Claim, Statement};
 use crate::domain::encode_domain;
 use crate::step::{Intercept, Slack, Step};
 
@@ -32,6 +32,7 @@ pub(crate) const BRANCH: u8 = 8;
 pub(crate) const DUAL: u8 = 9;
 pub(crate) const CROSSING: u8 = 10;
 pub(crate) const END: u8 = 11;
+pub(crate) const SCORE_SYSTEM: u8 = 12;
 
 /// Appends the bytes of a step.
 pub fn encode(step: &Step, out: &mut Vec<u8>) {
@@ -63,6 +64,11 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
                 Slack::Global => 0,
                 Slack::Local => 1,
             });
+        }
+        Step::ScoreSystem { output, below } => {
+            extended(out, SCORE_SYSTEM);
+            number(out, (*output).into());
+            out.push(u8::from(*below));
         }
         Step::Lens { multipliers } => {
             extended(out, LENS);
@@ -132,28 +138,35 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
     }
 }
 
-/// What a claim of version 2 is about: decisions. Other kinds may come.
+/// What a claim of version 2 is about: the byte that says so.
 pub(crate) const DECISIONS: u8 = 0;
+pub(crate) const SCORES: u8 = 1;
 
 pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
     let version = claim.version();
     if version > 1 {
-        out.push(DECISIONS);
+        out.push(match claim.statement {
+            Statement::Decisions { .. } => DECISIONS,
+            Statement::Scores { .. } => SCORES,
+        });
     }
     out.extend_from_slice(&claim.original.0);
     out.extend_from_slice(&claim.pruned.0);
-    match claim.band {
-        BandClaim::Exact => out.push(0),
-        BandClaim::Score(score) => {
+    match claim.statement {
+        Statement::Decisions { band: BandClaim::Exact, .. } => out.push(0),
+        Statement::Decisions { band: BandClaim::Score(score), .. } => {
             out.push(1);
             float(out, score);
         }
+        Statement::Scores { within } => float(out, within),
     }
     match version {
         1 => out.push(u8::from(claim.domain.is_no_missing())),
         _ => encode_domain(&claim.domain, out),
     }
-    out.push(u8::from(claim.local_rounding));
+    if let Statement::Decisions { local_rounding, .. } = claim.statement {
+        out.push(u8::from(local_rounding));
+    }
 }
 
 fn short(out: &mut Vec<u8>, kind: u8, value: u32) {

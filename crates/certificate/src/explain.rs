@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::claim::{BandClaim, Claim};
+use crate::claim::{BandClaim, Claim, Statement};
 use crate::step::{Intercept, Slack, Step};
 
 /// More entries of a list than this are not shown.
@@ -10,9 +10,16 @@ const SHOWN: usize = 12;
 
 /// The claim, a few lines.
 pub fn explain_claim(claim: &Claim) -> String {
-    let band = match claim.band {
-        BandClaim::Exact => "exact arithmetic, ties by rule".to_owned(),
-        BandClaim::Score(score) => format!("leads above {score:e}"),
+    let statement = match claim.statement {
+        Statement::Scores { within } => format!("scores   at most {within:e} apart\n"),
+        Statement::Decisions { band, local_rounding } => {
+            let band = match band {
+                BandClaim::Exact => "exact arithmetic, ties by rule".to_owned(),
+                BandClaim::Score(score) => format!("leads above {score:e}"),
+            };
+            let rounding = if local_rounding { "by input where a system says so" } else { "over all inputs" };
+            format!("band     {band}\nrounding {rounding}\n")
+        }
     };
     let scope = match &claim.domain {
         domain if domain.is_everything() => "every input that both models accept".to_owned(),
@@ -24,11 +31,7 @@ pub fn explain_claim(claim: &Claim) -> String {
             format!("every input that both models accept with: {}", parts.join("; "))
         }
     };
-    let rounding = if claim.local_rounding { "by input where a system says so" } else { "over all inputs" };
-    format!(
-        "original {}\npruned   {}\nband     {band}\nscope    {scope}\nrounding {rounding}\n",
-        claim.original, claim.pruned
-    )
+    format!("original {}\npruned   {}\n{statement}scope    {scope}\n", claim.original, claim.pruned)
 }
 
 /// One step in one line.
@@ -49,6 +52,10 @@ pub fn explain_step(step: &Step) -> String {
             format!(
                 "system: the original says {winner}, the pruned model does not put it above {other}{slack}"
             )
+        }
+        Step::ScoreSystem { output, below } => {
+            let side = if *below { "below" } else { "above" };
+            format!("system: the pruned model's score of output {output} is too far {side} the original's")
         }
         Step::Lens { multipliers } => format!("lens: rows times {}", list(multipliers)),
         Step::Narrow { axis, low, high, lens } => {

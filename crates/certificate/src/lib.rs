@@ -1,4 +1,4 @@
-//! Certificates: what a proof that two models decide alike is written down as.
+//! Certificates: what a proof that two models decide alike, or that their scores are near, is written down as.
 //!
 //! A certificate is a line of text that names the format, and a compressed stream: the [`Claim`] with the
 //! [`Digest`]s of both models, then [`Step`]s up to an explicit end. [`Writer`] and [`Reader`] stream: neither
@@ -15,7 +15,7 @@ mod reader;
 mod step;
 mod writer;
 
-pub use claim::{BandClaim, Claim};
+pub use claim::{BandClaim, Claim, Statement};
 pub use digest::{Digest, canonical};
 pub use encode::encode;
 pub use explain::{explain_claim, explain_step};

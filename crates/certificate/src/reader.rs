@@ -11,7 +11,7 @@ use num_bigint::BigUint;
 use secateur_model::Domain;
 use thiserror::Error;
 
-use crate::claim::{BandClaim, Claim};
+use crate::claim::{BandClaim, Claim, Statement};
 use crate::digest::Digest;
 use crate::encode as code;
 use crate::step::{CoverTerm, CutTerm, Intercept, Slack, Step};
@@ -96,9 +96,8 @@ impl<R: Read> Reader<R> {
         let claim = Claim {
             original: Digest([0; 32]),
             pruned: Digest([0; 32]),
-            band: BandClaim::Exact,
+            statement: Statement::Decisions { band: BandClaim::Exact, local_rounding: false },
             domain: Domain::everything(),
-            local_rounding: false,
         };
         let mut reader = Self {
             source: ZlibDecoder::new(input),
@@ -142,11 +141,14 @@ impl<R: Read> Reader<R> {
     }
 
     fn read_claim(&mut self, version: u32) -> Result<Claim, ReadError> {
-        if version > 1 && self.choice(1)? != code::DECISIONS {
-            return Err(ReadError::Domain);
-        }
+        let about = if version > 1 { self.choice(2)? } else { code::DECISIONS };
         let original = Digest(self.array()?);
         let pruned = Digest(self.array()?);
+        if about == code::SCORES {
+            let within = self.float()?;
+            let domain = self.read_domain()?;
+            return Ok(Claim { original, pruned, statement: Statement::Scores { within }, domain });
+        }
         let band = match self.choice(2)? {
             0 => BandClaim::Exact,
             _ => BandClaim::Score(self.float()?),
@@ -157,7 +159,7 @@ impl<R: Read> Reader<R> {
             _ => self.read_domain()?,
         };
         let local_rounding = self.choice(2)? == 1;
-        Ok(Claim { original, pruned, band, domain, local_rounding })
+        Ok(Claim { original, pruned, statement: Statement::Decisions { band, local_rounding }, domain })
     }
 
     #[inline]
@@ -190,6 +192,10 @@ impl<R: Read> Reader<R> {
                 other: self.index()?,
                 slack: if self.choice(2)? == 0 { Slack::Global } else { Slack::Local },
             },
+            // Elsewhere no step has this number.
+            code::SCORE_SYSTEM if self.claim.within().is_some() => {
+                Step::ScoreSystem { output: self.index()?, below: self.choice(2)? == 1 }
+            }
             code::LENS => Step::Lens { multipliers: self.list(Self::number)? },
             code::MEET => Step::Meet { first: self.ascending()? },
             code::POINT => Step::Point { values: self.list(Self::float)? },

@@ -22,6 +22,13 @@ pub enum Step {
         /// How the pruned model's rounding enters its row.
         slack: Slack,
     },
+    /// Begins the proof that one output's score is nowhere too far on one side of the original's (claims about scores only).
+    ScoreSystem {
+        /// The output, as both models count them.
+        output: u32,
+        /// The pruned model's score is below the original's; else above it.
+        below: bool,
+    },
     /// Adds a lens to the system's table: one multiplier for each row.
     Lens {
         /// The multipliers.
@@ -129,6 +136,7 @@ impl Step {
         match self {
             Self::Stack { .. } => "Stack",
             Self::System { .. } => "System",
+            Self::ScoreSystem { .. } => "ScoreSystem",
             Self::Lens { .. } => "Lens",
             Self::Narrow { .. } => "Narrow",
             Self::Close { .. } => "Close",

@@ -1,4 +1,5 @@
-//! `secateur-check ORIGINAL PRUNED CERTIFICATE`: does this certificate prove that the two models decide alike?
+//! `secateur-check ORIGINAL PRUNED CERTIFICATE`: does this certificate prove that the two models decide alike, or that
+//! their scores are near?
 //!
 //! Exit codes: 0 valid; 1 invalid; 2 bad usage, or a file that cannot be read; 3 incomplete.
 
@@ -8,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use secateur_certificate::{
-    BandClaim, Intercept, PACKING_MAGIC, PackingRecord, Reader, explain_claim, explain_step,
+    BandClaim, Intercept, PACKING_MAGIC, PackingRecord, Reader, Statement, explain_claim, explain_step,
 };
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Domain, Ensemble, FeatureId};
@@ -21,8 +22,9 @@ use crate::{
 };
 
 const USAGE: &str = "\
-Check a certificate that two models decide alike on every input, or on every
-input of the domain that it names; or that a packed model has the same bits
+Check a certificate that two models decide alike, or that their scores are near,
+on every input or on every input of the domain that it names; or that a packed
+model has the same bits
 
 Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
        secateur-check MODEL PACKED.spk CERTIFICATE [OPTIONS]
@@ -33,6 +35,9 @@ Options:
                  score for one about what the libraries decide, at least this
                  near to the original's decision boundary. A certificate with a
                  larger band, or of the other kind, is invalid
+  --within EPS   Demand a claim about scores: that they are at most EPS apart. A
+                 certificate with a larger distance, or one about decisions, is
+                 invalid
   --domain FILE  Demand a claim about every input of this domain (TOML). A
                  certificate whose domain is smaller, or cannot be compared, is
                  invalid
@@ -54,6 +59,7 @@ struct Arguments {
     /// The number of steps to print.
     explain: Option<u64>,
     band: Option<f64>,
+    within: Option<f64>,
     every_input: bool,
     domain: Option<PathBuf>,
 }
@@ -85,6 +91,10 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
                 let value = words.next().ok_or("--band needs a value")?;
                 arguments.band = Some(band(&value.to_string_lossy())?);
             }
+            "--within" => {
+                let value = words.next().ok_or("--within needs a value")?;
+                arguments.within = Some(within(&value.to_string_lossy())?);
+            }
             "--domain" => {
                 arguments.domain = Some(words.next().ok_or("--domain needs a file")?.into());
             }
@@ -96,9 +106,17 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
                 arguments.explain = Some(count.map_err(|_| format!("{text}: not a number of steps"))?);
             }
             _ if text.starts_with("--band=") => arguments.band = Some(band(&text["--band=".len()..])?),
+            _ if text.starts_with("--within=") => {
+                arguments.within = Some(within(&text["--within=".len()..])?);
+            }
             _ if text.starts_with('-') && text.len() > 1 => return Err(format!("unknown option {text}")),
             _ => arguments.files.push(word.into()),
         }
+    }
+    if arguments.band.is_some() && arguments.within.is_some() {
+        return Err(
+            "--band demands a claim about decisions and --within one about scores; give one of them".into()
+        );
     }
     let wanted = if arguments.explain.is_some() { 1..=3 } else { 3..=3 };
     if wanted.contains(&arguments.files.len()) && arguments.files.len() != 2 {
@@ -110,6 +128,11 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
 fn band(text: &str) -> Result<f64, String> {
     let band = text.parse().ok().filter(|band: &f64| *band >= 0.0 && band.is_finite());
     band.ok_or_else(|| format!("{text:?} is not a band: give 0 or a positive number"))
+}
+
+fn within(text: &str) -> Result<f64, String> {
+    let within = text.parse().ok().filter(|within: &f64| *within >= 0.0 && within.is_finite());
+    within.ok_or_else(|| format!("{text:?} is not a distance of scores: give 0 or a positive number"))
 }
 
 fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
@@ -254,9 +277,14 @@ fn packing_words(proved: &PackingProved, original: &Ensemble) -> String {
 }
 
 fn packing_claim(proved: &PackingProved, original: &Ensemble) -> Value {
+    let outcome = match proved.pruning.as_ref().map(|pruning| pruning.claim.statement) {
+        None => "same_bits",
+        Some(Statement::Decisions { .. }) => "same_decisions",
+        Some(Statement::Scores { .. }) => "scores_within",
+    };
     json!({
         "kind": if proved.pruning.is_some() { "pruned_and_packed" } else { "packed" },
-        "outcome": if proved.pruning.is_some() { "same_decisions" } else { "same_bits" },
+        "outcome": outcome,
         "original": proved.original.to_string(),
         "packed": proved.packed.to_string(),
         "pruning": proved.pruning.as_ref().map(|pruning| claim_json(pruning, original)),
@@ -270,12 +298,27 @@ fn not_what_was_asked(
     asked: Option<&Domain>,
     original: &Ensemble,
 ) -> Option<Reason> {
-    if let Some(asked) = arguments.band.filter(|&asked| !reaches(proved.band(), asked)) {
-        let claimed = match proved.band() {
-            BandClaim::Exact => None,
-            BandClaim::Score(score) => Some(score),
-        };
-        return Some(Reason::ClaimBandAsked { claimed, asked });
+    match proved.claim.statement {
+        Statement::Decisions { .. } if arguments.within.is_some() => {
+            return Some(Reason::ClaimKindAsked { about_scores: false });
+        }
+        Statement::Scores { .. } if arguments.band.is_some() => {
+            return Some(Reason::ClaimKindAsked { about_scores: true });
+        }
+        Statement::Decisions { band, .. } => {
+            if let Some(asked) = arguments.band.filter(|&asked| !reaches(band, asked)) {
+                let claimed = match band {
+                    BandClaim::Exact => None,
+                    BandClaim::Score(score) => Some(score),
+                };
+                return Some(Reason::ClaimBandAsked { claimed, asked });
+            }
+        }
+        Statement::Scores { within } => {
+            if let Some(asked) = arguments.within.filter(|&asked| within > asked) {
+                return Some(Reason::ClaimWithinAsked { claimed: within, asked });
+            }
+        }
     }
     let claimed = &proved.claim.domain;
     if arguments.every_input && !claimed.is_everything() {
@@ -371,16 +414,23 @@ fn words(verdict: &Verdict, original: &Ensemble) -> String {
                 domain if domain.is_no_missing() => "every input without missing values",
                 _ => "every input of the domain below",
             };
-            let mut text = match proved.band() {
-                BandClaim::Exact => format!(
+            let mut text = match proved.claim.band() {
+                None => {
+                    let within = proved.claim.within().unwrap_or_default();
+                    format!(
+                        "valid: the raw scores of the two libraries, averaged where they average, are at most {within:e} apart \
+                         on {inputs}, the rounding of both included\n"
+                    )
+                }
+                Some(BandClaim::Exact) => format!(
                     "valid: the exact sums of the two models decide alike on {inputs}, ties by each model's rule; \
                      where a library's rounding decides, its classes can differ\n"
                 ),
-                BandClaim::Score(0.0) => format!(
+                Some(BandClaim::Score(0.0)) => format!(
                     "valid: the two models decide alike on {inputs}, as the libraries decide, wherever the \
                      original's scores do not tie\n"
                 ),
-                BandClaim::Score(score) => format!(
+                Some(BandClaim::Score(score)) => format!(
                     "valid: the two models decide alike on {inputs}, as the libraries decide, wherever the \
                      original's winner leads by more than {score:e}\n"
                 ),
@@ -459,7 +509,9 @@ fn claim_json(proved: &Proved, original: &Ensemble) -> Value {
     json!({
         "original": proved.claim.original.to_string(),
         "pruned": proved.claim.pruned.to_string(),
-        "band": {"exact": proved.band() == BandClaim::Exact, "score": proved.band().score()},
+        "about": if proved.claim.within().is_some() { "scores" } else { "decisions" },
+        "band": proved.claim.band().map(|band| json!({"exact": band == BandClaim::Exact, "score": band.score()})),
+        "within": proved.claim.within(),
         "scope": scope_name(domain),
         "domain": (!domain.is_everything()).then(|| DomainFile::of(domain, original.features()).to_json()),
         "labels": {

@@ -123,7 +123,7 @@ impl<'a> Layout<'a> {
         })?;
         looks_at_all(&grid, models)?;
         let sizes = searched_sizes(&grid, models);
-        let rounding = pair.local.as_ref().map(|local| Rounding {
+        let rounding = pair.local().map(|local| Rounding {
             steps: local.steps.clone(),
             factor: local.factor,
             bits: local.factor_bits,

@@ -1,4 +1,4 @@
-//! Accepts or refuses a certificate that two models decide alike.
+//! Accepts or refuses a certificate that two models decide alike, or that their scores are near.
 //!
 //! # What is proved
 //! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An input is a
@@ -11,7 +11,12 @@
 //! > decides y, and so does the library loading A.
 //!
 //! With band `exact` it proves: for every input the exact sums of A and of B, with ties by each rule, give the same
-//! class. Bounds on smaller models, where there are any, are defined in [`ColumnBound`] and the rules `cut`,
+//! class. A valid certificate of a claim about scores, with a limit eps, proves:
+//!
+//! > For every input and every output, the scores of the library loading A and of the library loading B, before any link
+//! > function and averaged where a library averages, are at most eps apart.
+//!
+//! Bounds on smaller models, where there are any, are defined in [`ColumnBound`] and the rules `cut`,
 //! `cover` and `crossing`.
 //!
 //! People send category labels, not codes: where both models have labels for a column, an input holds a label, and each
@@ -32,6 +37,10 @@
 //! 5. A box is closed by exact integer arithmetic on upper bounds (rules `close` and `narrow`), cell by cell
 //!    (`cells`), from two halves where it is small (`join`), or the whole space at once (`meet`); each rule's file
 //!    has its argument.
+//!
+//! For scores 1 to 3 are: a library's score is within its model's rounding of the exact one (`model::band`), so if two
+//! scores are more than eps apart, the exact ones are by more than eps without both roundings: a system of one row
+//! for each output and each sign (`scores.rs`).
 //!
 //! # One thread
 //! Steps come as one compressed stream, and where a system's section ends is known only when its steps have been
@@ -54,6 +63,7 @@ mod pair;
 mod proof;
 mod reason;
 mod rules;
+mod scores;
 mod state;
 mod system;
 mod verdict;
@@ -61,13 +71,13 @@ mod verdict;
 use std::borrow::Cow;
 use std::io::Read;
 
-use secateur_certificate::{Claim, Digest, ReadError, Reader, Step};
+use secateur_certificate::{Claim, Digest, ReadError, Reader, Slack, Step};
 use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch};
 
 use bounds::Bounds;
 use layout::Layout;
 pub use packing::{Difference, PackingProved, PackingReason, PackingVerdict, check_packing, same_model};
-use pair::Pair;
+use pair::{Claimed, Pair, Question};
 use proof::{Progress, Proof};
 pub use reason::{ModelRole, Reason};
 pub use verdict::{ColumnBound, Limits, MatchedLabels, Proved, Verdict};
@@ -206,7 +216,6 @@ fn follow(
         layout: &layout,
         limits,
         stop,
-        pairs: pair.class_pairs(),
         proof: None,
         systems: 0,
         bounds: Bounds::new(pair, limits),
@@ -232,19 +241,18 @@ fn follow(
 }
 
 /// Where a check has come to.
-struct Run<'a, P> {
+struct Run<'a> {
     pair: &'a Pair<'a>,
     layout: &'a Layout<'a>,
     limits: Limits,
     stop: Stop<'a>,
-    /// The pairs of classes whose systems are still to come.
-    pairs: P,
     proof: Option<Proof<'a>>,
+    /// How many systems have been proved.
     systems: u64,
     bounds: Bounds<'a>,
 }
 
-impl<P: Iterator<Item = (secateur_model::ClassId, secateur_model::ClassId)>> Run<'_, P> {
+impl Run<'_> {
     /// Checks one step; is it the end?
     fn step(&mut self, step: Step) -> Result<bool, Reason> {
         if let Some(proof) = &mut self.proof {
@@ -258,29 +266,57 @@ impl<P: Iterator<Item = (secateur_model::ClassId, secateur_model::ClassId)>> Run
             return Ok(false);
         }
         match step {
-            Step::System { winner, other, slack } if !self.bounds.is_open() => {
-                let expected = self.pairs.next();
-                let Some(pair) = expected.filter(|(y, c)| (y.0, c.0) == (winner, other)) else {
+            Step::System { winner, other, slack } if self.is_about_decisions() && !self.bounds.is_open() => {
+                let expected = match self.pair.question(self.systems) {
+                    Some(Question::Classes { winner, other }) => Some((winner, other)),
+                    _ => None,
+                };
+                let Some((y, c)) = expected.filter(|(y, c)| (y.0, c.0) == (winner, other)) else {
                     let expected = expected.map(|(winner, other)| (winner.0, other.0));
                     return Err(Reason::SystemPair { winner, other, expected });
                 };
-                self.proof = Some(Proof::new(self.pair, self.layout, pair, slack, self.limits, self.stop)?);
-                Ok(false)
+                self.begin(Question::Classes { winner: y, other: c }, slack)
+            }
+            Step::ScoreSystem { output, below } if !self.is_about_decisions() => {
+                let asked = Question::Output { output: output as usize, below };
+                let expected = self.pair.question(self.systems);
+                if expected != Some(asked) {
+                    let expected = match expected {
+                        Some(Question::Output { output, below }) => Some((output, below)),
+                        _ => None,
+                    };
+                    return Err(Reason::SystemOutput { output, below, expected });
+                }
+                self.begin(asked, Slack::Global)
             }
             Step::End { complete, .. } => {
-                if complete && !self.bounds.is_open() && self.pairs.next().is_none() {
+                if complete && !self.bounds.is_open() && self.systems == self.pair.systems() {
                     return Ok(true);
                 }
                 Err(self.end_reason(complete))
             }
-            step => self.bounds.step(step).map(|()| false),
+            step if self.is_about_decisions() => self.bounds.step(step).map(|()| false),
+            // Bounds on smaller models are about decisions.
+            step => Err(Reason::OrderUnexpected {
+                found: step.kind(),
+                place: "between the proofs of two systems of a claim about scores",
+            }),
         }
+    }
+
+    fn is_about_decisions(&self) -> bool {
+        matches!(self.pair.claimed, Claimed::Decisions(_))
+    }
+
+    /// Begins the proof of a system.
+    fn begin(&mut self, question: Question, slack: Slack) -> Result<bool, Reason> {
+        self.proof = Some(Proof::new(self.pair, self.layout, question, slack, self.limits, self.stop)?);
+        Ok(false)
     }
 
     /// Why an end, which says itself whether the certificate is complete, is no end of a proof.
     fn end_reason(&self, complete: bool) -> Reason {
-        let classes = self.pair.classes.len() as u64;
-        let (proved, systems) = (self.systems, classes * classes.saturating_sub(1));
+        let (proved, systems) = (self.systems, self.pair.systems());
         if complete {
             Reason::EndMissing { proved, systems, cover_open: self.bounds.is_open() }
         } else {

@@ -1,14 +1,15 @@
-//! The two models and the claim about them: class pairs, leads, and what rounding may do.
+//! The two models and the claim about them: which systems it needs; for decisions the leads, and what rounding may do.
 //!
 //! The lead of class y over class c is an affine function of a model's exact sums, times the divisor of its
 //! average (so that nothing is divided): the distance to the threshold, or the difference of two sums.
 
-use secateur_certificate::{BandClaim, Claim};
+use secateur_certificate::{BandClaim, Claim, Statement};
 use secateur_model::{
     ClassId, ClassLabels, Decision, Ensemble, Exact, FeatureId, LeafId, LocalRounding, Predictor,
 };
 
 use crate::reason::{ModelRole, Reason};
+use crate::scores::Scores;
 
 /// The models that a certificate is about, and the numbers of its claim.
 pub(crate) struct Pair<'a> {
@@ -17,6 +18,27 @@ pub(crate) struct Pair<'a> {
     /// The original, its category codes those of the same labels in the pruned model.
     pub(crate) original: &'a Ensemble,
     pub(crate) pruned: &'a Ensemble,
+    pub(crate) claimed: Claimed,
+    predictors: [Predictor<'a>; 2],
+}
+
+/// What is claimed, and its numbers.
+pub(crate) enum Claimed {
+    Decisions(Decisions),
+    Scores(Scores),
+}
+
+/// One system of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// The original decides `winner`, and the pruned model does not put it above `other`.
+    Classes { winner: ClassId, other: ClassId },
+    /// The pruned model's score of an output is too far above the original's, or below it.
+    Output { output: usize, below: bool },
+}
+
+/// The numbers of a claim about decisions.
+pub(crate) struct Decisions {
     /// The pruned model's class for each class of the original.
     pub(crate) classes: Vec<ClassId>,
     /// `None` for exact arithmetic.
@@ -25,7 +47,6 @@ pub(crate) struct Pair<'a> {
     pub(crate) slack: Exact,
     /// The pruned model's rounding by input, where the claim announces it.
     pub(crate) local: Option<LocalRounding>,
-    predictor: Predictor<'a>,
 }
 
 impl<'a> Pair<'a> {
@@ -35,48 +56,72 @@ impl<'a> Pair<'a> {
         [original, pruned]: [&'a Ensemble; 2],
         claim: &Claim,
     ) -> Result<Self, Reason> {
-        let classes = match_classes(original, pruned).ok_or_else(|| Reason::ClaimClasses {
-            original: original.classes().len(),
-            pruned: pruned.classes().len(),
-        })?;
-        let mut slack = Exact::zero();
-        let band = match claim.band {
-            BandClaim::Exact => None,
-            BandClaim::Score(score) => {
-                let none = |model| move || Reason::ClaimNoCertainMargin { model };
-                let smallest = original.certain_margin().ok_or_else(none(ModelRole::Original))?;
-                let rounding = pruned.certain_margin().ok_or_else(none(ModelRole::Pruned))?;
-                slack = Exact::from_f64(rounding).ok_or_else(none(ModelRole::Pruned))?;
-                let refused = || Reason::ClaimBand { band: score, smallest };
-                if score.is_nan() || score < smallest {
-                    return Err(refused());
-                }
-                Some(Exact::from_f64(score).ok_or_else(refused)?)
+        let models = [original, pruned];
+        let claimed = match claim.statement {
+            Statement::Decisions { band, local_rounding } => {
+                Claimed::Decisions(Decisions::new(models, band, local_rounding)?)
             }
+            Statement::Scores { within } => Claimed::Scores(Scores::new(models, within)?),
         };
-        let local = match (claim.local_rounding, &band) {
-            (false, _) => None,
-            (true, None) => return Err(Reason::ClaimLocalRounding { exact: true }),
-            (true, Some(_)) => {
-                Some(pruned.local_rounding().ok_or(Reason::ClaimLocalRounding { exact: false })?)
-            }
-        };
-        Ok(Self { read, original, pruned, classes, band, slack, local, predictor: Predictor::new(pruned) })
+        Ok(Self { read, original, pruned, claimed, predictors: models.map(Predictor::new) })
     }
 
-    /// The ordered pairs of classes, in the order in which their systems come.
-    pub(crate) fn class_pairs(&self) -> impl Iterator<Item = (ClassId, ClassId)> + use<> {
-        let count = self.classes.len() as u32;
-        (0..count).flat_map(move |winner| {
-            (0..count)
-                .filter(move |&other| other != winner)
-                .map(move |other| (ClassId(winner), ClassId(other)))
+    /// The pruned model's rounding by input, where the claim announces it.
+    pub(crate) fn local(&self) -> Option<&LocalRounding> {
+        match &self.claimed {
+            Claimed::Decisions(decisions) => decisions.local.as_ref(),
+            Claimed::Scores(_) => None,
+        }
+    }
+
+    /// How many systems the claim has.
+    pub(crate) fn systems(&self) -> u64 {
+        match &self.claimed {
+            Claimed::Decisions(decisions) => {
+                let classes = decisions.classes.len() as u64;
+                classes * classes.saturating_sub(1)
+            }
+            Claimed::Scores(scores) => 2 * scores.outputs() as u64,
+        }
+    }
+
+    /// A system, in the order in which they come; `None` behind the last.
+    pub(crate) fn question(&self, index: u64) -> Option<Question> {
+        if index >= self.systems() {
+            return None;
+        }
+        Some(match &self.claimed {
+            Claimed::Decisions(decisions) => {
+                let others = decisions.classes.len() as u64 - 1;
+                let (winner, other) = (index / others, index % others);
+                // The winner itself is left out.
+                let other = other + u64::from(other >= winner);
+                Question::Classes { winner: ClassId(winner as u32), other: ClassId(other as u32) }
+            }
+            Claimed::Scores(_) => Question::Output { output: (index / 2) as usize, below: index % 2 == 1 },
         })
     }
 
+    /// A cell whose witness is this row solves a system: does the claim hold there all the same, as the libraries compute?
+    pub(crate) fn holds_at(&self, row: &[f64], question: Question) -> Result<(), Reason> {
+        match (&self.claimed, question) {
+            (Claimed::Decisions(decisions), Question::Classes { winner, .. }) => {
+                self.decides(decisions, row, winner)
+            }
+            (Claimed::Scores(scores), Question::Output { output, below }) => {
+                scores.holds([self.original, self.pruned], &self.predictors, row, output, below)
+            }
+            // No claim has systems of the other kind.
+            _ => Err(Reason::OrderUnexpected { found: "System", place: "in a claim of another kind" }),
+        }
+    }
+
     /// Does the library loading the pruned model decide `winner` (as the original counts classes) on this row?
-    pub(crate) fn decides(&self, row: &[f64], winner: ClassId) -> Result<(), Reason> {
-        let expected = self.classes[winner.index()];
+    fn decides(&self, decisions: &Decisions, row: &[f64], winner: ClassId) -> Result<(), Reason> {
+        if decisions.band.is_none() {
+            return Err(Reason::CellsSolution { input: row.to_vec(), winner: winner.0 });
+        }
+        let expected = decisions.classes[winner.index()];
         if self.pruned.scores_vary() {
             return if self.certain(row, expected) {
                 Ok(())
@@ -84,7 +129,7 @@ impl<'a> Pair<'a> {
                 Err(Reason::CellsOrder { input: row.to_vec(), winner: winner.0 })
             };
         }
-        match self.predictor.classes(row).as_deref() {
+        match self.predictors[1].classes(row).as_deref() {
             Ok([class]) if *class == expected => Ok(()),
             _ => Err(Reason::CellsSolution { input: row.to_vec(), winner: winner.0 }),
         }
@@ -108,11 +153,48 @@ impl<'a> Pair<'a> {
         let model = self.read;
         let Some(leaves) = leaves(model, row) else { return false };
         let sums = model.exact_sums(leaves);
-        let band = self.band.clone().unwrap_or_else(Exact::zero);
+        let Claimed::Decisions(Decisions { band, .. }) = &self.claimed else { return false };
+        let band = band.clone().unwrap_or_else(Exact::zero);
         others(model, winner).all(|other| {
             let lead = Lead::of(model, winner, other);
             lead.total(&sums) > &band * &lead.divisor
         })
+    }
+}
+
+impl Decisions {
+    fn new(
+        [original, pruned]: [&Ensemble; 2],
+        band: BandClaim,
+        local_rounding: bool,
+    ) -> Result<Self, Reason> {
+        let classes = match_classes(original, pruned).ok_or_else(|| Reason::ClaimClasses {
+            original: original.classes().len(),
+            pruned: pruned.classes().len(),
+        })?;
+        let mut slack = Exact::zero();
+        let band = match band {
+            BandClaim::Exact => None,
+            BandClaim::Score(score) => {
+                let none = |model| move || Reason::ClaimNoCertainMargin { model };
+                let smallest = original.certain_margin().ok_or_else(none(ModelRole::Original))?;
+                let rounding = pruned.certain_margin().ok_or_else(none(ModelRole::Pruned))?;
+                slack = Exact::from_f64(rounding).ok_or_else(none(ModelRole::Pruned))?;
+                let refused = || Reason::ClaimBand { band: score, smallest };
+                if score.is_nan() || score < smallest {
+                    return Err(refused());
+                }
+                Some(Exact::from_f64(score).ok_or_else(refused)?)
+            }
+        };
+        let local = match (local_rounding, &band) {
+            (false, _) => None,
+            (true, None) => return Err(Reason::ClaimLocalRounding { exact: true }),
+            (true, Some(_)) => {
+                Some(pruned.local_rounding().ok_or(Reason::ClaimLocalRounding { exact: false })?)
+            }
+        };
+        Ok(Self { classes, band, slack, local })
     }
 }
 
@@ -172,7 +254,7 @@ impl Lead {
 
 /// The class of the pruned model for each class of the original: by label where both have labels, else by
 /// position. `None` unless this pairs the classes one to one.
-fn match_classes(original: &Ensemble, pruned: &Ensemble) -> Option<Vec<ClassId>> {
+pub(crate) fn match_classes(original: &Ensemble, pruned: &Ensemble) -> Option<Vec<ClassId>> {
     let (ours, theirs) = (original.classes(), pruned.classes());
     // Without classes (a regressor) there would be no pair to show anything of, and so no claim about decisions.
     let classifiers = original.decision().is_classifier() && pruned.decision().is_classifier();

@@ -1,12 +1,11 @@
 //! The proof of one system while its steps come in: lenses, the current box, and the sides still open.
 
 use secateur_certificate::{Slack, Step};
-use secateur_model::ClassId;
 
 use crate::Stop;
 use crate::layout::Layout;
 use crate::lens::{Lens, View};
-use crate::pair::Pair;
+use crate::pair::{Pair, Question};
 use crate::reason::Reason;
 use crate::rules;
 use crate::state::{Mark, State};
@@ -17,7 +16,7 @@ pub(crate) struct Proof<'a> {
     pub(crate) pair: &'a Pair<'a>,
     pub(crate) layout: &'a Layout<'a>,
     pub(crate) system: System,
-    pub(crate) winner: ClassId,
+    pub(crate) question: Question,
     pub(crate) state: State,
     pub(crate) limits: Limits,
     stop: Stop<'a>,
@@ -51,19 +50,19 @@ impl<'a> Proof<'a> {
     pub(crate) fn new(
         pair: &'a Pair<'a>,
         layout: &'a Layout<'a>,
-        (winner, other): (ClassId, ClassId),
+        question: Question,
         slack: Slack,
         limits: Limits,
         stop: Stop<'a>,
     ) -> Result<Self, Reason> {
-        let system = System::new(pair, layout, winner, other, slack)?;
+        let system = System::new(pair, layout, question, slack)?;
         let rows = vec![None; system.rows];
         let state = State::whole(layout);
         Ok(Self {
             pair,
             layout,
             system,
-            winner,
+            question,
             state,
             limits,
             stop,

@@ -108,6 +108,11 @@ fn leader(class: &Option<u32>) -> String {
     class.map_or_else(|| "no class".to_owned(), |class| format!("class {class}"))
 }
 
+/// On which side of the original's scores.
+fn side(below: bool) -> &'static str {
+    if below { "below" } else { "above" }
+}
+
 reasons! {
     /// The certificate is for another original.
     DigestOriginal { claimed: Box<Digest>, found: Box<Digest> } = "digest.original",
@@ -156,6 +161,26 @@ reasons! {
                  above {asked:e} was asked for."
             ),
         };
+    /// The limit of a claim about scores is no finite number of at least zero.
+    ClaimWithin { within: f64 } = "claim.within",
+        "The scores are claimed to be at most {within:e} apart, which is not a finite number of at least 0.";
+    /// The models have different numbers of scores.
+    ClaimScoreCount { original: usize, pruned: usize } = "claim.score_count",
+        "The original has {original} scores and the pruned model has {pruned}, so that they cannot be compared.";
+    /// A sum may overflow, so that no score is near to the exact one.
+    ClaimOverflow { model: ModelRole } = "claim.overflow",
+        "A sum of {model} may leave the range of its number type, so that its scores have no bound on their rounding.";
+    /// Scores that are divided by numbers too different to compare.
+    ClaimDivisors { original: f64, pruned: f64 } = "claim.divisors",
+        "The scores are divided by {original:e} and by {pruned:e}, which are too far apart to be brought to one scale.";
+    /// A claim about decisions was asked for, and this one is about scores, or the other way round.
+    ClaimKindAsked { about_scores: bool } = "claim.kind_asked",
+        "The certificate is about {}, and a claim about {} was asked for.",
+        if *about_scores { "how far scores are apart" } else { "decisions" },
+        if *about_scores { "decisions" } else { "scores" };
+    /// The scores of the claim may be farther apart than what was asked for.
+    ClaimWithinAsked { claimed: f64, asked: f64 } = "claim.within_asked",
+        "The certificate proves that scores are at most {claimed:e} apart, and at most {asked:e} was asked for.";
     /// The claim's domain does not fit the models.
     ClaimDomain { error: DomainError } = "claim.domain",
         "The domain of the claim does not fit the models: {error}.";
@@ -187,6 +212,13 @@ reasons! {
     /// Rounding by input where the claim does not announce it.
     SystemSlack { winner: u32, other: u32 } = "system.slack",
         "The system of classes {winner} and {other} uses rounding by input, which the claim does not announce.";
+    /// Not the next output, or not its next side.
+    SystemOutput { output: u32, below: bool, expected: Option<(usize, bool)> } = "system.output",
+        "The system is that of scores {} the original's of output {output}, and {}.", side(*below),
+        match expected {
+            Some((output, below)) => format!("the one of scores {} those of output {output} comes next", side(*below)),
+            None => "all systems have been there".to_owned(),
+        };
     /// A lens that has not one multiplier for each row.
     LensRows { multipliers: usize, rows: usize } = "lens.rows",
         "The lens has {multipliers} multipliers, and the system has {rows} rows.";
@@ -216,6 +248,10 @@ reasons! {
     CellsOrder { input: Vec<f64>, winner: u32 } = "cells.order_of_addition",
         "At the input {} the original decides class {winner}, and what the pruned model decides depends on what its file \
          does not fix, such as the order of addition.", row(input);
+    /// A cell's scores are too far apart, or may be by what the files do not fix.
+    CellsScore { input: Vec<f64>, output: usize, apart: f64, within: f64 } = "cells.score",
+        "At the input {} the scores of output {output} are {apart:e} apart, or may be so by an order of addition that a \
+         file does not fix, and the claim says at most {within:e}.", row(input);
     /// A join of a row that does not exist, or of the last one with itself.
     JoinRow { row: u32, rows: usize } = "join.row",
         "A join of row {row} with the last one needs a row before it, and the system has {rows} rows, counted from 0.";

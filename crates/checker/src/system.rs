@@ -1,9 +1,12 @@
-//! The system of one pair of classes, rebuilt from the two models.
+//! The systems of a claim, rebuilt from the two models.
 //!
-//! It asks for a cell where the original leads with y over every other class by more than the band (a row
+//! The one of a pair of classes asks for a cell where the original leads with y over every other class by more than the band (a row
 //! for each), and the pruned model's lead of y over c is within its rounding (the last row). If no cell
 //! solves it, then wherever the original decides y so clearly, the pruned model puts y above c for certain.
 //! All systems empty is the claim.
+//!
+//! The one of an output of a claim about scores has a single row: the pruned model's exact score is above the
+//! original's (or below it) by more than the limit without the rounding of both (`scores.rs`).
 //!
 //! Rows are `sum over pieces of value >= bound` over integers, so a strict row is one with a bound one higher.
 
@@ -12,8 +15,9 @@ use secateur_certificate::Slack;
 use secateur_model::{ClassId, Exact};
 
 use crate::layout::Layout;
-use crate::pair::{Lead, Pair, others};
+use crate::pair::{Claimed, Decisions, Lead, Pair, Question, others};
 use crate::reason::Reason;
+use crate::scores::Scores;
 
 /// Rows over the pieces of a layout.
 pub(crate) struct System {
@@ -35,13 +39,25 @@ impl System {
     pub(crate) fn new(
         pair: &Pair<'_>,
         layout: &Layout<'_>,
-        winner: ClassId,
-        other: ClassId,
+        question: Question,
         slack: Slack,
     ) -> Result<Self, Reason> {
-        let mut rows: Vec<Row> =
-            others(pair.original, winner).map(|class| original_leads(pair, layout, winner, class)).collect();
-        rows.push(pruned_fails(pair, layout, winner, other, slack)?);
+        let rows = match (&pair.claimed, question) {
+            (Claimed::Decisions(claimed), Question::Classes { winner, other }) => {
+                let mut rows: Vec<Row> = others(pair.original, winner)
+                    .map(|class| original_leads(pair, claimed, layout, winner, class))
+                    .collect();
+                rows.push(pruned_fails(pair, claimed, layout, [winner, other], slack)?);
+                rows
+            }
+            (Claimed::Scores(claimed), Question::Output { output, below }) => {
+                vec![too_far(claimed, layout, output, below)]
+            }
+            // No claim has systems of the other kind.
+            _ => {
+                return Err(Reason::OrderUnexpected { found: "System", place: "in a claim of another kind" });
+            }
+        };
         let combine = |row: &Row, sums: &[BigInt]| -> BigInt {
             row.terms.iter().map(|&(sum, factor)| &sums[sum] * factor).sum()
         };
@@ -66,9 +82,15 @@ impl System {
 }
 
 /// The original's lead exceeds the band; in exact arithmetic: its winner wins.
-fn original_leads(pair: &Pair<'_>, layout: &Layout<'_>, winner: ClassId, class: ClassId) -> Row {
+fn original_leads(
+    pair: &Pair<'_>,
+    claimed: &Decisions,
+    layout: &Layout<'_>,
+    winner: ClassId,
+    class: ClassId,
+) -> Row {
     let lead = Lead::of(pair.original, winner, class);
-    let (needed, strict) = match &pair.band {
+    let (needed, strict) = match &claimed.band {
         Some(band) => (band * &lead.divisor, true),
         None => (Exact::zero(), !lead.wins_ties),
     };
@@ -79,19 +101,19 @@ fn original_leads(pair: &Pair<'_>, layout: &Layout<'_>, winner: ClassId, class: 
 /// The pruned model's lead is within its rounding, `-lead >= -rounding`; in exact arithmetic: y does not win.
 fn pruned_fails(
     pair: &Pair<'_>,
+    claimed: &Decisions,
     layout: &Layout<'_>,
-    winner: ClassId,
-    other: ClassId,
+    [winner, other]: [ClassId; 2],
     slack: Slack,
 ) -> Result<Row, Reason> {
     let no_slack = Reason::SystemSlack { winner: winner.0, other: other.0 };
-    let (winner, other) = (pair.classes[winner.index()], pair.classes[other.index()]);
+    let (winner, other) = (claimed.classes[winner.index()], claimed.classes[other.index()]);
     let lead = Lead::of(pair.pruned, winner, other);
     let mut terms: Vec<(usize, i64)> =
         lead.terms.iter().map(|&(group, factor)| (layout.sum_of(1, group), -factor)).collect();
-    let (rounding, strict) = match (slack, &pair.local, &pair.band) {
+    let (rounding, strict) = match (slack, &claimed.local, &claimed.band) {
         (Slack::Global, _, None) => (Exact::zero(), lead.wins_ties),
-        (Slack::Global, _, Some(_)) => (pair.slack.clone(), false),
+        (Slack::Global, _, Some(_)) => (claimed.slack.clone(), false),
         (Slack::Local, None, _) => return Err(no_slack),
         (Slack::Local, Some(local), _) => {
             // Each sum errs by its own part of the rounding; what depends on the input is a sum of its own.
@@ -106,6 +128,14 @@ fn pruned_fails(
         }
     };
     Ok(Row { terms, bound: &lead.constant - &(&rounding * &lead.divisor), strict })
+}
+
+/// The pruned model's score of an output is too far above the original's, or below it.
+fn too_far(claimed: &Scores, layout: &Layout<'_>, output: usize, below: bool) -> Row {
+    let [original, pruned] = claimed.factors;
+    let sign = if below { -1 } else { 1 };
+    let terms = vec![(layout.sum_of(1, output), sign * pruned), (layout.sum_of(0, output), -sign * original)];
+    Row { terms, bound: claimed.bound(output), strict: true }
 }
 
 /// The smallest integer `n` with `n * 2^exponent >= bound` (`> bound` where strict).

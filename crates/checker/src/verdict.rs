@@ -1,6 +1,6 @@
 //! What the checker says: a verdict, what a valid certificate proves, and the limits that a checker has.
 
-use secateur_certificate::{BandClaim, Claim, Intercept};
+use secateur_certificate::{Claim, Intercept};
 
 use crate::reason::Reason;
 
@@ -28,7 +28,7 @@ pub enum Verdict {
 /// What a valid certificate proves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proved {
-    /// The claim of identical decisions.
+    /// The claim.
     pub claim: Claim,
     /// How category labels were matched.
     pub labels: MatchedLabels,
@@ -68,13 +68,6 @@ pub struct ColumnBound {
     /// The pruned model has no more trees than the bound (only where every column counts as one, and so does
     /// a constant where it is counted).
     pub reached: bool,
-}
-
-impl Proved {
-    /// The band of the claim.
-    pub fn band(&self) -> BandClaim {
-        self.claim.band
-    }
 }
 
 /// What the checker will spend on one certificate.

@@ -9,10 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Opened, assert_told, certified, certified_with, stumps, stumps_with};
+use common::{Opened, assert_told, certified, certified_scores, certified_with, stumps, stumps_with};
 use num_bigint::BigUint;
 use secateur_certificate::{
-    BandClaim, CoverTerm, CutTerm, Digest, Domain, Intercept, MAGIC, MAGIC_2, Slack, Step, Writer, encode,
+    BandClaim, CoverTerm, CutTerm, Digest, Domain, Intercept, MAGIC, MAGIC_2, Slack, Statement, Step, Writer,
+    encode,
 };
 use secateur_checker::{Limits, Reason, Verdict, check};
 use secateur_formats::{Edit, ModelFile, TreeEdit};
@@ -233,6 +234,23 @@ fn cases(models: &Models) -> Vec<Case> {
     assert_eq!(together.claim.version(), 2);
     add("accept", "domain", TOGETHER, together.write(), None);
 
+    // Scores: logistic ones of a binary model, and the three of a softmax.
+    let scores = |names: [&str; 2], within: f64| {
+        let [first, second] = models.pair(names);
+        let options = Options { shortcuts: false, ..Options::unlimited() };
+        let bytes = certified_scores(first, second, within, &options).expect("the scores are that near");
+        Opened::read(&bytes).unwrap()
+    };
+    let near = scores(BINARY, 0.00875);
+    assert_eq!(near.claim.version(), 2);
+    add("accept", "scores", BINARY, near.write(), None);
+    add("accept", "scores_of_three_classes", THREE, scores(THREE, 0.0031).write(), None);
+    let [first, other] = models.pair(TOGETHER);
+    let one_row = Domain::new(true, [], vec![table(vec![vec![0.0, 0.0], vec![0.0, 1.0]])]).unwrap();
+    let first = first.within(&one_row).unwrap();
+    let near_there = certified_scores(&first, other, 2.5, &Options::unlimited()).expect("a stump apart");
+    add("accept", "scores_in_a_domain", TOGETHER, near_there, None);
+
     let find = |opened: &Opened, wanted: fn(&Step) -> bool| opened.steps.iter().position(wanted).unwrap();
     let mut refuse = |name: &str, models, opened: &Opened, change: &dyn Fn(&mut Opened), reason| {
         let mut copy = opened.clone();
@@ -244,19 +262,58 @@ fn cases(models: &Models) -> Vec<Case> {
     refuse("models_swapped", ["binary_scaled", "binary"], &binary, &|_| {}, "digest.original");
     let relabel = |copy: &mut Opened| copy.claim.pruned = Digest::of(models.get("three"));
     refuse("other_classes", ["binary", "three"], &binary, &relabel, "claim.classes");
-    let band = |score: f64| move |copy: &mut Opened| copy.claim.band = BandClaim::Score(score);
+    let band = |score: f64| move |copy: &mut Opened| copy.set_band(BandClaim::Score(score));
     refuse("band_below_rounding", BINARY, &binary, &band(1e-12), "claim.band");
     refuse("band_not_a_number", BINARY, &binary, &band(f64::NAN), "claim.band");
     let far = certificate(["binary", "binary_far"], Band::Score(0.21));
     refuse("band_smaller_than_proved", ["binary", "binary_far"], &far, &band(0.1), "narrow.bound_not_met");
     let exact = |copy: &mut Opened| {
-        (copy.claim.band, copy.claim.local_rounding) = (BandClaim::Exact, true);
+        copy.set_band(BandClaim::Exact);
+        copy.set_local(true);
     };
     refuse("rounding_by_input_without_rounding", BINARY, &binary, &exact, "claim.local_rounding");
     let widen = |copy: &mut Opened| copy.claim.domain = Domain::everything();
     refuse("scope_wider_than_proved", MISSING, &narrow, &widen, "close.bound_not_met");
     let missing = |copy: &mut Opened| copy.steps.push(Step::Point { values: vec![f64::NAN; width] });
     refuse("missing_value_out_of_scope", MISSING, &narrow, &missing, "point.values");
+
+    let within = |within: f64| move |copy: &mut Opened| copy.claim.statement = Statement::Scores { within };
+    refuse("scores_nearer_than_proved", BINARY, &near, &within(0.001), "close.bound_not_met");
+    refuse("scores_within_not_a_number", BINARY, &near, &within(f64::NAN), "claim.within");
+    refuse("scores_within_a_negative_number", BINARY, &near, &within(-0.5), "claim.within");
+    refuse("scores_within_infinity", BINARY, &near, &within(f64::INFINITY), "claim.within");
+    refuse("scores_of_other_models", ["binary", "three"], &near, &relabel, "claim.score_count");
+    refuse("scores_by_a_proof_of_decisions", BINARY, &binary, &within(0.00875), "order.unexpected");
+    let output = |output: u32, below: bool| {
+        move |copy: &mut Opened| {
+            let at = copy.steps.iter().position(|step| matches!(step, Step::ScoreSystem { .. })).unwrap();
+            copy.steps[at] = Step::ScoreSystem { output, below };
+        }
+    };
+    refuse("scores_of_another_output", BINARY, &near, &output(1, false), "system.output");
+    refuse("scores_of_the_other_side", BINARY, &near, &output(0, true), "system.output");
+    let one_side = |copy: &mut Opened| {
+        let at = copy.steps.iter().rposition(|step| matches!(step, Step::ScoreSystem { .. })).unwrap();
+        copy.steps.truncate(at);
+    };
+    refuse("scores_of_one_side_only", BINARY, &near, &one_side, "end.missing");
+    let with_point = |copy: &mut Opened| copy.steps.push(Step::Point { values: vec![0.0; width] });
+    refuse("scores_with_a_point", BINARY, &near, &with_point, "order.unexpected");
+    let apart = |copy: &mut Opened| {
+        copy.claim.statement = Statement::Scores { within: 0.5 };
+        copy.steps = vec![Step::ScoreSystem { output: 0, below: false }, Step::Cells];
+    };
+    let stump_scores = scores(STUMPS, 1.5);
+    refuse("scores_too_far_apart_by_cells", STUMPS, &stump_scores, &apart, "cells.score");
+    let join_scores = |copy: &mut Opened| {
+        copy.steps =
+            vec![Step::ScoreSystem { output: 0, below: false }, Step::Join { row: 0, fixed: vec![] }];
+    };
+    refuse("scores_by_join", STUMPS, &stump_scores, &join_scores, "join.row");
+    let meet_scores = |copy: &mut Opened| {
+        copy.steps = vec![Step::ScoreSystem { output: 0, below: false }, Step::Meet { first: vec![0] }];
+    };
+    refuse("scores_by_meet", STUMPS, &stump_scores, &meet_scores, "meet.shape");
 
     let wider = |rows: Vec<Vec<f64>>| {
         move |copy: &mut Opened| {
@@ -302,7 +359,7 @@ fn cases(models: &Models) -> Vec<Case> {
     };
     refuse("system_too_many", BINARY, &binary, &one_more, "system.pair");
     let local = |copy: &mut Opened| {
-        copy.claim.local_rounding = false;
+        copy.set_local(false);
         copy.steps[first_system] = Step::System { winner: 0, other: 1, slack: Slack::Local };
     };
     refuse("rounding_by_input_not_announced", BINARY, &binary, &local, "system.slack");
@@ -372,7 +429,8 @@ fn cases(models: &Models) -> Vec<Case> {
     let false_claim = |step: Step| {
         let [first, second] = models.pair(["stumps", "second_stump"]);
         let mut opened = met.clone().about(first, second);
-        (opened.claim.band, opened.claim.local_rounding) = (BandClaim::Exact, false);
+        opened.set_band(BandClaim::Exact);
+        opened.set_local(false);
         opened.steps = vec![Step::System { winner: 0, other: 1, slack: Slack::Global }, step];
         opened
     };
@@ -496,7 +554,9 @@ fn cases(models: &Models) -> Vec<Case> {
         std::io::Write::write_all(&mut encoder, &bytes).unwrap();
         encoder.finish().unwrap()
     };
-    malformed("claim_of_no_kind", claim(1, &[1, 0, 0, 0]), "malformed.choice");
+    malformed("claim_of_no_kind", claim(2, &[1, 0, 0, 0]), "malformed.choice");
+    // Number 12 is a step of claims about scores alone.
+    malformed("score_system_in_decisions", body(&[12 << 3, 0, 0]), "malformed.unknown_step");
     // One column, number 0, may be missing: it says nothing that the first byte does not.
     malformed("domain_says_nothing", claim(0, &[1, 1, 0, 1, 0, 0]), "malformed.domain");
     malformed("domain_with_unknown_part", claim(0, &[0, 0, 0, 1]), "malformed.domain");
@@ -529,6 +589,10 @@ const ELSEWHERE: &[&str] = &[
     "claim.band_asked",
     "claim.scope_asked",
     "claim.domain_asked",
+    "claim.kind_asked",
+    "claim.within_asked",
+    "claim.overflow",
+    "claim.divisors",
     "cells.order_of_addition",
     "limit.overlay",
     "limit.lenses",
@@ -695,6 +759,36 @@ fn the_program_ends_with_the_codes_of_its_contract() {
         "invalid: A claim about every input was asked for, and this one is about fewer: no missing values. \
          (claim.scope_asked at the claim)\n"
     );
+    let near = ["models/binary.json", "models/binary_scaled.json", "accept/scores"];
+    let (code, text, _) = run(&near);
+    assert_eq!(code, 0);
+    assert_eq!(
+        text,
+        "valid: the raw scores of the two libraries, averaged where they average, are at most 8.75e-3 apart on every \
+         input, the rounding of both included\n"
+    );
+    let (_, text, _) = run(&[&near[..], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["claim"]["about"], "scores");
+    assert_eq!(json["claim"]["within"], 0.00875);
+    assert!(json["claim"]["band"].is_null(), "{text}");
+    assert_eq!(run(&[&near[..], &["--within=0.01"]].concat()).0, 0);
+    let (code, text, _) = run(&[&near[..], &["--within", "0.005"]].concat());
+    assert_eq!(code, 1);
+    assert_eq!(
+        text,
+        "invalid: The certificate proves that scores are at most 8.75e-3 apart, and at most 5e-3 was asked for. \
+         (claim.within_asked at the claim)\n"
+    );
+    let (code, text, _) = run(&[&near[..], &["--band=1"]].concat());
+    assert!(code == 1 && text.contains("a claim about decisions was asked for"), "{text}");
+    let (code, text, _) = with("--within=1");
+    assert!(code == 1 && text.contains("a claim about scores was asked for"), "{text}");
+    assert_eq!(run(&[&near[..], &["--within=1", "--band=1"]].concat()).0, 2);
+    assert_eq!(with("--within=-1").0, 2);
+    let (code, text, _) = run(&["--explain", "accept/scores"]);
+    assert!(code == 0 && text.contains("scores   at most 8.75e-3 apart\n"), "{text}");
+    assert!(text.contains("system: the pruned model's score of output 0 is too far above"), "{text}");
     let within = ["models/stumps.json", "models/second_stump.json", "accept/domain"];
     let (code, text, _) = run(&within);
     assert!(code == 0 && text.contains("decide alike on every input of the domain below, "), "{text}");

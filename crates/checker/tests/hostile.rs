@@ -9,7 +9,7 @@ use std::path::Path;
 
 use common::{Opened, stumps};
 use fastrand::Rng;
-use secateur_certificate::{BandClaim, Claim, Digest, Reader, Step, Writer, encode};
+use secateur_certificate::{BandClaim, Claim, Digest, Reader, Statement, Step, Writer, encode};
 use secateur_checker::{Limits, Verdict, check};
 
 /// Every accepted certificate of the corpus.
@@ -75,8 +75,13 @@ fn whatever_the_bytes_are_no_false_claim_is_accepted() {
         mutate(&mut rng, &mut steps, &other);
         let mut claim = seed.claim.clone();
         (claim.original, claim.pruned) = (Digest::of(&first), Digest::of(&second));
-        claim.band = if rng.bool() { BandClaim::Exact } else { BandClaim::Score(0.5) };
-        claim.local_rounding &= claim.band != BandClaim::Exact;
+        let band = if rng.bool() { BandClaim::Exact } else { BandClaim::Score(0.5) };
+        let local_rounding = seed.is_local() && band != BandClaim::Exact;
+        claim.statement = match rng.u32(0..4) {
+            // They are up to two apart.
+            0 => Statement::Scores { within: *rng.choice(&[0.0, 1e-9, 0.5, 1.9]).unwrap() },
+            _ => Statement::Decisions { band, local_rounding },
+        };
         let mut writer = Writer::new(Vec::new(), &claim).unwrap();
         writer.encoded(&steps, rng.u64(0..300)).unwrap();
         let mut bytes = writer.finish(rng.u32(0..8) > 0).unwrap();

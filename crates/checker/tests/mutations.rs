@@ -60,18 +60,18 @@ fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
         claim("digest", &|copy| copy.claim.original.0[byte] ^= 1);
         claim("digest", &|copy| copy.claim.pruned.0[byte] ^= 0x80);
     }
-    claim("announced", &|copy| copy.claim.local_rounding ^= true);
+    claim("announced", &|copy| copy.set_local(!copy.is_local()));
     match opened.claim.domain.is_everything() {
         true => claim("scope narrowed", &|copy| copy.claim.domain = Domain::no_missing()),
         false => claim("scope widened", &|copy| copy.claim.domain = Domain::everything()),
     }
     claim("band up", &|copy| {
-        copy.claim.band = BandClaim::Score(opened.claim.band.score() * 2.0 + 1.0);
+        copy.set_band(BandClaim::Score(opened.band().score() * 2.0 + 1.0));
     });
-    claim("band down", &|copy| copy.claim.band = BandClaim::Score(opened.claim.band.score() / 2.0));
-    claim("band down", &|copy| copy.claim.band = BandClaim::Exact);
+    claim("band down", &|copy| copy.set_band(BandClaim::Score(opened.band().score() / 2.0)));
+    claim("band down", &|copy| copy.set_band(BandClaim::Exact));
     for band in [f64::NAN, f64::INFINITY, -1.0] {
-        claim("band no number", &|copy| copy.claim.band = BandClaim::Score(band));
+        claim("band no number", &|copy| copy.set_band(BandClaim::Score(band)));
     }
     for (at, step) in opened.steps.iter().enumerate() {
         let mut other = |kind, step: Step| {
@@ -210,7 +210,7 @@ fn claim_is_true(first: &Ensemble, second: &Ensemble, claim: &Claim) -> bool {
     let predictor = secateur_model::Predictor::new(&second);
     every_row(&grid).all(|row| {
         let winner = exact_class(&first, &row);
-        match claim.band {
+        match claim.band().unwrap() {
             BandClaim::Exact => exact_class(&second, &row) == winner,
             BandClaim::Score(band) => {
                 !common::leads_by_more_than(&first, &row, winner, band)

@@ -111,7 +111,7 @@ fn what_the_oracle_proves_the_checker_accepts() {
         }
         valid += 1;
         searched += u32::from(compared.nodes > 3);
-        local += u32::from(proved.claim.local_rounding);
+        local += u32::from(Opened::read(&bytes).unwrap().is_local());
         exact_claims += u32::from(band == Band::Exact);
         any_order += u32::from(second.accumulation().order == Order::Any);
         meets += u32::from(seed % 4 == 0 && proved.steps > 0);

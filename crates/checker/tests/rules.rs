@@ -5,7 +5,9 @@ mod common;
 use common::{Opened, assert_told, certified, searched_pair, stump_pair, stumps};
 use fastrand::Rng;
 use num_bigint::BigUint;
-use secateur_certificate::{BandClaim, Claim, CoverTerm, CutTerm, Digest, Domain, Intercept, Slack, Step};
+use secateur_certificate::{
+    BandClaim, Claim, CoverTerm, CutTerm, Digest, Domain, Intercept, Slack, Statement, Step,
+};
 use secateur_checker::{Limits, Reason, Verdict, check, check_until};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
@@ -18,9 +20,8 @@ fn claim(original: &Ensemble, pruned: &Ensemble, band: BandClaim) -> Claim {
     Claim {
         original: Digest::of(original),
         pruned: Digest::of(pruned),
-        band,
+        statement: Statement::Decisions { band, local_rounding: false },
         domain: Domain::everything(),
-        local_rounding: false,
     }
 }
 
@@ -185,7 +186,10 @@ fn a_join_of_the_whole_space_decides_as_brute_force_does() {
         }
         let band = if rng.u32(0..3) == 0 { Band::Auto } else { Band::Exact };
         let Ok(comparison) = Comparison::new(&first, &second, band) else { continue };
-        let claim = Claim { local_rounding: false, ..comparison.claim() };
+        let claim = comparison.claim();
+        let claimed = claim.band().unwrap();
+        let statement = Statement::Decisions { band: claimed, local_rounding: false };
+        let claim = Claim { statement, ..claim };
         let axes = grid.axes().len() as u32;
         let count = first.classes().len() as u32;
         let mut steps = Vec::new();
@@ -199,7 +203,7 @@ fn a_join_of_the_whole_space_decides_as_brute_force_does() {
         let opened = Opened { claim: claim.clone(), steps };
         let holds = every_row(&grid).all(|row| {
             let winner = exact_class(&first, &row);
-            match claim.band {
+            match claimed {
                 BandClaim::Exact => exact_class(&second, &row) == winner,
                 BandClaim::Score(band) => {
                     let decides = || Predictor::new(&second).classes(&row).unwrap()[0] == winner;
@@ -215,7 +219,7 @@ fn a_join_of_the_whole_space_decides_as_brute_force_does() {
             }
             Some("join.solution" | "cells.order_of_addition" | "limit.join") => {
                 refused += 1;
-                let decided = count == 2 && claim.band == BandClaim::Exact;
+                let decided = count == 2 && claimed == BandClaim::Exact;
                 assert!(!(decided && holds), "seed {seed}: a true claim was refused");
             }
             Some(other) => panic!("seed {seed}: {other:?}"),

@@ -222,6 +222,13 @@ impl Ensemble {
         Some(add_up(slack, gap))
     }
 
+    /// The largest distance between the library's score of a group and the exact one, both after averaging, for an
+    /// input that reaches these leaves, in whatever order they are added. Only for models whose sums cannot leave their
+    /// type, those with a bound over all inputs ([`Ensemble::rounding`]). `None` where there are too many trees.
+    pub fn rounding_at(&self, group: usize, leaves: &[LeafId]) -> Option<f64> {
+        self.group_rounding_at(group, leaves)
+    }
+
     /// In any order and bracketing the k-th smallest partial sum has at most k + 1 terms, so its magnitude
     /// is at most that of the k + 1 largest terms of one sign.
     fn group_rounding_at(&self, group: usize, leaves: &[LeafId]) -> Option<f64> {

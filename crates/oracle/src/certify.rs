@@ -11,10 +11,12 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use secateur_certificate::{BandClaim, Claim, Digest, Slack, Step, Writer, encode};
+use secateur_certificate::{BandClaim, Claim, Digest, Slack, Statement, Step, Writer, encode};
 
-use crate::compare::{Compared, Comparison, Question, Verdict};
+use crate::atlas::Atlas;
+use crate::compare::{Compared, Comparison, Verdict};
 use crate::record::{ProofStep, Record};
+use crate::scores::{Limit, ScoreComparison};
 use crate::solve::Options;
 
 /// Bytes of steps that a thread collects before they go to the file.
@@ -28,7 +30,7 @@ impl Comparison<'_> {
         let [original, pruned] = self.models().map(Digest::of);
         let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
         let (domain, local_rounding) = (self.inputs(), self.knows_rounding_by_input());
-        Claim { original, pruned, band, domain, local_rounding }
+        Claim { original, pruned, statement: Statement::Decisions { band, local_rounding }, domain }
     }
 
     /// Proves or refutes the claim as [`run`](Self::run) does, and writes the proof down. The certificate is
@@ -39,23 +41,65 @@ impl Comparison<'_> {
         options: &Options,
         out: W,
     ) -> io::Result<(Compared, Option<Writer<W>>)> {
-        let mut writer = Writer::new(out, &self.claim())?;
-        for piece in self.atlas().pieces() {
-            let [original, pruned] = piece.trees().map(<[u32]>::to_vec);
-            if original.len() + pruned.len() > 1 {
-                writer.step(&Step::Stack { original, pruned })?;
-            }
-        }
-        let scribe = Arc::new(Scribe::new(writer));
+        let scribe = begin(out, &self.claim(), self.atlas())?;
         let options = Options { record: Some(scribe.clone()), ..options.clone() };
-        let compared = self.run_with(&options, &mut |question| scribe.begin(question));
+        let compared = self.run_with(&options, &mut |question| {
+            let slack = if question.by_input { Slack::Local } else { Slack::Global };
+            let (winner, other) = (question.winner.0, question.other.0);
+            scribe.begin(&Step::System { winner, other, slack });
+        });
         drop(options);
         if compared.verdict != Verdict::Identical {
             return Ok((compared, None));
         }
-        let scribe = Arc::into_inner(scribe).expect("the search has ended and nobody else holds the record");
-        Ok((compared, Some(scribe.finish()?)))
+        Ok((compared, Some(finish(scribe)?)))
     }
+}
+
+impl ScoreComparison<'_> {
+    /// The claim that a certificate of this comparison makes.
+    pub fn claim(&self, within: f64) -> Claim {
+        let [original, pruned] = self.models().map(Digest::of);
+        // A negative zero is no number of a claim.
+        let within = within + 0.0;
+        Claim { original, pruned, statement: Statement::Scores { within }, domain: self.inputs() }
+    }
+
+    /// Answers as [`within`](Self::within) does, and writes the proof down. The certificate is there only where the answer is
+    /// [`Limit::Within`]; whoever gets it has to [`finish`](Writer::finish) it.
+    pub fn certify<W: Write + Send + 'static>(
+        &self,
+        within: f64,
+        options: &Options,
+        out: W,
+    ) -> io::Result<(Limit, u64, Option<Writer<W>>)> {
+        let scribe = begin(out, &self.claim(within), self.atlas())?;
+        let options = Options { record: Some(scribe.clone()), ..options.clone() };
+        let (limit, nodes) = self.within_with(within, &options, &mut |output, below| {
+            scribe.begin(&Step::ScoreSystem { output: output as u32, below });
+        });
+        drop(options);
+        if limit != Limit::Within {
+            return Ok((limit, nodes, None));
+        }
+        Ok((limit, nodes, Some(finish(scribe)?)))
+    }
+}
+
+/// Begins a certificate: its claim, and how the trees are laid over each other.
+fn begin<W: Write + Send>(out: W, claim: &Claim, atlas: &Atlas) -> io::Result<Arc<Scribe<W>>> {
+    let mut writer = Writer::new(out, claim)?;
+    for piece in atlas.pieces() {
+        let [original, pruned] = piece.trees().map(<[u32]>::to_vec);
+        if original.len() + pruned.len() > 1 {
+            writer.step(&Step::Stack { original, pruned })?;
+        }
+    }
+    Ok(Arc::new(Scribe::new(writer)))
+}
+
+fn finish<W: Write>(scribe: Arc<Scribe<W>>) -> io::Result<Writer<W>> {
+    Arc::into_inner(scribe).expect("the search has ended and nobody else holds the record").finish()
 }
 
 /// Takes the steps of a search and writes them in order.
@@ -112,11 +156,9 @@ impl<W: Write> Scribe<W> {
     }
 
     /// Begins the section of a system.
-    fn begin(&self, question: Question) {
+    fn begin(&self, system: &Step) {
         self.collect();
-        let slack = if question.by_input { Slack::Local } else { Slack::Global };
-        let (winner, other) = (question.winner.0, question.other.0);
-        lock(&self.page).write(&Step::System { winner, other, slack });
+        lock(&self.page).write(system);
     }
 
     /// Writes what threads have not handed over, and sees that nothing is missing.

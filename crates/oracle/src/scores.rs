@@ -19,7 +19,9 @@ use std::sync::Mutex;
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
-use secateur_model::{CellId, Domain, Ensemble, Exact, Grid, InputDomain, LabelMatch, Predictor};
+use secateur_model::{
+    CellId, Domain, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId, Predictor,
+};
 
 use crate::atlas::Atlas;
 use crate::outline::{self, CompareError};
@@ -133,6 +135,11 @@ impl<'a> ScoreComparison<'a> {
         &self.labels
     }
 
+    /// The two models as they were read.
+    pub fn models(&self) -> [&'a Ensemble; 2] {
+        self.read
+    }
+
     /// The two models over their common grid.
     pub fn atlas(&self) -> &Atlas {
         &self.atlas
@@ -198,6 +205,17 @@ impl<'a> ScoreComparison<'a> {
 
     /// Are all differences within this limit?
     pub fn within(&self, limit: f64, options: &Options) -> (Limit, u64) {
+        self.within_with(limit, options, &mut |_, _| {})
+    }
+
+    /// As [`within`](Self::within), with a call before each system: its output, and whether it is about scores below those of
+    /// the first model.
+    pub(crate) fn within_with(
+        &self,
+        limit: f64,
+        options: &Options,
+        begin: &mut dyn FnMut(usize, bool),
+    ) -> (Limit, u64) {
         let judge = Judge::new(self);
         let varies = self.labels.models().iter().any(|model| model.scores_vary());
         let open = Mutex::new(None);
@@ -210,6 +228,7 @@ impl<'a> ScoreComparison<'a> {
                 if let Some(reason) = options.budget.over() {
                     return (Limit::Stopped(reason), nodes);
                 }
+                begin(output, sign < 0);
                 let scale = &self.outputs[output];
                 let bound = &(&most - &scale.rounding) * &scale.divisor;
                 let row = Row { terms: self.terms(output, sign), bound, strict: true };
@@ -217,7 +236,7 @@ impl<'a> ScoreComparison<'a> {
                 let accept = |cells: &[CellId]| {
                     let point = judge.point(cells, output);
                     let beyond = (&exact(point.scores[1]) - &exact(point.scores[0])).abs() > most;
-                    if !beyond && varies {
+                    if !beyond && varies && judge.may_exceed(&point.row, output, &most) {
                         open.lock()
                             .expect("no thread panics while it holds the lock")
                             .get_or_insert(point.row);
@@ -382,6 +401,32 @@ impl<'a> Judge<'a> {
         let scores = [scores[0][output], scores[1][output]];
         let distance = (&exact(scores[1]) - &exact(scores[0])).abs().to_f64_down();
         ScorePoint { row, output, scores, distance }
+    }
+
+    /// May the scores of this input be farther apart than the limit, by last bits that the files do not fix?
+    fn may_exceed(&self, row: &[f64], output: usize, most: &Exact) -> bool {
+        let models = self.comparison.labels.models();
+        let mut rounding = Exact::zero();
+        // Each score times the other's divisor.
+        let scores = [0, 1].map(|model: usize| {
+            let (own, other) = (divisor(models[model]), divisor(models[1 - model]));
+            if !models[model].scores_vary() {
+                let score = self.predictors[model].decided_scores(row).ok()?;
+                return Some(&(&exact(score[output]) * &own) * &other);
+            }
+            let read: Option<Vec<f64>> = row
+                .iter()
+                .enumerate()
+                .map(|(at, &value)| models[model].read(FeatureId::new(at), value))
+                .collect();
+            let leaves: Vec<LeafId> = models[model].leaves(&read?).collect();
+            let error = Exact::from_f64(models[model].rounding_at(output, &leaves)?)?;
+            rounding = &rounding + &(&(&error * &own) * &other);
+            Some(&models[model].exact_sums(leaves)[output] * &other)
+        });
+        let [Some(first), Some(second)] = scores else { return true };
+        let both = &divisor(models[0]) * &divisor(models[1]);
+        &(&second - &first).abs() + &rounding > most * &both
     }
 
     /// Keeps the input of a cell where its scores are farther apart than those of the best one.

@@ -5,13 +5,16 @@
 //! - (claims with a band) is decided as the original decides it by the library loading the pruned model: its
 //!   own arithmetic on the cell's witness gives that class; where the last bits of its scores are not fixed by
 //!   the file (a free order of addition, an intercept that depends on the processor), every lead exceeds what
-//!   they can do to the very leaves that the cell reaches.
+//!   they can do to the very leaves that the cell reaches; or
+//! - (claims about scores) has scores that are not too far apart: computed by the libraries' own arithmetic on the
+//!   cell's witness, or, of a model whose last bits are not fixed, as far apart as those can make them for the very
+//!   leaves that the cell reaches.
 //!
 //! Conclusion: the box holds no input that refutes the claim.
 //! Why: all inputs of a cell reach the same leaves of every tree, hence give the same bits, in the order of
 //! the file. A cell that satisfies the original's rows is decided y by the original's library, since the
 //! band is at least its rounding.
-//! Refuses: `cells.solution`, `cells.order_of_addition`; `limit.cells`. Specification: section 6.7.
+//! Refuses: `cells.solution`, `cells.order_of_addition`, `cells.score`; `limit.cells`. Specification: section 6.7.
 
 use secateur_model::CellId;
 
@@ -74,8 +77,5 @@ pub(super) fn cell(proof: &mut Proof<'_>, row_lenses: &[u32]) -> Result<(), Reas
     }
     let cells: Vec<CellId> = proof.state.ranges.iter().map(|range| CellId(range.0)).collect();
     let input = proof.layout.grid.witness(&cells);
-    if proof.pair.band.is_none() {
-        return Err(Reason::CellsSolution { input, winner: proof.winner.0 });
-    }
-    proof.pair.decides(&input, proof.winner)
+    proof.pair.holds_at(&input, proof.question)
 }

@@ -22,9 +22,10 @@
 
 use std::ops::Range;
 
-use secateur_model::CellId;
+use secateur_model::{CellId, ClassId};
 
 use crate::layout::{Form, Touch};
+use crate::pair::Question;
 use crate::proof::Proof;
 use crate::reason::Reason;
 use crate::rules::cells::cell;
@@ -38,6 +39,8 @@ type Entry = (Sums, usize);
 
 pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(), Reason> {
     let (rows, axes) = (proof.system.rows, proof.layout.sizes.len());
+    // A system of scores has one row.
+    let Question::Classes { winner, .. } = proof.question else { return Err(Reason::JoinRow { row, rows }) };
     if row as usize + 1 >= rows {
         return Err(Reason::JoinRow { row, rows });
     }
@@ -52,7 +55,7 @@ pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(),
         proof.go_on()?;
         for codes in rest.pairs(pairs, proof.limits.join_pairs)? {
             pairs += 1;
-            passes(proof, &rest, codes, &row_lenses)?;
+            passes(proof, &rest, codes, &row_lenses, winner)?;
         }
         if !rest.next_choice() {
             return Ok(());
@@ -62,7 +65,13 @@ pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(),
 
 /// The part of the box with these entries of the two lists: does one of its cells stand for all and pass rule
 /// `cells`?
-fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u32]) -> Result<(), Reason> {
+fn passes(
+    proof: &mut Proof<'_>,
+    rest: &Rest,
+    codes: [usize; 2],
+    row_lenses: &[u32],
+    winner: ClassId,
+) -> Result<(), Reason> {
     let mark = proof.state.mark();
     for (axis, low, high) in rest.chosen(codes, &proof.state.ranges) {
         proof.restrict(axis as u32, low, high);
@@ -82,7 +91,7 @@ fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u
     } else {
         let cells: Vec<CellId> = proof.state.ranges.iter().map(|range| CellId(range.0)).collect();
         let input = proof.layout.grid.witness(&cells);
-        Err(Reason::JoinSolution { input, winner: proof.winner.0, alike: false })
+        Err(Reason::JoinSolution { input, winner: winner.0, alike: false })
     };
     proof.state.undo(mark);
     result

@@ -3,13 +3,13 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 use fastrand::Rng;
-use secateur_certificate::{Claim, Digest, ReadError, Reader, Step, Writer};
+use secateur_certificate::{BandClaim, Claim, Digest, ReadError, Reader, Statement, Step, Writer};
 use secateur_checker::{Limits, Reason, Verdict, check};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, FeatureId, Features,
     GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
-use secateur_oracle::{Band, Comparison, Options};
+use secateur_oracle::{Band, Budget, Comparison, Options, ScoreComparison};
 use secateur_testkit::{Shape, ensemble, mutate};
 
 /// A certificate taken apart.
@@ -50,6 +50,27 @@ impl Opened {
         }
     }
 
+    /// The band of a claim about decisions.
+    pub(crate) fn band(&self) -> BandClaim {
+        self.claim.band().expect("the claim is about decisions")
+    }
+
+    /// Makes it a claim about decisions with this band.
+    pub(crate) fn set_band(&mut self, band: BandClaim) {
+        let local_rounding = self.is_local();
+        self.claim.statement = Statement::Decisions { band, local_rounding };
+    }
+
+    /// Does a claim about decisions announce rounding by input?
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.claim.statement, Statement::Decisions { local_rounding: true, .. })
+    }
+
+    /// Announces rounding by input, or no longer.
+    pub(crate) fn set_local(&mut self, local_rounding: bool) {
+        self.claim.statement = Statement::Decisions { band: self.band(), local_rounding };
+    }
+
     /// The same proof, said to be about other models.
     pub(crate) fn about(mut self, original: &Ensemble, pruned: &Ensemble) -> Self {
         self.claim.original = Digest::of(original);
@@ -72,6 +93,18 @@ pub(crate) fn certified_with(
 ) -> Option<Vec<u8>> {
     let comparison = Comparison::new(original, pruned, band).ok()?;
     let (_, certificate) = comparison.certify(options, Vec::new()).unwrap();
+    Some(certificate?.finish(true).unwrap())
+}
+
+/// The certificate that the scores of two models are at most this far apart, where they are.
+pub(crate) fn certified_scores(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    within: f64,
+    options: &Options,
+) -> Option<Vec<u8>> {
+    let comparison = ScoreComparison::new(original, pruned, &Budget::unlimited()).ok()?;
+    let (_, _, certificate) = comparison.certify(within, options, Vec::new()).unwrap();
     Some(certificate?.finish(true).unwrap())
 }
 
@@ -164,8 +197,14 @@ pub(crate) fn stumps_with(intercept: f64, stumps: &[(u32, f64, f64, f64)], missi
 }
 
 /// Reasons whose sentence has no number: nothing was counted or measured.
-const WITHOUT_NUMBERS: &[&str] =
-    &["claim.no_certain_margin", "claim.local_rounding", "claim.scope_asked", "stack.empty", "cut.empty"];
+const WITHOUT_NUMBERS: &[&str] = &[
+    "claim.no_certain_margin",
+    "claim.local_rounding",
+    "claim.scope_asked",
+    "claim.overflow",
+    "stack.empty",
+    "cut.empty",
+];
 
 /// The message of a refusal is a sentence, says what decided, and leaves the code to the program.
 pub(crate) fn assert_told(reason: &Reason) {

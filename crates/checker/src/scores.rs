@@ -1,0 +1,126 @@
+//! A claim about scores: its numbers, its rows, and what a cell says (specification, version 2, sections 2.2 and 6.7).
+//!
+//! The score of an output is what the library adds up, divided where it averages, before any link function. In exact
+//! arithmetic it is `S / d` for the exact sum S and the divisor d, and the library's own score is within the model's
+//! rounding r of that (`model::band`). So where the library's scores of A and of B are more than eps apart,
+//! `|S_B / d_B - S_A / d_A| > eps - r_A - r_B`. For each output there are two systems of one row, one for each sign. Rows are
+//! over integers, so both sides are multiplied by `d_A d_B 2^-q`, where `2^q` is the larger power of two that
+//! divides both divisors.
+
+use num_traits::ToPrimitive;
+use secateur_model::{ClassId, Ensemble, Exact, Predictor};
+
+use crate::layout::finite;
+use crate::pair::{leaves, match_classes};
+use crate::reason::{ModelRole, Reason};
+
+/// The numbers of a claim about scores.
+pub(crate) struct Scores {
+    pub(crate) within: Exact,
+    /// What the sums of the original and of the pruned model are multiplied with in a row.
+    pub(crate) factors: [i64; 2],
+    /// What that makes of a difference of scores of one.
+    unit: Exact,
+    /// For each output the rounding of both libraries together.
+    roundings: Vec<Exact>,
+}
+
+impl Scores {
+    /// The models have matched labels.
+    pub(crate) fn new([original, pruned]: [&Ensemble; 2], within: f64) -> Result<Self, Reason> {
+        let limit = Exact::from_f64(within).filter(|_| !within.is_sign_negative());
+        let limit = limit.ok_or(Reason::ClaimWithin { within })?;
+        let counts = [original, pruned].map(Ensemble::group_count);
+        if counts[0] != counts[1] {
+            let [original, pruned] = counts;
+            return Err(Reason::ClaimScoreCount { original, pruned });
+        }
+        // Scores of classes belong to their labels, and both models have to have these in one order.
+        if original.decision().is_classifier() && pruned.decision().is_classifier() {
+            let classes = match_classes(original, pruned);
+            let in_order =
+                |classes: &Vec<ClassId>| classes.iter().enumerate().all(|(at, class)| class.index() == at);
+            if !classes.as_ref().is_some_and(in_order) {
+                let (original, pruned) = (original.classes().len(), pruned.classes().len());
+                return Err(Reason::ClaimClasses { original, pruned });
+            }
+        }
+        let rounding = |model: &Ensemble, role: ModelRole| {
+            let found = model.rounding().filter(|found| found.scores.iter().all(|bound| bound.is_finite()));
+            found.ok_or(Reason::ClaimOverflow { model: role })
+        };
+        let ours = rounding(original, ModelRole::Original)?;
+        let theirs = rounding(pruned, ModelRole::Pruned)?;
+        let roundings =
+            ours.scores.iter().zip(&theirs.scores).map(|(&a, &b)| &finite(a) + &finite(b)).collect();
+        let divisors = [original, pruned].map(divisor);
+        let scale = divisors[0].exponent().min(divisors[1].exponent());
+        let integer = |divisor: &Exact| divisor.scaled(scale).and_then(|value| value.to_i64());
+        let (Some(of_original), Some(of_pruned)) = (integer(&divisors[1]), integer(&divisors[0])) else {
+            return Err(Reason::ClaimDivisors {
+                original: divisors[0].to_f64(),
+                pruned: divisors[1].to_f64(),
+            });
+        };
+        let power = Exact::new(1.into(), -scale);
+        let unit = &(&divisors[0] * &divisors[1]) * &power;
+        Ok(Self { within: limit, factors: [of_original, of_pruned], unit, roundings })
+    }
+
+    pub(crate) fn outputs(&self) -> usize {
+        self.roundings.len()
+    }
+
+    /// What the combination of an output's sums exceeds wherever the libraries' scores may be too far apart.
+    pub(crate) fn bound(&self, output: usize) -> Exact {
+        &(&self.within - &self.roundings[output]) * &self.unit
+    }
+
+    /// Is the pruned model's score of an output not too far above (below) the original's on this input, as the libraries
+    /// compute them?
+    pub(crate) fn holds(
+        &self,
+        models: [&Ensemble; 2],
+        predictors: &[Predictor<'_>; 2],
+        row: &[f64],
+        output: usize,
+        below: bool,
+    ) -> Result<(), Reason> {
+        let of = |model: usize| range(models[model], &predictors[model], row, output);
+        let within = self.within.to_f64();
+        let unknown = || Reason::CellsScore { input: row.to_vec(), output, apart: f64::INFINITY, within };
+        let (original, pruned) = (of(0).ok_or_else(unknown)?, of(1).ok_or_else(unknown)?);
+        // score_B - score_A at most, times both divisors (and its negative where B is to be below).
+        let divisors = models.map(divisor);
+        let apart = match below {
+            false => &(&pruned[1] * &divisors[0]) - &(&original[0] * &divisors[1]),
+            true => &(&original[1] * &divisors[1]) - &(&pruned[0] * &divisors[0]),
+        };
+        let both = &divisors[0] * &divisors[1];
+        if apart <= &self.within * &both {
+            return Ok(());
+        }
+        let apart = apart.to_f64() / both.to_f64();
+        Err(Reason::CellsScore { input: row.to_vec(), output, apart, within })
+    }
+}
+
+/// Between which numbers a library's score of an input lies, times the divisor: its very bits where the file fixes them,
+/// else what the leaves of the input allow.
+fn range(model: &Ensemble, predictor: &Predictor<'_>, row: &[f64], output: usize) -> Option<[Exact; 2]> {
+    let divisor = divisor(model);
+    if !model.scores_vary() {
+        let score = Exact::from_f64(*predictor.decided_scores(row).ok()?.get(output)?)?;
+        let score = &score * &divisor;
+        return Some([score.clone(), score]);
+    }
+    let leaves = leaves(model, row)?;
+    let rounding = &Exact::from_f64(model.rounding_at(output, &leaves)?)? * &divisor;
+    let sum = model.exact_sums(leaves).swap_remove(output);
+    Some([&sum - &rounding, &sum + &rounding])
+}
+
+/// What a model's sums are divided by.
+fn divisor(model: &Ensemble) -> Exact {
+    finite(model.accumulation().average.map_or(1.0, |average| average.divisor))
+}
