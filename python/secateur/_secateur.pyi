@@ -118,6 +118,8 @@ def verify_scores(
     seed: int = 0,
     missing: bool = True,
     domain: str | None = None,
+    certify: bool = False,
+    certificate: str | None = None,
 ) -> dict[str, Any]: ...
 def verify(
     first: Model,

@@ -89,7 +89,7 @@ class ScoreVerification:
 
     `outcome` is "measured"; where a limit was given (`within`), "within" (proved), "exceeds" (`input` shows it) or
     "undecided", and `reason` says why. `at_most` is proved by the search, the rounding of both libraries included
-    (`rounding` says how much of it that is); there is no certificate of it. `at_least` is what the libraries' own arithmetic
+    (`rounding` says how much of it that is); with a `certificate` also by the independent checker (`checked`). `at_least` is what the libraries' own arithmetic
     shows on `input`: their `scores` there, for this `output`. `ended` says that the greatest difference of the exact scores
     is known, so that nothing but rounding is between the two. `probability` is what `at_most` means for the probabilities of
     logistic and softmax models, before a library rounds these. `str` gives what `secateur verify --scores` prints.
@@ -110,6 +110,8 @@ class ScoreVerification:
     nodes: int
     seconds: float
     domain: _domain.Domain | None = None
+    checked: bool = False
+    certificate: str | bytes | None = None
     _words: str = field(default="", repr=False)
 
     def __str__(self) -> str:
@@ -120,10 +122,22 @@ class ScoreVerification:
 
 
 def _verify_scores(
-    a: Any, b: Any, X: Any, within: float | None, missing: bool, domain: Any, options: dict[str, Any]
+    a: Any,
+    b: Any,
+    X: Any,
+    within: float | None,
+    missing: bool,
+    domain: Any,
+    certificate: bool | str | os.PathLike[str] | None,
+    options: dict[str, Any],
 ) -> ScoreVerification:
     first, second = recognise(a), recognise(b)
     same_inputs(first, second)
+    certifies = certificate is not None and certificate is not False
+    if certifies:
+        # A certificate is about the models' files, whatever labels their objects have.
+        _labels.certified_classes(first.model, second.model)
+    place = os.fsdecode(certificate) if isinstance(certificate, (str, os.PathLike)) else None
     answer = _run_scores(
         first.model,
         second.model,
@@ -131,8 +145,13 @@ def _verify_scores(
         within=None if within is None else float(within),
         missing=_options.flag("missing", missing),
         domain=_domain.as_text(domain, missing),
+        certify=certifies,
+        certificate=place,
         **options,
     )
+    proof = answer["certificate"]
+    if place is not None and proof is not None:
+        _files.write(place, proof)
     facts = json.loads(answer["json"])
     scores = facts["scores"]
     return ScoreVerification(
@@ -151,6 +170,8 @@ def _verify_scores(
         nodes=facts["nodes"],
         seconds=facts["seconds"],
         domain=_domain.of_facts(facts["domain"]),
+        checked=facts["checked"],
+        certificate=facts["certificate"] if place is not None else proof if certificate is True else None,
         _words=answer["words"],
     )
 
@@ -168,6 +189,7 @@ def verify(
     time_limit: float | str | None = None,
     threads: int | None = None,
     seed: int = 0,
+    certificate: bool | str | os.PathLike[str] | None = None,
 ) -> ScoreVerification: ...
 @overload
 def verify(
@@ -217,8 +239,8 @@ def verify(
 
     With `scores=True` the scores are compared and not the decisions, of classifiers, regressors and rankers alike: the
     answer is a `ScoreVerification` with the greatest difference over all inputs, proved from above (`at_most`) and
-    shown from below (`at_least`). With `within` the question is whether no difference exceeds that. These answers have no
-    certificate and no page, and `band` is not for them.
+    shown from below (`at_least`). With `within` the question is whether no difference exceeds that. A `certificate` proves
+    `within`, or without it `at_most`. These answers have no page, and `band` is not for them.
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import AdaBoostClassifier
@@ -233,14 +255,14 @@ def verify(
     False
     """
     if _options.flag("scores", scores):
-        if band != "auto" or certificate not in (None, False) or report is not None:
-            raise OptionError("band, certificate and report are about decisions, and do not go with scores=True")
+        if band != "auto" or report is not None:
+            raise OptionError("band and report are about decisions, and do not go with scores=True")
         options = {
             "time_limit": _options.time_limit(time_limit),
             "threads": _options.threads(threads),
             "seed": _options.count("seed", seed, 0),
         }
-        return _verify_scores(a, b, X, within, missing, domain, options)
+        return _verify_scores(a, b, X, within, missing, domain, certificate, options)
     if within is not None:
         raise OptionError("within goes with scores=True")
     first, second = recognise(a), recognise(b)

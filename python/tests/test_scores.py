@@ -82,6 +82,27 @@ def test_rounding_of_both_libraries_is_in_the_bound() -> None:
     assert 0 < seen <= answer.at_most < 1e-12
 
 
+def test_a_distance_is_certified(tmp_path) -> None:
+    rows, target = table()
+    first = xgboost.XGBRegressor(n_estimators=6, max_depth=3, n_jobs=1, random_state=0).fit(rows, target)
+    read = secateur.load(first)
+    other = read.edit([(tree, 1.25 if tree == 3 else None) for tree in range(read.tree_count)])
+    measured = secateur.verify(read, other, scores=True, certificate=True)
+    assert measured.checked and "independent" in str(measured)
+    claim = secateur.check(read, other, measured.certificate)
+    assert claim["about"] == "scores" and claim["within"] == measured.at_most and claim["band"] is None
+    path = tmp_path / "near.cert"
+    near = secateur.verify(read, other, scores=True, within=measured.at_most * 2, certificate=path)
+    assert near.outcome == "within" and near.checked and near.certificate == str(path)
+    assert secateur.check(read, other, path)["within"] == measured.at_most * 2
+    with pytest.raises(secateur.CertificateError, match="another original"):
+        secateur.check(other, other, path)
+    # What is false has no certificate, and without one nothing is called checked.
+    far = secateur.verify(read, other, scores=True, within=measured.at_least / 2, certificate=True)
+    assert far.outcome == "exceeds" and far.certificate is None and not far.checked
+    assert not secateur.verify(read, other, scores=True).checked
+
+
 def test_what_does_not_go_together_is_refused() -> None:
     rows, target = table()
     model = ensemble.RandomForestRegressor(3, max_depth=2).fit(rows, target)
@@ -91,7 +112,7 @@ def test_what_does_not_go_together_is_refused() -> None:
     for wrong in (-1.0, float("nan"), float("inf")):
         with pytest.raises(secateur.SecateurError, match="no limit"):
             secateur.verify(model, model, scores=True, within=wrong)
-    for option in (dict(band=0), dict(certificate=True), dict(report="x.html")):
+    for option in (dict(band=0), dict(report="x.html")):
         with pytest.raises(secateur.OptionError, match="scores=True"):
             secateur.verify(model, model, scores=True, **option)
     with pytest.raises(secateur.OptionError, match="scores=True"):

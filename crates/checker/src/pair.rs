@@ -61,7 +61,9 @@ impl<'a> Pair<'a> {
             Statement::Decisions { band, local_rounding } => {
                 Claimed::Decisions(Decisions::new(models, band, local_rounding)?)
             }
-            Statement::Scores { within } => Claimed::Scores(Scores::new(models, within)?),
+            Statement::Scores { within } => {
+                Claimed::Scores(Scores::new(models, claim.original == claim.pruned, within)?)
+            }
         };
         Ok(Self { read, original, pruned, claimed, predictors: models.map(Predictor::new) })
     }

@@ -3,7 +3,8 @@
 //! The score of an output is what the library adds up, divided where it averages, before any link function. In exact
 //! arithmetic it is `S / d` for the exact sum S and the divisor d, and the library's own score is within the model's
 //! rounding r of that (`model::band`). So where the library's scores of A and of B are more than eps apart,
-//! `|S_B / d_B - S_A / d_A| > eps - r_A - r_B`. For each output there are two systems of one row, one for each sign. Rows are
+//! `|S_B / d_B - S_A / d_A| > eps - r_A - r_B`. (A model beside itself has the same bits, if its file fixes them: nothing is
+//! rounded differently then, and the two roundings count for nothing.) For each output there are two systems of one row, one for each sign. Rows are
 //! over integers, so both sides are multiplied by `d_A d_B 2^-q`, where `2^q` is the larger power of two that
 //! divides both divisors.
 
@@ -21,13 +22,13 @@ pub(crate) struct Scores {
     pub(crate) factors: [i64; 2],
     /// What that makes of a difference of scores of one.
     unit: Exact,
-    /// For each output the rounding of both libraries together.
+    /// For each output how far rounding can move the two libraries' scores apart.
     roundings: Vec<Exact>,
 }
 
 impl Scores {
-    /// The models have matched labels.
-    pub(crate) fn new([original, pruned]: [&Ensemble; 2], within: f64) -> Result<Self, Reason> {
+    /// The models have matched labels; `same` says that they are one model, by their digests.
+    pub(crate) fn new([original, pruned]: [&Ensemble; 2], same: bool, within: f64) -> Result<Self, Reason> {
         let limit = Exact::from_f64(within).filter(|_| !within.is_sign_negative());
         let limit = limit.ok_or(Reason::ClaimWithin { within })?;
         let counts = [original, pruned].map(Ensemble::group_count);
@@ -51,8 +52,9 @@ impl Scores {
         };
         let ours = rounding(original, ModelRole::Original)?;
         let theirs = rounding(pruned, ModelRole::Pruned)?;
-        let roundings =
-            ours.scores.iter().zip(&theirs.scores).map(|(&a, &b)| &finite(a) + &finite(b)).collect();
+        let same_bits = same && !original.scores_vary();
+        let together = |(&a, &b)| if same_bits { Exact::zero() } else { &finite(a) + &finite(b) };
+        let roundings = ours.scores.iter().zip(&theirs.scores).map(together).collect();
         let divisors = [original, pruned].map(divisor);
         let scale = divisors[0].exponent().min(divisors[1].exponent());
         let integer = |divisor: &Exact| divisor.scaled(scale).and_then(|value| value.to_i64());

@@ -20,7 +20,7 @@ use secateur_testkit::{Shape, ensemble, every_row, mutate};
 fn models(seed: u64) -> (Ensemble, Ensemble) {
     let mut rng = Rng::with_seed(seed);
     let mut shape = Shape::random(&mut rng);
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         shape.decision = Decision::Scores(Value::Score);
         shape.classes = rng.u32(1..=3);
     }
@@ -60,7 +60,7 @@ fn greatest(first: &Ensemble, second: &Ensemble, domain: &Domain) -> Exact {
 }
 
 fn options(seed: u64) -> Options {
-    Options { shortcuts: seed % 3 != 0, threads: 1 + (seed as usize & 1), ..Options::unlimited() }
+    Options { shortcuts: !seed.is_multiple_of(3), threads: 1 + (seed as usize & 1), ..Options::unlimited() }
 }
 
 #[test]
@@ -360,6 +360,30 @@ fn models_whose_scores_cannot_be_compared_are_refused() {
     let (ours, theirs) = (labels([0, 1]), labels([1, 0]));
     assert_eq!(claim(&ours, &ours, 0.0).refusal(&ours, &ours), None);
     assert_eq!(code(&ours, &theirs, 10.0), "claim.classes");
+}
+
+/// A model beside itself rounds as itself does, so that a distance of zero is proved at once; not where the order is free, and
+/// not for a model that only rounds alike.
+#[test]
+fn a_model_is_at_no_distance_from_itself() {
+    let mut at_once = 0;
+    for seed in 0..60 {
+        let (first, _) = models(seed);
+        let Ok(comparison) = ScoreComparison::new(&first, &first, &Budget::unlimited()) else { continue };
+        let (limit, nodes, certificate) = comparison.certify(0.0, &Options::unlimited(), Vec::new()).unwrap();
+        let Some(certificate) = certificate else {
+            assert!(first.scores_vary() && matches!(limit, Limit::OrderOfAddition(_)), "seed {seed}");
+            continue;
+        };
+        if first.scores_vary() {
+            continue;
+        }
+        assert_eq!(nodes, 0, "seed {seed}");
+        let opened = Opened::read(&certificate.finish(true).unwrap()).unwrap();
+        assert_eq!(opened.refusal(&first, &first), None, "seed {seed}");
+        at_once += 1;
+    }
+    assert!(at_once > 25, "{at_once}");
 }
 
 /// The last bits of one model depend on an order that nobody knows: only a limit that leaves room for them is accepted.

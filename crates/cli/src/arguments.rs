@@ -129,7 +129,8 @@ both libraries accept; with --domain, about every such input that the domain say
 every such input without missing values.
 
 With --scores the question is how far the scores can be apart: at most so far, proved, and at least so far, shown by an input. \
-The exit code is 0 then; with --within it is 0 where no difference exceeds the limit, 1 where one does, and 3 where that is open.
+The exit code is 0 then; with --within it is 0 where no difference exceeds the limit, 1 where one does, and 3 where that is open. \
+A certificate proves the limit, or without --within the bound that was found.
 
 Examples:
   secateur verify model.json converted.onnx
@@ -150,7 +151,7 @@ pub(crate) struct Verify {
 
     /// Compare the scores and not the decisions: how far can they be apart, on every input? For classifiers,
     /// regressors and rankers
-    #[arg(long, conflicts_with_all = ["band", "certificate", "report"])]
+    #[arg(long, conflicts_with_all = ["band", "report"])]
     pub(crate) scores: bool,
 
     /// With --scores: are they this near to each other everywhere? The search ends when that is known

@@ -2,7 +2,7 @@
 //!
 //! The roads are `secateur::verify` and `secateur::verify_scores`; here are the flags, the files and what is shown on the way.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         labels: [None, None],
     };
     if command.scores {
-        return run_scores(command, talk, [&first, &second], &rows, options.domain, &budget);
+        return run_scores(command, talk, [&first, &second], &rows, options.domain, &budget, out);
     }
     let shared = Arc::default();
     let answer =
@@ -108,12 +108,14 @@ fn run_scores(
     rows: &[f64],
     domain: Domain,
     budget: &Budget,
+    out: Option<(&PathBuf, Output)>,
 ) -> Result<Ending> {
     let options = ScoreOptions {
         within: command.within,
         domain,
         threads: command.threads,
         seed: command.seed,
+        certificate: command.certificate.is_some(),
         labels: [None, None],
     };
     let shared = Arc::default();
@@ -121,9 +123,24 @@ fn run_scores(
         watched(&shared, talk, || verify_scores(&first.file, &second.file, rows, &options, budget, &shared));
     let [one, two] = [&command.first, &command.second].map(|path| path.display().to_string());
     let answer = answer.map_err(|error| anyhow!("{one} and {two}: {error}"))?;
-    let report = ScoreReport { first: &first.file, second: &second.file, answer: &answer };
+    let mut files = Vec::new();
+    let mut certificate = None;
+    if let (Some(proof), Some((path, mut out))) = (&answer.certificate, out) {
+        out.write(proof)?;
+        out.complete()?;
+        files.push((path.display().to_string(), out));
+        certificate = Some(path.display().to_string());
+    }
+    let certificate = certificate.as_deref();
+    let report = ScoreReport { first: &first.file, second: &second.file, answer: &answer, certificate };
     let text = if command.json { json_text(&report.json())? } else { report.words(talk == Talk::Verbose) };
-    output::print(&text)?;
+    let written = output::finish_all(files)?;
+    output::print(&text).map_err(|error| output::after_writing(error, &written))?;
+    let proved = matches!(answer.outcome, ScoreOutcome::Within | ScoreOutcome::Measured);
+    if proved && options.certificate && !answer.checked() {
+        talk.note("note: the time was too short for the certificate and its check, so it is not written");
+        return Ok(Ending::Undecided);
+    }
     Ok(match answer.outcome {
         ScoreOutcome::Within | ScoreOutcome::Measured => Ending::Done,
         ScoreOutcome::Exceeds => Ending::Refuted,

@@ -19,13 +19,14 @@ use std::sync::Mutex;
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
+use secateur_certificate::Digest;
 use secateur_model::{
     CellId, Domain, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId, Predictor,
 };
 
 use crate::atlas::Atlas;
 use crate::outline::{self, CompareError};
-use crate::solve::{Answer, Options, solve};
+use crate::solve::{Answer, Options, gather, solve};
 use crate::stop::{Budget, StopReason};
 use crate::system::{Row, System};
 
@@ -48,7 +49,7 @@ struct Scale {
     factors: [i64; 2],
     /// What the combination of exact sums is to be divided by.
     divisor: Exact,
-    /// The rounding of both libraries together.
+    /// How far rounding can move the two libraries' scores apart.
     rounding: Exact,
 }
 
@@ -118,11 +119,14 @@ impl<'a> ScoreComparison<'a> {
         let rounding =
             |model: &Ensemble, name| model.rounding().ok_or(CompareError::ScoreOverflow { model: name });
         let roundings = [rounding(first, "first")?, rounding(second, "second")?];
+        // A model beside itself: whatever its library rounds, it rounds twice in the same way, if the file fixes every bit.
+        let same_bits = !first.scores_vary() && Digest::of(first) == Digest::of(second);
         let divisors = [first, second].map(divisor);
         let outputs = (0..counts[0])
             .map(|group| {
                 let errors = [0, 1].map(|model: usize| exact(roundings[model].scores[group]));
-                Scale::new(&divisors, &errors[0] + &errors[1]).ok_or(CompareError::ScoreScale)
+                let rounding = if same_bits { Exact::zero() } else { &errors[0] + &errors[1] };
+                Scale::new(&divisors, rounding).ok_or(CompareError::ScoreScale)
             })
             .collect::<Result<_, _>>()?;
         let [ours, theirs] = labels.models();
@@ -206,6 +210,38 @@ impl<'a> ScoreComparison<'a> {
     /// Are all differences within this limit?
     pub fn within(&self, limit: f64, options: &Options) -> (Limit, u64) {
         self.within_with(limit, options, &mut |_, _| {})
+    }
+
+    /// As [`within`](Self::within); where the limit is exceeded, with more inputs that exceed it: as many as are wanted for each
+    /// output and side, as far as local search finds them. The first is the answer's.
+    pub fn within_for_many(&self, limit: f64, options: &Options) -> (Limit, u64, Vec<Vec<f64>>) {
+        let one = Options { wanted: 1, ..options.clone() };
+        let (answer, nodes) = self.within(limit, &one);
+        let Limit::Exceeded(point) = &answer else { return (answer, nodes, Vec::new()) };
+        let mut rows = vec![point.row.clone()];
+        let mut many = options.clone();
+        many.starts.extend(self.atlas.cells_of(&point.row));
+        let most = exact(limit);
+        for output in 0..self.outputs.len() {
+            for sign in [1, -1] {
+                if options.budget.over().is_some() {
+                    break;
+                }
+                // Beyond the limit in exact arithmetic, so that what is found says more than rounding does.
+                let bound = &most * &self.outputs[output].divisor;
+                let row = Row { terms: self.terms(output, sign), bound, strict: true };
+                let found = gather(&System::new(&self.atlas, &[row]), &many, &|_| true);
+                rows.extend(found.iter().map(|cells| self.atlas.grid().witness(cells)));
+            }
+        }
+        let mut seen: Vec<Vec<u64>> = Vec::new();
+        rows.retain(|row| {
+            let bits: Vec<u64> = row.iter().map(|value| value.to_bits()).collect();
+            let new = !seen.contains(&bits);
+            seen.push(bits);
+            new
+        });
+        (answer, nodes, rows)
     }
 
     /// As [`within`](Self::within), with a call before each system: its output, and whether it is about scores below those of

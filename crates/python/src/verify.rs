@@ -16,7 +16,8 @@ use crate::{error, interrupt, options};
 /// How far the scores of two models can be apart, or whether they are within a limit everywhere.
 #[pyfunction]
 #[pyo3(signature = (
-    first, second, rows=None, *, within=None, time_limit=None, threads=None, seed=0, missing=true, domain=None
+    first, second, rows=None, *, within=None, time_limit=None, threads=None, seed=0, missing=true, domain=None,
+    certify=false, certificate=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn verify_scores<'py>(
@@ -30,6 +31,8 @@ pub(crate) fn verify_scores<'py>(
     seed: u64,
     missing: bool,
     domain: Option<&str>,
+    certify: bool,
+    certificate: Option<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::budget(time_limit)?;
     let settings = ScoreOptions {
@@ -37,7 +40,9 @@ pub(crate) fn verify_scores<'py>(
         domain: options::domain(domain, missing, first)?,
         threads,
         seed,
-        labels: [first.labels(), second.labels()],
+        certificate: certify,
+        // A certificate is about the files, which do not know the labels of live objects.
+        labels: if certify { [None, None] } else { [first.labels(), second.labels()] },
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let progress = Arc::default();
@@ -49,10 +54,12 @@ pub(crate) fn verify_scores<'py>(
         || secateur::verify_scores(&first.file, &second.file, &data, &settings, &budget, &progress),
     )?
     .map_err(error::from_road)?;
-    let said = ScoreReport { first: &first.file, second: &second.file, answer: &found };
+    let certificate = certificate.as_deref().filter(|_| found.checked());
+    let said = ScoreReport { first: &first.file, second: &second.file, answer: &found, certificate };
     let answer = PyDict::new(py);
     answer.set_item("json", said.json().to_string())?;
     answer.set_item("words", said.words(false))?;
+    answer.set_item("certificate", found.certificate.as_ref().map(|bytes| PyBytes::new(py, bytes)))?;
     answer.set_item("row", found.at_least.as_ref().map(|point| PyArray1::from_slice(py, &point.row)))?;
     answer.set_item("scores", found.at_least.as_ref().map(|point| point.scores))?;
     Ok(answer)

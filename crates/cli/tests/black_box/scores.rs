@@ -68,6 +68,42 @@ fn the_greatest_difference_is_told_from_both_sides() {
     assert_eq!(folder.run("verify a.txt b.txt --scores --within 0.2 --time-limit 0s").code, Some(3));
 }
 
+/// The exit code of the checker for files of the folder.
+fn check(folder: &Folder, names: &str, options: &[&str]) -> u8 {
+    let files = names.split_whitespace().map(|name| folder.path().join(name).into_os_string());
+    let words = std::iter::once("secateur-check".into()).chain(files).chain(options.iter().map(Into::into));
+    secateur_checker::command::run(words)
+}
+
+#[test]
+fn a_limit_is_certified_and_checked() {
+    let folder = Folder::new();
+    folder.file("a.txt", regressor());
+    folder.file("b.txt", moved());
+    let run = folder.run("verify a.txt b.txt --scores --within 0.26 --certificate p.cert");
+    assert!(run.ok().contains("independent"), "{}", run.stdout);
+    assert!(run.stdout.contains("p.cert"), "{}", run.stdout);
+    assert_eq!(check(&folder, "a.txt b.txt p.cert", &["--within=0.26"]), 0);
+    assert_eq!(check(&folder, "a.txt b.txt p.cert", &["--within=0.25"]), 1);
+    assert_eq!(check(&folder, "a.txt b.txt p.cert", &["--band=1"]), 1);
+    assert_eq!(check(&folder, "a.txt a.txt p.cert", &[]), 1);
+    // Without a limit the bound that was found is proved.
+    let run = folder.run("verify a.txt b.txt --scores --json --certificate q.cert");
+    let json: Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!((&json["checked"], &json["certificate"]), (&true.into(), &"q.cert".into()));
+    let most = json["scores"]["at_most"].as_f64().unwrap();
+    assert_eq!(check(&folder, "a.txt b.txt q.cert", &[&format!("--within={most:e}")]), 0);
+    // What does not hold has none.
+    let run = folder.run("verify a.txt b.txt --scores --within 0.2 --certificate r.cert");
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(!folder.path().join("r.cert").exists());
+    // Nor has what nobody had the time to prove.
+    let run = folder.run("verify a.txt b.txt --scores --certificate s.cert --time-limit 0s");
+    assert_eq!(run.code, Some(3), "{}", run.stdout);
+    assert!(!folder.path().join("s.cert").exists());
+    assert_eq!(folder.run("verify a.txt b.txt --scores --certificate a.txt").code, Some(2));
+}
+
 #[test]
 fn classifiers_say_what_it_means_as_a_probability() {
     let folder = Folder::new();
@@ -85,7 +121,6 @@ fn what_is_about_decisions_does_not_go_with_scores() {
     folder.file("c.txt", FLOWERS);
     folder.file("three.json", THREE_CLASSES);
     for words in [
-        "verify a.txt a.txt --scores --certificate p",
         "verify a.txt a.txt --scores --report p.html",
         "verify a.txt a.txt --scores --band 0",
         "verify a.txt a.txt --within 1",

@@ -8,6 +8,7 @@ use secateur_model::{ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, I
 use secateur_oracle::{
     Budget as SearchBudget, CompareError, Limit, Options, Progress, ScoreComparison, ScorePoint, StopReason,
 };
+use secateur_prune::{CertifyError, have_checked};
 use serde_json::{Map, Value, json};
 
 use super::{align, labels, words};
@@ -28,7 +29,11 @@ pub struct ScoreOptions {
     pub threads: Option<usize>,
     /// Where random choices start.
     pub seed: u64,
-    /// Class labels of the two models that their files do not know: those that a live object returns.
+    /// Write the proof down, and have the independent checker go over it: that all differences are within the limit, or,
+    /// without one, at most as large as was measured.
+    pub certificate: bool,
+    /// Class labels of the two models that their files do not know: those that a live object returns. A certificate is
+    /// about the files, so it goes without.
     pub labels: [Option<ClassLabels>; 2],
 }
 
@@ -64,8 +69,8 @@ pub struct ScoreVerification {
     pub outcome: ScoreOutcome,
     /// The limit that was asked about.
     pub within: Option<f64>,
-    /// No input of the domain has scores farther apart, the rounding of both libraries included. The search has proved
-    /// it; there is no certificate. `None` where nothing was proved.
+    /// No input of the domain has scores farther apart, the rounding of both libraries included: proved by the search, and
+    /// by [`certificate`](Self::certificate) where there is one. `None` where nothing was proved.
     pub at_most: Option<f64>,
     /// What the rounding of both libraries has added to `at_most`, where it was measured.
     pub rounding: Option<f64>,
@@ -88,7 +93,17 @@ pub struct ScoreVerification {
     pub nodes: u64,
     /// How long it took, from the start of the budget's clock.
     pub seconds: f64,
+    /// The proof that no difference is larger than `at_most`, which the independent checker accepted. `None` where none was
+    /// wanted or nothing was proved, and where the time was too short for it: the answer is then the search's word.
+    pub certificate: Option<Vec<u8>>,
     compared: [Option<Ensemble>; 2],
+}
+
+impl ScoreVerification {
+    /// Has the independent checker accepted the proof?
+    pub fn checked(&self) -> bool {
+        self.certificate.is_some()
+    }
 }
 
 /// How far the scores of two models can be apart, on every input of the domain: at most so far, proved, and at least so far,
@@ -128,7 +143,7 @@ pub fn verify_scores(
     let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
     other = aligned.or(other);
     let theirs = other.as_ref().unwrap_or(second.ensemble());
-    let deadline = budget.search_deadline(false);
+    let deadline = budget.search_deadline(options.certificate);
     let limits = SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
     let laid_out = match ScoreComparison::new(ours, theirs, &limits) {
         Ok(comparison) => Ok(comparison),
@@ -149,10 +164,20 @@ pub fn verify_scores(
         matching,
         nodes: 0,
         seconds: 0.0,
+        certificate: None,
         compared: [None, None],
     };
     match laid_out {
-        Ok(comparison) => search(&comparison, rows, options, limits, progress, &mut found),
+        Ok(comparison) => {
+            let proof = search(&comparison, rows, options, limits, budget, progress, &mut found)?;
+            if let Some(bytes) = proof {
+                found.certificate = match budget.finishing(|stop| have_checked(ours, theirs, &bytes, stop)) {
+                    Ok(_) => Some(bytes),
+                    Err(CertifyError::Interrupted) => None,
+                    Err(error) => return Err(error.into()),
+                };
+            }
+        }
         Err(reason) => {
             found.outcome = ScoreOutcome::Undecided;
             found.reason = Some(stopped(reason));
@@ -164,15 +189,16 @@ pub fn verify_scores(
     Ok(found)
 }
 
-/// Asks the question, and notes the answer.
+/// Asks the question, and notes the answer; the bytes of its proof where one is wanted.
 fn search(
     comparison: &ScoreComparison<'_>,
     rows: &[f64],
     options: &ScoreOptions,
     limits: SearchBudget,
+    budget: &Budget,
     progress: &Arc<Progress>,
     found: &mut ScoreVerification,
-) {
+) -> Result<Option<Vec<u8>>, Error> {
     let width = comparison.labels().models()[0].features().len().max(1);
     let settings = Options {
         budget: limits,
@@ -192,9 +218,24 @@ fn search(
             found.ended = measured.ended;
             found.reason = measured.stopped.map(stopped);
             found.nodes = measured.nodes;
+            if options.certificate {
+                // The search knows the answer; its last questions are asked again for the record, in the time that was
+                // kept back.
+                let mut settings = settings;
+                settings.budget.deadline = budget.deadline();
+                let (_, nodes, proof) = comparison.certify(measured.at_most, &settings, Vec::new())?;
+                found.nodes += nodes;
+                return Ok(proof.map(|proof| proof.finish(true)).transpose()?);
+            }
+            Ok(None)
         }
         Some(within) => {
-            let (limit, nodes) = comparison.within(within, &settings);
+            let (limit, nodes, proof) = if options.certificate {
+                comparison.certify(within, &settings, Vec::new())?
+            } else {
+                let (limit, nodes) = comparison.within(within, &settings);
+                (limit, nodes, None)
+            };
             found.nodes = nodes;
             match limit {
                 Limit::Within => {
@@ -217,6 +258,7 @@ fn search(
                     );
                 }
             }
+            Ok(proof.map(|proof| proof.finish(true)).transpose()?)
         }
     }
 }
@@ -252,6 +294,8 @@ pub struct ScoreReport<'a> {
     pub second: &'a ModelFile,
     /// What came of it.
     pub answer: &'a ScoreVerification,
+    /// Where the certificate was written.
+    pub certificate: Option<&'a str>,
 }
 
 impl ScoreReport<'_> {
@@ -305,8 +349,8 @@ impl ScoreReport<'_> {
             "inputs": self.inputs(&labels),
             "domain": domain,
             "labels": labels::json(&labels, features),
-            "certificate": Value::Null,
-            "checked": false,
+            "certificate": self.certificate,
+            "checked": answer.checked(),
             "nodes": answer.nodes,
             "seconds": answer.seconds,
         })
@@ -332,11 +376,14 @@ impl ScoreReport<'_> {
             true => ", averaged where the library averages",
             false => "",
         };
+        let by = match answer.checked() {
+            true => "checked by the independent checker",
+            false => "by the search, without a certificate",
+        };
         line(
             "claim",
             &format!(
-                "{inputs}the distance of the two libraries' raw scores{averaged}, their rounding included; by the search, \
-                 without a certificate"
+                "{inputs}the distance of the two libraries' raw scores{averaged}, their rounding included; {by}"
             ),
         );
         if let (Some(most), Some(probability)) = (answer.at_most, answer.probability) {
@@ -368,6 +415,9 @@ impl ScoreReport<'_> {
         }
         if let Some(point) = &answer.at_least {
             self.point_words(&labels, point, verbose, &mut line);
+        }
+        if let Some(certificate) = self.certificate {
+            line("certificate", certificate);
         }
         line("boxes", &counted(answer.nodes, "box", "boxes"));
         line("time", &format!("{:.3} s", answer.seconds));
