@@ -137,6 +137,11 @@ impl Encoding<'_> {
             self.count(unplaced.lists.len() as u64);
             unplaced.lists.iter().for_each(|labels| self.labels(labels));
         }
+        if let Some(scale) = model.scale() {
+            // No flag: nothing else can stand here.
+            self.tag(2);
+            self.float(scale);
+        }
     }
 
     fn features(&mut self, model: &Ensemble) {
@@ -247,6 +252,8 @@ impl Encoding<'_> {
             Decision::Scores(value) => {
                 self.tag(5);
                 self.tag(match value {
+                    Value::Above { .. } => 7,
+                    Value::NotFixed(Transform::MeanAndVariance) => 8,
                     Value::Score => 0,
                     Value::SignedSquare => 1,
                     Value::NotFixed(Transform::Exp) => 2,
@@ -255,6 +262,9 @@ impl Encoding<'_> {
                     Value::NotFixed(Transform::Sorted) => 5,
                     Value::ScoreAsF32 => 6,
                 });
+                if let Value::Above { threshold } = value {
+                    self.float(threshold);
+                }
             }
         }
     }
@@ -353,6 +363,35 @@ mod tests {
             }
         }
         assert!(changed > 200, "{changed}: too few changes for a test");
+    }
+
+    #[test]
+    fn weights_and_a_scale_are_told_apart() {
+        // The same exact sums, rounded at other places.
+        let mut found = 0;
+        for seed in 0..1500 {
+            let mut rng = Rng::with_seed(seed);
+            let shape = Shape::random(&mut rng);
+            let scaled = ensemble(&mut rng, &shape);
+            if scaled.scale().is_none() {
+                continue;
+            }
+            let mut builder = secateur_model::EnsembleBuilder::new(
+                scaled.features().clone(),
+                *scaled.domain(),
+                scaled.classes().clone(),
+                scaled.intercepts().to_vec(),
+                *scaled.accumulation(),
+                *scaled.decision(),
+            )
+            .unwrap();
+            for tree in scaled.trees() {
+                builder.finished_tree(tree.clone()).unwrap();
+            }
+            assert_ne!(Digest::of(&builder.build()), Digest::of(&scaled), "seed {seed}");
+            found += 1;
+        }
+        assert!(found > 10, "{found} models with a scale: too few for a test");
     }
 
     #[test]

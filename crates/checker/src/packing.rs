@@ -266,6 +266,8 @@ pub fn same_model(original: &Ensemble, packed: &Ensemble) -> Result<(), Differen
     part(named || original.classes() == packed.classes(), "the classes")?;
     part(original.decision() == packed.decision(), "the decision rules")?;
     part(original.accumulation() == packed.accumulation(), "type, order or average of the sums")?;
+    let scale = |model: &Ensemble| model.scale().map(f64::to_bits);
+    part(scale(original) == scale(packed), "what the sums are multiplied by")?;
     part(same_bits(original.intercepts(), packed.intercepts()), "the intercepts")?;
     part(same_bits(original.intercept_errors(), packed.intercept_errors()), "the errors of the intercepts")?;
     let (ours, theirs) = (original.trees(), packed.trees());

@@ -57,7 +57,7 @@
 //! | `features.columns[]` | `index`, `name`, `type` (`f32`, `f64`, `categorical`), `splits`, `categories` and `labels` (or null); without names in the file only columns that some split uses |
 //! | `classes` | `count`, `named` (by the file), `labels` |
 //! | `input` | `number` (`f32`, `f64`), `missing`, `infinities`, `zero_window` (or null), `zero_branch`, `unseen_categories` (`left_out`, `missing`, `mixed` or null) |
-//! | `scores` | `count`, `number`, `intercepts`, `intercept` (`first`, `last`), `order` (`file`, `any`), `average` (null, or `divisor` and `in_raw_scores`) |
+//! | `scores` | `count`, `number`, `intercepts`, `intercept` (`first`, `last`), `order` (`file`, `any`), `average` (null, or `divisor` and `in_raw_scores`), `scale` (null, or what sums are multiplied by before the intercept is added) |
 //! | `decision` | `rule` (`threshold`, `argmax`, `argmax_softmax`, `argmax_sigmoid`), `score`, `threshold`, `strict`, `scale` (null where the rule has none), `words` |
 //! | `band` | `score`, `probability` (`[low, high]`), each null where there is none; `rounding`: a bound for each score, or null |
 //! | `log10_cells` | decimal logarithm of the number of grid cells, or null |

@@ -169,11 +169,15 @@ impl Ensemble {
                 .trees
                 .iter()
                 .enumerate()
-                .filter_map(|(index, tree)| Some((index, Term::of_tree(tree, group, number)?)))
+                .filter_map(|(index, tree)| {
+                    Some((index, Term::of_tree(tree, group, number, self.leaf_weight(tree))?))
+                })
                 .collect();
             let count = terms.len();
-            // 1 / (1 - count * unit) <= 257 / 256, with room to spare.
-            if count as f64 * unit > 1.0 / 260.0 {
+            // Multiplying the sum by a scale is a rounding more for every leaf.
+            let scaling = usize::from(self.scale.is_some());
+            // 1 / (1 - steps * unit) <= 257 / 256, with room to spare.
+            if (count + scaling) as f64 * unit > 1.0 / 260.0 {
                 return None;
             }
             let intercept = add_up(self.intercepts[group].abs(), self.intercept_errors[group]);
@@ -185,15 +189,19 @@ impl Ensemble {
                     Order::File => (count + 1 - position).min(count),
                     Order::Any => count,
                 };
-                steps[*index] = steps[*index].max(own as u64);
+                steps[*index] = steps[*index].max((own + scaling) as u64);
                 largest = add_up(largest, add_up(term.magnitude(), term.product_error));
                 products = add_up(products, term.product_error);
             }
             let factor = up(unit * LOCAL_FACTOR as f64 / 256.0);
-            let all = up(factor * count as f64);
+            let all = up(factor * (count + scaling) as f64);
             // The intercept may take part in every addition, and products are rounded before they are added.
             let fixed_sum = add_up(up(all * add_up(intercept, products)), products);
-            let fixed_sum = add_up(fixed_sum, self.intercept_errors[group]);
+            let mut fixed_sum = add_up(fixed_sum, self.intercept_errors[group]);
+            if scaling > 0 {
+                // A product near zero is rounded by more than its share.
+                fixed_sum = add_up(fixed_sum, 2.0 * number.smallest_positive());
+            }
             let mut own = up(fixed_sum / divisor);
             if self.accumulation.average.is_some() {
                 let quotient = up(up(largest * up(1.0 + all)) / divisor);
@@ -239,6 +247,8 @@ impl Ensemble {
         let mut add = |value: f64| signed[usize::from(value < 0.0)].push(value.abs());
         let (intercept, uncertain) = (self.intercepts[group], self.intercept_errors[group]);
         match (down(intercept - uncertain), up(intercept + uncertain)) {
+            // Added after the scale, see below.
+            _ if self.scale.is_some() => {}
             _ if uncertain == 0.0 => add(intercept),
             // As large as it can be; where its sign is not known, of either sign.
             (low, high) if low < 0.0 && high > 0.0 => {
@@ -253,10 +263,11 @@ impl Ensemble {
                 Output::Group(_) => continue,
                 Output::All => tree.leaf(leaf)[group],
             };
-            let value = number.round(tree.weight() * leaf);
+            let weight = self.leaf_weight(tree);
+            let value = number.round(weight * leaf);
             add(value);
-            if tree.weight() != 1.0 {
-                products = add_up(products, product_error(tree.weight(), leaf, value));
+            if weight != 1.0 {
+                products = add_up(products, product_error(weight, leaf, value));
             }
         }
         let count = signed[0].len() + signed[1].len();
@@ -275,6 +286,10 @@ impl Ensemble {
             }
         }
         let error = add_up(up(up(total * unit) / down(1.0 - steps)), products);
+        if let Some(scale) = self.scale {
+            let bound = Bound { error, largest: sums[0].max(sums[1]) };
+            return Some(add_up(bound.scaled(scale, intercept, uncertain, number)?.error, uncertain));
+        }
         let error = add_up(error, uncertain);
         let Some(average) = self.accumulation.average else { return Some(error) };
         let quotient = up(add_up(sums[0].max(sums[1]), error) / average.divisor);
@@ -288,7 +303,8 @@ impl Ensemble {
         let divisor = self.accumulation.average.map_or(1.0, |average| average.divisor);
         // The highest sum of the leaves of a group, each with this sign.
         let highest = |group: usize, sign: f64| {
-            let terms = self.trees.iter().filter_map(|tree| Term::of_tree(tree, group, number));
+            let terms =
+                self.trees.iter().filter_map(|tree| Term::of_tree(tree, group, number, tree.weight()));
             let total = terms.fold(sign * self.intercepts[group], |total, term| {
                 let own = if sign > 0.0 { term.high } else { -term.low };
                 up(total + add_up(own, term.product_error))
@@ -304,11 +320,19 @@ impl Ensemble {
 
     fn group_rounding(&self, group: usize) -> Option<f64> {
         let number = self.accumulation.number;
-        let terms: Vec<Term> =
-            self.trees.iter().filter_map(|tree| Term::of_tree(tree, group, number)).collect();
+        let terms: Vec<Term> = self
+            .trees
+            .iter()
+            .filter_map(|tree| Term::of_tree(tree, group, number, self.leaf_weight(tree)))
+            .collect();
         let intercept = Term::intercept(self.intercepts[group], self.intercept_errors[group]);
         let products = terms.iter().fold(0.0, |total, term| add_up(total, term.product_error));
         let sum = match self.accumulation.order {
+            Order::File if self.scale.is_some() => {
+                let scale = self.scale.unwrap_or(1.0);
+                let sum = in_order(&terms.iter().collect::<Vec<_>>(), number)?;
+                sum.scaled(scale, self.intercepts[group], self.intercept_errors[group], number)?
+            }
             Order::File => {
                 let ordered: Vec<&Term> = match self.accumulation.intercept {
                     InterceptPosition::First => std::iter::once(&intercept).chain(&terms).collect(),
@@ -370,7 +394,7 @@ impl Term {
         Self { low: down(value - error), high: up(value + error), quantum, product_error: 0.0 }
     }
 
-    fn of_tree(tree: &Tree, group: usize, number: NumberType) -> Option<Self> {
+    fn of_tree(tree: &Tree, group: usize, number: NumberType, weight: f64) -> Option<Self> {
         let (offset, step) = match tree.output() {
             Output::Group(g) if g.index() == group => (0, 1),
             Output::Group(_) => return None,
@@ -379,12 +403,12 @@ impl Term {
         let mut term =
             Self { low: f64::INFINITY, high: f64::NEG_INFINITY, quantum: i64::MAX, product_error: 0.0 };
         for &leaf in tree.leaf_values().iter().skip(offset).step_by(step) {
-            let value = number.round(tree.weight() * leaf);
+            let value = number.round(weight * leaf);
             term.low = term.low.min(value);
             term.high = term.high.max(value);
             term.quantum = term.quantum.min(quantum(value));
-            if tree.weight() != 1.0 {
-                let error = product_error(tree.weight(), leaf, value);
+            if weight != 1.0 {
+                let error = product_error(weight, leaf, value);
                 term.product_error = term.product_error.max(error);
             }
         }
@@ -416,6 +440,21 @@ struct Bound {
     error: f64,
     /// No exact sum is larger in magnitude.
     largest: f64,
+}
+
+impl Bound {
+    /// The bound of the sum times a scale, plus an intercept that is known up to an error, each step rounded.
+    fn scaled(&self, scale: f64, intercept: f64, uncertain: f64, number: NumberType) -> Option<Self> {
+        let (scale, unit) = (scale.abs(), number.unit_roundoff());
+        let product = up(scale * add_up(self.largest, self.error));
+        let rounding = add_up(up(unit * product), number.smallest_positive());
+        let error = add_up(up(scale * self.error), rounding);
+        let largest = add_up(up(scale * self.largest), add_up(intercept.abs(), uncertain));
+        let rounded = add_up(largest, error);
+        let error = add_up(error, up(unit * rounded));
+        (add_up(product, rounding) < number.max() && add_up(rounded, error) < number.max())
+            .then_some(Self { error, largest })
+    }
 }
 
 fn in_order(terms: &[&Term], number: NumberType) -> Option<Bound> {

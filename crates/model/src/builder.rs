@@ -3,8 +3,8 @@
 
 use thiserror::Error;
 
-use crate::decision::Decision;
-use crate::ensemble::{Accumulation, ClassLabels, Ensemble, Features};
+use crate::decision::{Decision, Value};
+use crate::ensemble::{Accumulation, ClassLabels, Ensemble, Features, InterceptPosition, Order};
 use crate::feature::{InputDomain, NumberType};
 use crate::ids::{FeatureId, GroupId, NodeId, TreeId};
 use crate::tree::{Node, Output, Split, Test, Tree, TreeBuilder};
@@ -63,6 +63,10 @@ pub enum BuildError {
     Decision { groups: usize, classes: usize },
     #[error("the scores are divided by {divisor}, which is not a positive number")]
     Divisor { divisor: f64 },
+    #[error("sums cannot be multiplied by {scale} here")]
+    Scale { scale: f64 },
+    #[error("tree {tree}: its weight {weight} is not the scale {scale} of all sums")]
+    ScaledWeight { tree: TreeId, weight: f64, scale: f64 },
     #[error("more than 2^32 nodes in tree {tree}")]
     TooManyNodes { tree: TreeId },
 }
@@ -102,6 +106,9 @@ impl EnsembleBuilder {
             }
             Decision::Argmax | Decision::ArgmaxSoftmax(_) => groups == class_count && groups > 0,
             Decision::ArgmaxSigmoid { scale } => groups == class_count && groups > 0 && scale > 0.0,
+            Decision::Scores(Value::Above { threshold }) => {
+                class_count == 0 && groups > 0 && threshold.is_finite()
+            }
             Decision::Scores(_) => class_count == 0 && groups > 0,
         };
         if !fits {
@@ -123,6 +130,7 @@ impl EnsembleBuilder {
             intercept_errors,
             trees,
             accumulation,
+            scale: None,
             decision,
         };
         Ok(Self { ensemble })
@@ -138,6 +146,18 @@ impl EnsembleBuilder {
             return Err(BuildError::InterceptError { group: GroupId::new(group), value: errors[group] });
         }
         self.ensemble.intercept_errors = errors;
+        Ok(self)
+    }
+
+    /// Says that the library adds leaves up as they are and multiplies the sum by this before it adds the intercept
+    /// ([`Ensemble::scale`]). Every tree then has it as its weight. To be called before the first tree.
+    pub fn scale(&mut self, scale: f64) -> Result<&mut Self, BuildError> {
+        let Accumulation { number, intercept, order, average } = self.ensemble.accumulation;
+        let fits = intercept == InterceptPosition::Last && order == Order::File && average.is_none();
+        if !fits || !self.ensemble.trees.is_empty() || !is_finite_of(number, scale) {
+            return Err(BuildError::Scale { scale });
+        }
+        self.ensemble.scale = Some(scale);
         Ok(self)
     }
 
@@ -177,6 +197,11 @@ impl EnsembleBuilder {
     }
 
     fn check_tree(&self, id: TreeId, tree: &Tree, width: usize) -> Result<(), BuildError> {
+        if let Some(scale) = self.ensemble.scale
+            && tree.weight().to_bits() != scale.to_bits()
+        {
+            return Err(BuildError::ScaledWeight { tree: id, weight: tree.weight(), scale });
+        }
         let number = self.ensemble.accumulation.number;
         if tree.node_count() == 0 {
             return Err(BuildError::EmptyTree { tree: id });

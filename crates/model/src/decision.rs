@@ -32,8 +32,8 @@ pub enum Decision {
     Scores(Value),
 }
 
-/// What a regressor's `predict` makes of a score (after averaging).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What `predict` makes of a score (after averaging) where there are no classes to choose from.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// The score itself.
     Score,
@@ -41,6 +41,11 @@ pub enum Value {
     SignedSquare,
     /// The f64 score rounded to f32 (onnxruntime's ensembles of doubles).
     ScoreAsF32,
+    /// 1 where the score is above this, else 0: which labels a row gets, of which it may get several (CatBoost).
+    Above {
+        /// What each score is compared with.
+        threshold: f64,
+    },
     /// Something whose last bits are not fixed by the file and the input: only the score is told here.
     NotFixed(Transform),
 }
@@ -56,6 +61,8 @@ pub enum Transform {
     LogOnePlusExp,
     /// The scores of a row, which some versions sort in ascending order (XGBoost's quantiles).
     Sorted,
+    /// The first score as it is, and `exp` of twice the second (CatBoost's `RMSEWithUncertainty`).
+    MeanAndVariance,
 }
 
 /// Which library's softmax.

@@ -216,6 +216,7 @@ pub struct Ensemble {
     pub(crate) intercept_errors: Vec<f64>,
     pub(crate) trees: Vec<Tree>,
     pub(crate) accumulation: Accumulation,
+    pub(crate) scale: Option<f64>,
     pub(crate) decision: Decision,
 }
 
@@ -308,6 +309,18 @@ impl Ensemble {
     /// How values are added up.
     pub fn accumulation(&self) -> &Accumulation {
         &self.accumulation
+    }
+
+    /// Where the library adds the leaves up as they are, and multiplies the sum by a scale before it adds the intercept:
+    /// that scale, which is the weight of every tree here. The exact sums are the same either way; what is rounded, and
+    /// when, is not. `None` where the library multiplies leaf by leaf, or by nothing.
+    pub fn scale(&self) -> Option<f64> {
+        self.scale
+    }
+
+    /// What the library multiplies the leaves of a tree by before it adds them up.
+    pub(crate) fn leaf_weight(&self, tree: &Tree) -> f64 {
+        if self.scale.is_some() { 1.0 } else { tree.weight() }
     }
 
     /// How scores become a class.

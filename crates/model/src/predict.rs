@@ -103,6 +103,7 @@ impl<'a> Predictor<'a> {
                 Value::SignedSquare if score == 0.0 => 0.0,
                 Value::SignedSquare => number.round(score.abs() * score),
                 Value::ScoreAsF32 => NumberType::F32.round(score),
+                Value::Above { threshold } => f64::from(u8::from(score > threshold)),
                 Value::Score | Value::NotFixed(_) => score,
             }));
         })?;
@@ -191,6 +192,15 @@ impl<'a> Predictor<'a> {
                 }
             }
         }
+        if let Some(scale) = self.ensemble.scale() {
+            // f64 holds the product of two f32, so this rounds once.
+            sums.iter_mut().for_each(|sum| *sum = T::from_f64(sum.to_f64() * scale));
+            if intercepts.iter().all(|&intercept| intercept == 0.0) {
+                // Nothing is added then, and a product may be minus zero.
+                scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum.to_f64());
+                return;
+            }
+        }
         for (score, (sum, &intercept)) in scores.iter_mut().zip(sums.iter().zip(intercepts.iter().cycle())) {
             *score = if first { sum.to_f64() } else { sum.plus(T::from_f64(intercept)).to_f64() };
         }
@@ -244,7 +254,7 @@ impl<'a> Predictor<'a> {
         let tree = &self.ensemble.trees()[index];
         let number = self.ensemble.accumulation().number;
         let first_value = self.values.len();
-        let weight = tree.weight();
+        let weight = self.ensemble.leaf_weight(tree);
         self.values.extend(tree.leaf_values().iter().map(|value| number.round(weight * value)));
         let leaf_width = tree.leaf_values().len() / tree.leaf_count();
         let mut root = Root { first: id(self.nodes.len()), depth: 0, plain: true, output: tree.output() };

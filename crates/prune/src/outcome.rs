@@ -29,10 +29,10 @@ pub enum PruneError {
     /// The domain does not fit the model.
     #[error("the domain does not fit the model: {0}")]
     Domain(#[from] DomainError),
-    /// A regressor or ranker.
+    /// A regressor or ranker, or a model that gives a row several labels.
     #[error(
-        "this model is a regressor or ranker: it has no classes, and pruning keeps what a model decides; how far the \
-         scores of two such models can be apart is what verify --scores (verify(a, b, scores=True)) tells"
+        "this model is a regressor or ranker, or gives a row several labels: it chooses no class, and pruning keeps which \
+         class is chosen; how far the scores of two such models can be apart is what verify --scores (verify(a, b, scores=True)) tells"
     )]
     NoClasses,
     /// The format cannot hold what pruning needs at the least.

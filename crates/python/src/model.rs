@@ -124,7 +124,7 @@ impl Model {
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         if !self.file.ensemble().decision().is_classifier() {
             return Err(error::ModelError::new_err(
-                "a regressor or ranker has no classes; ask for raw_scores",
+                "a regressor or ranker has no classes, and where a row may get several labels none is chosen; ask for raw_scores",
             ));
         }
         let (_, values) = row_major(&rows);

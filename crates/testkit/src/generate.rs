@@ -31,7 +31,7 @@ pub struct Shape {
     pub decision: Decision,
     /// Leaves come from a coarse lattice, so that exact ties are common.
     pub coarse: bool,
-    /// Trees have weights other than 1.
+    /// Trees have weights other than 1, of their own or all the same one, by which sums are multiplied.
     pub weighted: bool,
     /// Thresholds come from so few values that cells stay few.
     pub thresholds: u32,
@@ -114,12 +114,24 @@ pub fn ensemble(rng: &mut Rng, shape: &Shape) -> Ensemble {
         shape.decision,
     )
     .expect("a shape has consistent parts");
+    // Every other weighted model that a library could multiply as a whole is.
+    let how = shape.accumulation;
+    let fits = how.intercept == InterceptPosition::Last && how.order == Order::File && how.average.is_none();
+    let scale = (shape.weighted && fits && shape.trees.is_multiple_of(2))
+        .then(|| number.round(rng.f64() * 4.0 - 1.0));
+    if let Some(scale) = scale {
+        builder.scale(scale).expect("it fits");
+    }
     let pools: Vec<Vec<f64>> =
         (0..shape.features).map(|_| (0..shape.thresholds).map(|_| small_float(rng)).collect()).collect();
     for _ in 0..shape.trees {
         let output =
             if rng.u32(0..3) == 0 { Output::All } else { Output::Group(GroupId(rng.u32(0..groups))) };
-        let weight = if shape.weighted { number.round(rng.f64() * 3.0) } else { 1.0 };
+        let weight = match scale {
+            Some(scale) => scale,
+            None if shape.weighted => number.round(rng.f64() * 3.0),
+            None => 1.0,
+        };
         let mut maker = Maker { rng, shape, pools: &pools, groups, output };
         let tree = maker.tree();
         builder.tree(tree, output, weight).expect("a generated tree is sound");
@@ -147,6 +159,9 @@ pub fn mutate(rng: &mut Rng, original: &Ensemble) -> Ensemble {
         *original.decision(),
     )
     .expect("taken from an ensemble");
+    if let Some(scale) = original.scale() {
+        builder.scale(scale).expect("taken from an ensemble");
+    }
     let mut trees: Vec<(TreeBuilder, Output, f64)> = Vec::new();
     for (index, tree) in original.trees().iter().enumerate() {
         if index == victim && what == 1 && count > 1 {

@@ -109,6 +109,7 @@ fn the_json_has_the_documented_keys() {
             "intercept": "first",
             "order": "file",
             "average": null,
+            "scale": null,
         },
         "decision": {
             "rule": "threshold",

@@ -20,6 +20,24 @@ pub enum PackError {
         "a model whose category labels were matched with another's cannot be packed; pack the file itself"
     )]
     Joined,
+    /// Predictions that the format has no byte for.
+    #[error(
+        "{what} cannot be packed: the format does not hold what is predicted from its scores; use its library, or \
+         secateur predict --raw"
+    )]
+    Values {
+        /// What kind of model it is.
+        what: &'static str,
+    },
+    /// Sums that are multiplied as a whole.
+    #[error(
+        "a model whose sums are multiplied by a scale ({scale}) cannot be packed: multiply its leaves instead, which \
+         catboost.sum_models([model]) does"
+    )]
+    Scale {
+        /// The scale.
+        scale: String,
+    },
     /// Labels that do not fit the classes.
     #[error("the labels given are not one for each of the {classes} classes")]
     Labels {
@@ -42,6 +60,18 @@ pub(super) fn encode(
     labels: Option<&ClassLabels>,
     stamp: &Stamp,
 ) -> Result<Vec<u8>, PackError> {
+    match ensemble.decision() {
+        Decision::Scores(Value::Above { .. }) => {
+            return Err(PackError::Values { what: "a model that gives a row several labels" });
+        }
+        Decision::Scores(Value::NotFixed(Transform::MeanAndVariance)) => {
+            return Err(PackError::Values { what: "a model of means and variances" });
+        }
+        _ => {}
+    }
+    if let Some(scale) = ensemble.scale() {
+        return Err(PackError::Scale { scale: scale.to_string() });
+    }
     let own = ensemble.classes();
     let classes = match labels {
         Some(labels) if labels.len() != own.len() => return Err(PackError::Labels { classes: own.len() }),
@@ -292,6 +322,9 @@ impl Out {
                     Value::NotFixed(Transform::LogOnePlusExp) => 4,
                     Value::NotFixed(Transform::Sorted) => 5,
                     Value::ScoreAsF32 => 6,
+                    Value::Above { .. } | Value::NotFixed(Transform::MeanAndVariance) => {
+                        unreachable!("refused before")
+                    }
                 });
             }
         }

@@ -7,7 +7,7 @@ use crate::text::{number, printable};
 
 #[derive(Serialize)]
 pub(super) struct DecisionFacts {
-    rule: &'static str,
+    pub(super) rule: &'static str,
     /// Which score decides, for a threshold.
     score: Option<usize>,
     threshold: Option<f64>,
@@ -38,6 +38,7 @@ impl DecisionFacts {
             Decision::Argmax => none,
             Decision::ArgmaxSoftmax(_) => Self { rule: "argmax_softmax", ..none },
             Decision::ArgmaxSigmoid { scale } => Self { rule: "argmax_sigmoid", scale: Some(scale), ..none },
+            Decision::Scores(Value::Above { .. }) => Self { rule: "labels", ..none },
             Decision::Scores(_) => Self { rule: "scores", ..none },
         }
     }
@@ -94,6 +95,9 @@ fn words(ensemble: &Ensemble, logistic: Option<f64>) -> String {
                 Value::Score => format!("nothing: the prediction is {scores}"),
                 Value::ScoreAsF32 => format!("nothing: the prediction is {scores}, rounded to f32"),
                 Value::SignedSquare => format!("nothing: the prediction is {scores} times its magnitude"),
+                Value::Above { threshold } => {
+                    format!("for each score a label of its own: 1 if the score is above {threshold}, else 0")
+                }
                 Value::NotFixed(transform) => format!(
                     "nothing: the prediction is {}, whose last bits depend on more than the file and the input; \
                      claims and predictions here are about the raw score",
@@ -111,5 +115,6 @@ pub fn transform_words(transform: Transform, scores: &str) -> String {
         Transform::Logistic => format!("the logistic function of {scores}"),
         Transform::LogOnePlusExp => format!("log(1 + exp) of {scores}"),
         Transform::Sorted => format!("{scores}, which some versions sort"),
+        Transform::MeanAndVariance => "the first score as it is and exp of twice the second".to_owned(),
     }
 }

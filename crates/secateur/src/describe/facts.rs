@@ -87,6 +87,8 @@ pub(super) struct ScoreFacts {
     pub(super) intercept: &'static str,
     pub(super) order: &'static str,
     pub(super) average: Option<AverageFacts>,
+    /// What sums are multiplied by before the intercept is added.
+    pub(super) scale: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -298,6 +300,7 @@ impl ScoreFacts {
                 divisor: average.divisor,
                 in_raw_scores: average.in_raw_scores,
             }),
+            scale: ensemble.scale(),
         }
     }
 }

@@ -52,7 +52,11 @@ pub(super) fn lay_out(facts: &Facts, all: bool) -> String {
 fn classes(facts: &Facts, all: bool) -> String {
     let classes = &facts.classes;
     if classes.count == 0 {
-        return "none: a regressor or ranker".to_owned();
+        return match facts.decision.rule {
+            "labels" => "none is chosen: a row may get several labels",
+            _ => "none: a regressor or ranker",
+        }
+        .to_owned();
     }
     let origin = if classes.named { "" } else { " (the file has no labels)" };
     format!("{}: {}{origin}", classes.count, shortened(&classes.labels, if all { usize::MAX } else { SHOWN }))
@@ -105,6 +109,16 @@ fn scores(facts: &Facts) -> String {
     let more = if scores.intercepts.len() > SHOWN_LABELS { ", ..." } else { "" };
     if scores.intercepts.iter().all(|&value| value == 0.0) {
         text.push_str(", from zero");
+        if let Some(scale) = scores.scale {
+            let _ = write!(text, ", multiplied by {}", number(scale, scores.number));
+        }
+    } else if let Some(scale) = scores.scale {
+        let _ = write!(
+            text,
+            ", multiplied by {}, with {}{more} added last",
+            number(scale, scores.number),
+            intercepts.join(", ")
+        );
     } else if scores.intercept == "first" {
         let _ = write!(text, ", from {}{more}", intercepts.join(", "));
     } else {
