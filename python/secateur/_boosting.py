@@ -1,5 +1,5 @@
-"""Classifiers, regressors, rankers and boosters of XGBoost and LightGBM, and CatBoost's classifiers: their files, and new
-objects from edited files.
+"""Classifiers, regressors, rankers and boosters of XGBoost, LightGBM and CatBoost: their files, and new objects from edited
+files.
 
 None of the libraries is imported here: an object of theirs brings its own.
 """
@@ -19,7 +19,7 @@ from secateur._secateur import Model, ModelError
 
 _XGBOOST = ("XGBClassifier", "XGBRFClassifier", "XGBRegressor", "XGBRFRegressor", "XGBRanker", "Booster")
 _LIGHTGBM = ("LGBMClassifier", "LGBMRegressor", "LGBMRanker", "Booster")
-_CATBOOST = ("CatBoostClassifier", "CatBoost")
+_CATBOOST = ("CatBoostClassifier", "CatBoostRegressor", "CatBoostRanker", "CatBoost")
 SUPPORTED = (*_XGBOOST, *_LIGHTGBM, *_CATBOOST)
 
 
@@ -103,18 +103,31 @@ def lightgbm_rebuild(model: Any, pruned: Model) -> Any:
 
 
 def catboost_model(model: Any) -> Model:
-    """What a fitted model does: its trees, threshold and class labels, all of which are in its file."""
+    """What a fitted model does: its trees, scale, bias, threshold and class labels, all of which are in its file."""
     name = _name(model, "catboost", *_CATBOOST)
     _settings.check_methods(model)
     _check_fitted(name, model.is_fitted())
 
-    def saved() -> bytes:
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "model.cbm")
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model.cbm")
+
+        def saved() -> bytes:
             model.save_model(str(path), format="cbm")
             return path.read_bytes()
 
-    read = Model.parse(_settings.from_library("CatBoost", saved))
+        read = Model.parse(_settings.from_library("CatBoost", saved))
+        if name == "CatBoostRegressor":
+            _settings.check_catboost_regressor(model, str(path))
+    # Models of several labels have names of classes, too, although no class is chosen.
+    has_classes = len(model.classes_) > 0
+    if name == "CatBoostClassifier" and not has_classes or name in ("CatBoostRegressor", "CatBoostRanker") and has_classes:
+        right = "CatBoostClassifier" if has_classes else "CatBoostRegressor"
+        raise ModelError(
+            f"this {name} holds the trees of another kind of model, and its predict does not return what those return; load "
+            f"its file into a {right}"
+        )
+    if not read.is_classifier:
+        return read
     # In the type that predict returns. Classes that the object was told of and never saw are not among them.
     return _labels.with_labels(read, np.asarray(read.classes, dtype=np.asarray(model.classes_).dtype))
 

@@ -196,8 +196,8 @@ CATBOOST = _settings(
     (
         "_object",
         "honoured",
-        "its trees, bias, threshold and class labels, as `save_model` writes them now; `set_scale_and_bias` and "
-        "`set_probability_threshold` change it, and a scale other than 1 is refused",
+        "its trees, scale, bias, threshold and class labels, as `save_model` writes them now; `set_scale_and_bias` and "
+        "`set_probability_threshold` change it",
     ),
     ("classes_", "honoured", "the labels that `predict` returns, with their type, as the model itself holds them"),
     (
@@ -210,7 +210,17 @@ CATBOOST = _settings(
         "harmless",
         "how a table is read; models that look at text or embeddings are refused",
     ),
-    ("get_param _init_params", "harmless", "of fitting: `predict` looks up `verbose` there and nothing else"),
+    (
+        "get_param _init_params _get_canonized_params _canonized_params",
+        "harmless",
+        "of fitting: `predict` looks up `verbose` there, and a `CatBoostRegressor` its loss",
+    ),
+    (
+        "_get_default_prediction_type",
+        "refused",
+        "if a `CatBoostRegressor` makes of the scores what another loss than that of its trees would; with Poisson, Tweedie and RMSEWithUncertainty its "
+        "predictions end in `exp`, and the claim is about raw scores, which `CatBoost` and `CatBoostRanker` return anyway",
+    ),
     ("verbose", "harmless", "logging"),
     (
         "_predict _base_predict _process_predict_input_data _validate_prediction_type",
@@ -298,6 +308,21 @@ def check_methods(model: Any) -> None:
         raise ModelError(
             f"this {kind.__qualname__} has a {replaced[0]} of its own in place of its class's, which may do anything; "
             f"delete it first (del model.{replaced[0]})"
+        )
+
+
+def check_catboost_regressor(model: Any, path: str) -> None:
+    """Does `predict` return the scores, or what a regressor of this file, which has the same trees, makes of them?"""
+    own = model._get_default_prediction_type()
+    if own == "RawFormulaVal":
+        return
+    fresh = type(model)()
+    fresh.load_model(path)
+    expected = fresh._get_default_prediction_type()
+    if own != expected:
+        raise ModelError(
+            f"the parameters of this CatBoostRegressor are not those of its trees: its predict returns {own}, and that of its "
+            f"file {expected}; save it and load it again"
         )
 
 

@@ -212,13 +212,8 @@ def test_what_is_not_read_says_why():
     small = dict(COMMON, iterations=2)
     words = pd.DataFrame({"a": rows[:, 0], "c": [f"w{i * 7 % 90}" for i in range(len(rows))]})
     cases = {
-        "CatBoostRegressor": catboost.CatBoostRegressor(**small).fit(rows, rows[:, 0]),
-        "choose one class": catboost.CatBoostClassifier(**dict(small, loss_function="MultiLogloss")).fit(
-            rows, np.column_stack([target, 1 - target])
-        ),
         "one_hot_max_size": catboost.CatBoostClassifier(**small).fit(words, np.arange(len(rows)) * 7 % 90 % 2, cat_features=["c"]),
         "not fitted": catboost.CatBoostClassifier(),
-        "only classifiers": catboost.CatBoost(dict(small, loss_function="RMSE")).fit(rows, rows[:, 0]),
     }
     for text, model in cases.items():
         with pytest.raises(secateur.ModelError, match=text):

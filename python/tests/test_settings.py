@@ -613,10 +613,12 @@ def test_everything_that_xgboost_predicts_by_is_listed():
 
 
 def test_everything_that_catboost_predicts_by_is_listed():
-    base, classifier = catboost.CatBoost, catboost.CatBoostClassifier
+    base, classifier, regressor = catboost.CatBoost, catboost.CatBoostClassifier, catboost.CatBoostRegressor
     functions = [classifier.predict, base.predict, base._predict, base._process_predict_input_data]
-    functions += [base._validate_prediction_type, base.is_fitted]
-    found = read(*functions) | accepted(classifier.predict, base.predict)
+    functions += [regressor.predict, regressor._get_default_prediction_type, regressor._get_canonized_params]
+    functions += [catboost.CatBoostRanker.predict, base._validate_prediction_type, base.is_fitted]
+    predicts = [classifier.predict, base.predict, regressor.predict, catboost.CatBoostRanker.predict]
+    found = (read(*functions) | accepted(*predicts)) - {"X"}
     assert {"_object", "prediction_type"} <= found | {"_object"}
     assert found - names(_settings.CATBOOST) == set()
     # The rest is the library's own, behind these.

@@ -2,11 +2,13 @@
 
     python make.py                  with catboost 1.2.10: every model
     python make.py 1.2              with catboost 1.2: the models named after that version
-    python make.py FOLDER COUNT     the models of this version into a folder, with COUNT rows each
+    python make.py FOLDER COUNT     every model, made by the version that runs, into a folder, with COUNT rows each
+    python make.py only NAME ...    these models, beside this file
 
 Each NAME.cbm or NAME.json comes with NAME.rows (NAME.cbm.rows, NAME.json.rows): for each row the inputs, the raw scores (f64 bit
-patterns in hexadecimal) and the position of the class among those of the file, separated by `|`. A category is its position in
-the file's list of hashes, or -1. Files whose names end with `.refused` are models that are not read.
+patterns in hexadecimal) and the position of the class among those of the file, separated by `|`. In the place of the class, models
+without classes have `=` and what `predict` returns, or `=` alone where that ends in `exp`. A category is its position in the file's
+list of hashes, or -1. Files whose names end with `.refused` are models that are not read.
 """
 
 import json
@@ -83,6 +85,56 @@ def summed():
     return catboost.sum_models([first, second], weights=[0.3, 1.7]), rows
 
 
+def scaled(scale, bias, **parameters):
+    model, rows = train(**parameters)
+    model.set_scale_and_bias(scale, bias)
+    return model, rows
+
+
+def regress(loss, targets=1, kind=catboost.CatBoostRegressor, **parameters):
+    """A model of numbers: a function of the rows, positive, one column for each target."""
+    rows, labels = table(4)
+    numbers = np.column_stack([(labels + 1.5 + np.sin(labels * (i + 1) + np.arange(len(rows)))) ** 2 for i in range(targets)])
+    model = kind(**dict(COMMON, loss_function=loss, **parameters))
+    model.fit(rows, numbers if targets > 1 else numbers[:, 0])
+    return model, rows
+
+
+def regress_categories():
+    rows, labels = table(4)
+    words = [WORDS[i] for i in np.random.RandomState(1).randint(0, len(WORDS), len(rows))]
+    frame = pd.DataFrame({"size": rows[:, 0], "word": words, "width": rows[:, 1]})
+    model = catboost.CatBoostRegressor(**dict(COMMON, one_hot_max_size=50))
+    return model.fit(frame, labels + 0.3 * np.array([len(word) for word in words]), cat_features=["word"]), frame
+
+
+def rank(loss):
+    rows, labels = table(3)
+    model = catboost.CatBoostRanker(**dict(COMMON, loss_function=loss))
+    return model.fit(rows, labels, group_id=np.arange(len(rows)) // 10), rows
+
+
+def survive():
+    rows, labels = table(4)
+    model = catboost.CatBoostRegressor(**dict(COMMON, loss_function="SurvivalAft"))
+    return model.fit(rows, np.column_stack([labels + 1.0, np.where(labels > 2, -1.0, labels + 2.0)])), rows
+
+
+def several_labels(threshold=None, loss="MultiLogloss", **parameters):
+    rows, labels = table(4)
+    model = catboost.CatBoostClassifier(**dict(COMMON, loss_function=loss, **parameters))
+    model.fit(rows, np.column_stack([labels > 0, labels % 2, labels > 2]).astype(int))
+    if threshold is not None:
+        model.set_probability_threshold(threshold)
+    return model, rows
+
+
+def summed_numbers(loss="RMSE"):
+    first, rows = regress(loss)
+    second, _ = regress("MAE", depth=2)
+    return catboost.sum_models([first, second], weights=[0.3, 1.7]), rows
+
+
 MODELS = {
     "binary": lambda: train(),
     "binary_max": lambda: train(nan_mode="Max"),
@@ -118,8 +170,39 @@ MODELS = {
     "base_class": lambda: train(
         kind=lambda **p: catboost.CatBoost(dict(p, loss_function="MultiClass")), classes=3, labels=["x", "y", "z"]
     ),
+    "scale": lambda: scaled(0.7, 0.1),
+    "scale_negative": lambda: scaled(-0.3, 0.0),
+    "scale_multiclass": lambda: scaled(1.7, [0.1, -0.2, 0.0], classes=3),
+    "scale_regressor": lambda: scaled(1e-3, 0.1, classes=4, kind=catboost.CatBoostRegressor, grow_policy="Lossguide"),
+    "regressor": lambda: regress("RMSE"),
+    "regressor_max": lambda: regress("RMSE", nan_mode="Max", depth=6, iterations=3),
+    "regressor_lossguide": lambda: regress("RMSE", grow_policy="Lossguide", max_leaves=9, depth=6),
+    "regressor_absolute": lambda: regress("MAE"),
+    "regressor_quantile": lambda: regress("Quantile:alpha=0.3"),
+    "regressor_huber": lambda: regress("Huber:delta=1.5"),
+    "regressor_percent": lambda: regress("MAPE"),
+    "regressor_log_quantile": lambda: regress("LogLinQuantile"),
+    "regressor_poisson": lambda: regress("Poisson"),
+    "regressor_tweedie": lambda: regress("Tweedie:variance_power=1.5"),
+    "regressor_cox": lambda: regress("Cox"),
+    "regressor_survival": survive,
+    "regressor_base": lambda: regress("Lq:q=3", kind=lambda **p: catboost.CatBoost(p)),
+    "regressor_categories": regress_categories,
+    "quantiles": lambda: regress("MultiQuantile:alpha=0.1,0.5,0.9"),
+    "targets": lambda: regress("MultiRMSE", targets=3),
+    "targets_depthwise": lambda: regress("MultiRMSE", targets=2, grow_policy="Depthwise"),
+    "uncertainty": lambda: regress("RMSEWithUncertainty"),
+    "sum_regressor": summed_numbers,
+    "sum_poisson": lambda: summed_numbers("Poisson"),
+    "ranker": lambda: rank("YetiRank"),
+    "ranker_pairs": lambda: rank("PairLogit"),
+    "ranker_query": lambda: rank("QueryRMSE"),
+    "several_labels": several_labels,
+    "several_labels_threshold": lambda: several_labels(0.3, "MultiCrossEntropy"),
+    "several_labels_lossguide": lambda: several_labels(grow_policy="Depthwise"),
 }
 OLD = ["binary", "binary_max", "lossguide", "multiclass", "categories"]
+OLD += ["regressor", "scale", "targets", "uncertainty", "ranker", "several_labels"]
 
 
 def refused():
@@ -130,19 +213,9 @@ def refused():
     small = dict(COMMON, iterations=2, depth=2)
     by_word = np.arange(len(rows)) * 7 % 90 % 2
     counters = catboost.CatBoostClassifier(**small).fit(words, by_word, cat_features=["c"])
-    scaled, _ = train(iterations=2, depth=2)
-    scaled.set_scale_and_bias(0.7, 0.1)
-    several = catboost.CatBoostClassifier(**dict(small, loss_function="MultiLogloss")).fit(
-        rows, np.column_stack([target, 1 - target, target])
-    )
     return {
-        "regressor": catboost.CatBoostRegressor(**small).fit(rows, rows[:, 0]),
-        "ranker": catboost.CatBoostRanker(**small).fit(rows, target, group_id=np.arange(len(rows)) // 10),
-        "several_labels": several,
-        "several_labels_sum": catboost.sum_models([several, several]),
         "counters": counters,
         "text": catboost.CatBoostClassifier(**small).fit(texts, np.arange(len(rows)) % 3 == 0, text_features=["t"]),
-        "scale": scaled,
     }, catboost.Pool(words, by_word, cat_features=["c"])
 
 
@@ -200,15 +273,25 @@ def bits(value):
 
 def answers(path, kind, features, rows, base):
     """What the library makes of the file."""
-    model = catboost.CatBoostClassifier()
+    model = catboost.CatBoost()
     model.load_model(path, format=kind)
+    with_classes = len(model.classes_) > 0
+    model = catboost.CatBoostClassifier() if with_classes else catboost.CatBoostRegressor()
+    model.load_model(path, format=kind)
+    several = with_classes and model._object._get_loss_function_name() in ("MultiLogloss", "MultiCrossEntropy")
     given = pd.DataFrame(rows, columns=base.columns) if isinstance(base, pd.DataFrame) else np.array(rows)
     raw = np.asarray(model.predict(given, prediction_type="RawFormulaVal")).reshape(len(rows), -1)
     # Classes that the model was told of and never saw have a column of minus infinities.
     present = ~np.isneginf(raw).all(axis=0)
     labels = list(np.asarray(model.classes_))
     labels = labels if raw.shape[1] == 1 else [label for label, here in zip(labels, present) if here]
-    classes = [labels.index(label) for label in np.asarray(model.predict(given)).ravel()]
+    predicted = np.asarray(model.predict(given)).reshape(len(rows), -1)
+    if with_classes and not several:
+        last = ["%d" % labels.index(label) for label in predicted.ravel()]
+    elif several or model._get_default_prediction_type() == "RawFormulaVal":
+        last = ["=" + " ".join(bits(float(value)) for value in row) for row in predicted]
+    else:
+        last = ["="] * len(rows)
     categories = features.get("categorical_features") or []
     known = {c["flat_feature_index"]: c.get("values") or [] for c in categories}
     hashes = {}
@@ -221,7 +304,7 @@ def answers(path, kind, features, rows, base):
         os.remove(scratch)
         hashes = {entry["value"]: entry["hash"] for entry in listed}
     lines = []
-    for row, scores, label in zip(rows, raw[:, present], classes):
+    for row, scores, label in zip(rows, raw[:, present], last):
         numbers = []
         for column, value in enumerate(row):
             if column in known:
@@ -229,7 +312,7 @@ def answers(path, kind, features, rows, base):
                 value = value - (1 << 32) if value >> 31 else value
                 value = known[column].index(value) if value in known[column] else -1
             numbers.append(bits(float(value)))
-        lines.append("%s|%s|%d" % (" ".join(numbers), " ".join(bits(score) for score in scores), label))
+        lines.append("%s|%s|%s" % (" ".join(numbers), " ".join(bits(score) for score in scores), label))
     return lines
 
 
@@ -249,9 +332,12 @@ if __name__ == "__main__":
         assert catboost.__version__ == "1.2", catboost.__version__
         for name in OLD:
             make(name + "-1.2", HERE, 40)
+    elif sys.argv[1:2] == ["only"]:
+        for name in sys.argv[2:]:
+            make(name, HERE, 40)
     elif len(sys.argv) == 3:
         for name in MODELS:
-            make(name, sys.argv[1], int(sys.argv[2]))
+            make(name + "-" + catboost.__version__, sys.argv[1], int(sys.argv[2]))
     else:
         assert catboost.__version__ == "1.2.10", catboost.__version__
         for name in MODELS:

@@ -12,11 +12,6 @@ use crate::error::{FormatError, Place, Problem};
 /// Builds the model.
 pub(super) fn ensemble(core: &Core) -> Result<Ensemble, FormatError> {
     core.check()?;
-    if core.scale != 1.0 {
-        let what = format!("a CatBoost model with the scale {}", core.scale);
-        let advice = "multiply its leaves instead: in Python, catboost.sum_models([model]) does so";
-        return Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
-    }
     let (classes, decision) = core.info.decision(core.dimension)?;
     let domain = InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
@@ -27,10 +22,13 @@ pub(super) fn ensemble(core: &Core) -> Result<Ensemble, FormatError> {
     };
     let mut builder =
         EnsembleBuilder::new(features(core), domain, classes, core.bias.clone(), accumulation, decision)?;
+    if core.scale != 1.0 {
+        builder.scale(core.scale)?;
+    }
     let tests = core.tests();
     let output = if core.dimension == 1 { Output::Group(GroupId(0)) } else { Output::All };
     for content in &core.trees {
-        builder.tree(tree(content, &tests, core.dimension), output, 1.0)?;
+        builder.tree(tree(content, &tests, core.dimension), output, core.scale)?;
     }
     let ensemble = builder.build();
     if decision == Decision::Argmax && ensemble.rounding().is_none() {

@@ -35,7 +35,13 @@ pub(super) fn edited(core: &Core, original: &Ensemble, edit: &Edit) -> Result<Co
     let mut drafts = Vec::with_capacity(edit.trees.len());
     for edit in &edit.trees {
         let id = edit.source();
-        let leaves = edit.folded_leaves(original)?;
+        let leaves = match edit {
+            // The edited file has no scale: its leaves are what they add to a score.
+            TreeEdit::Keep(tree) if core.scale != 1.0 => {
+                TreeEdit::Scale { tree: *tree, factor: 1.0 }.folded_leaves(original)?
+            }
+            edit => edit.folded_leaves(original)?,
+        };
         let (tree, kept) = match edit {
             TreeEdit::Keep(_) | TreeEdit::Scale { .. } => (original.tree(id), true),
             TreeEdit::Replace { with, .. } => (with, false),
@@ -50,7 +56,7 @@ pub(super) fn edited(core: &Core, original: &Ensemble, edit: &Edit) -> Result<Co
     }
     let bias = edit.intercepts.clone().unwrap_or_else(|| core.bias.clone());
     let symmetric = is_symmetric_smaller(core.dimension, &drafts);
-    let mut new = Core { symmetric, trees: Vec::new(), bias, ..without_trees(core) };
+    let mut new = Core { symmetric, trees: Vec::new(), scale: 1.0, bias, ..without_trees(core) };
     let numbers = keep_borders(&mut new, &drafts, &known);
     for draft in &drafts {
         let tree = if symmetric { draft.symmetric(&numbers) } else { draft.nodes(&numbers)? };

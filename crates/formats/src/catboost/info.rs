@@ -1,16 +1,24 @@
-//! What a file says beside its trees: the classes, the threshold, how it was trained.
+//! What a file says beside its trees: the classes, the threshold, how it was trained, and so what becomes of the scores.
 
-use secateur_model::{ClassLabels, Decision, GroupId};
+use secateur_model::{ClassLabels, Decision, GroupId, Transform, Value as Answer};
 use serde_json::Value;
 
 use crate::error::{FormatError, Place, Problem};
 use crate::packed::Link;
+
+/// Losses of models that give a row any number of labels.
+const SEVERAL_LABELS: [&str; 2] = ["MultiLogloss", "MultiCrossEntropy"];
+
+/// Losses of models that choose one class.
+const CLASSIFIERS: [&str; 5] = ["Logloss", "CrossEntropy", "Focal", "MultiClass", "MultiClassOneVsAll"];
 
 /// The parts of the file's information that predictions depend on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Info {
     /// The losses of training that the file names: in its parameters, or beside them in a sum of models.
     losses: Vec<String>,
+    /// The loss among the parameters of training alone.
+    trained_for: Option<String>,
     /// The version that wrote the file.
     pub(super) version: Option<String>,
     class_params: Option<Value>,
@@ -43,6 +51,9 @@ impl Info {
                     let loss = if key == "params" { value.get("loss_function")? } else { &value };
                     Some(loss.get("type")?.as_str()?.to_owned())
                 });
+                if key == "params" {
+                    self.trained_for.clone_from(&loss);
+                }
                 self.losses.extend(loss);
             }
             "catboost_version_info" => {
@@ -75,41 +86,42 @@ impl Info {
         }
     }
 
-    /// The classes and the rule that chooses one, for a model with so many scores.
+    /// What becomes of the scores of a model with so many: the classes and the rule that chooses one, or no classes.
     pub(super) fn decision(&self, dimension: usize) -> Result<(ClassLabels, Decision), FormatError> {
-        let refuse =
-            |what: String, advice| Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
-        let several =
-            |loss: &&String| loss.starts_with("MultiLogloss") || loss.starts_with("MultiCrossEntropy");
-        if let Some(loss) = self.losses.iter().find(several) {
-            return refuse(
-                format!("a CatBoost model of several labels ({loss})"),
-                "its rows get a set of classes, and only models that choose one class are compared so far",
-            );
+        // As CatBoost computes it: a score is above this iff its probability is above the threshold. Zero for one half.
+        let threshold = -(1.0 / self.threshold.unwrap_or(0.5) - 1.0).ln() + 0.0;
+        let without_classes = |value| Ok((ClassLabels::Unnamed(0), Decision::Scores(value)));
+        if self.losses.iter().any(|loss| SEVERAL_LABELS.contains(&loss.as_str())) {
+            return without_classes(Answer::Above { threshold });
         }
         let Some(params) = &self.class_params else {
-            return refuse(
-                format!(
-                    "a CatBoost model without classes ({})",
-                    self.losses.first().map_or("unknown loss", |loss| loss)
-                ),
-                "it is a regressor or a ranker, or its class labels were removed, and only classifiers are compared so \
-                 far",
-            );
+            if let Some(loss) = self.losses.iter().find(|loss| CLASSIFIERS.contains(&loss.as_str())) {
+                let what = format!("a CatBoost classifier without its class labels ({loss})");
+                let advice =
+                    "CatBoost itself cannot choose a class with it: save the model as it was trained";
+                return Err(FormatError::new(Place::File, Problem::Unsupported { what, advice }));
+            }
+            return without_classes(self.value());
         };
         let classes = if dimension == 1 { 2 } else { dimension };
         let labels = labels(params, classes)?;
         let decision = match dimension {
-            1 => {
-                // As CatBoost computes it: a score is above this iff its probability is above the threshold. Zero
-                // for one half.
-                let probability = self.threshold.unwrap_or(0.5);
-                let threshold = -(1.0 / probability - 1.0).ln() + 0.0;
-                Decision::Threshold { group: GroupId(0), threshold, strict: true }
-            }
+            1 => Decision::Threshold { group: GroupId(0), threshold, strict: true },
             _ => Decision::Argmax,
         };
         Ok((labels, decision))
+    }
+
+    /// What a regressor's `predict` makes of the scores, which it chooses by the loss among the parameters of training.
+    /// A sum of models has none, and then the prediction is the score.
+    fn value(&self) -> Answer {
+        match self.trained_for.as_deref() {
+            Some(loss) if loss.starts_with("Poisson") || loss.starts_with("Tweedie") => {
+                Answer::NotFixed(Transform::Exp)
+            }
+            Some("RMSEWithUncertainty") => Answer::NotFixed(Transform::MeanAndVariance),
+            _ => Answer::Score,
+        }
     }
 }
 

@@ -9,17 +9,20 @@
 //!   training. In all others it is above no border.
 //! - A category is known by a hash of its text (`hash.rs`); a split asks whether it is a certain one. CatBoost takes text
 //!   and whole numbers (as text) there, no missing values; here those count as a category that no split knows.
-//! - Scores are f64 sums from zero in the order of the file, and the bias is added last. A symmetric tree's leaf is found
+//! - Scores are f64 sums from zero in the order of the file, multiplied by the scale if that is not 1, and the bias is
+//!   added last, unless it is zero for all scores. A symmetric tree's leaf is found
 //!   by the answers of all its splits, bit by bit; an asymmetric tree's nodes may be half a leaf (`cbm.rs`).
 //! - One score: class 1 iff the score is above `-ln(1 / t - 1)`, where t is the file's probability threshold. Several:
-//!   the first of the highest, also for one-against-all.
+//!   the first of the highest, also for one-against-all. Where a row may get several labels (`MultiLogloss`), each score is
+//!   compared with that threshold by itself.
+//! - A file without classes is a regressor's or a ranker's. Its prediction is the score, but for the losses of which
+//!   `CatBoostRegressor` takes `exp` (`info.rs`); `CatBoost` and `CatBoostRanker` return the score for those, too.
 //! - JSON numbers are not read exactly (`number.rs`).
-//! - Refused: counters over categories (CTR), text and embedding features, several labels for a row, regressors and rankers,
-//!   a scale other than 1, sums that may overflow (several scores: CatBoost then lets a NaN win), and whatever CatBoost would
-//!   read beyond the ends of its lists for.
+//! - Refused: counters over categories (CTR), text and embedding features, classifiers without class labels, sums that may overflow
+//!   (several scores: CatBoost then lets a NaN win), and whatever CatBoost would read beyond the ends of its lists for.
 //!
-//! The file's bytes are kept: an unchanged file is written as it was read. An edit writes the file anew, with everything
-//! beside the model as it was.
+//! The file's bytes are kept: an unchanged file is written as it was read. An edit writes the file anew, with the scale
+//! multiplied into the leaves, and with everything beside the model as it was.
 
 mod build;
 mod cbm;
