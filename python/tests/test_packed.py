@@ -264,7 +264,8 @@ def regressor(name: str):
             more = dict(boosting_type="rf", bagging_freq=1, bagging_fraction=0.7)
             fitted = lightgbm.LGBMRegressor(**options, **more).fit(rows, target)
         else:
-            fitted = lightgbm.LGBMRegressor(objective=kind, **options).fit(rows, positive)
+            share = 1 / (1 + positive)
+            fitted = lightgbm.LGBMRegressor(objective=kind, **options).fit(rows, share if "entropy" in kind else positive)
         return fitted, rows, lambda table: fitted.booster_.predict(table, raw_score=True)
     rows = np.nan_to_num(rows)
     fitted = {

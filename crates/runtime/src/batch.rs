@@ -24,21 +24,27 @@ pub(crate) fn sums<T: Float>(
     }
     let count = rows.count();
     if path == Path::Scalar || count < WORTH_A_BLOCK || model.plan.columns > MOST_COLUMNS {
-        return scalar(model, &rows, 0, scores);
+        return one_by_one(model, path, &rows, 0, scores);
     }
     // The rows behind the last full block, where they are few.
     let rest = if count % ROWS < WORTH_A_BLOCK { count % ROWS } else { 0 };
     let (blocks, few) = scores.split_at_mut((count - rest) * model.outputs());
     in_blocks(model, path, rows.part(0..count - rest), blocks)?;
-    scalar(model, &rows.part(count - rest..count), count - rest, few)
+    one_by_one(model, path, &rows.part(count - rest..count), count - rest, few)
 }
 
-fn scalar<T: Float>(
+fn one_by_one<T: Float>(
     model: &Model,
+    path: Path,
     rows: &Rows<'_, T>,
     first: usize,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    if let Some(done) = crate::x86::enter_single(path, model, rows, scores) {
+        return done.map_err(|error| at(error, first));
+    }
+    let _ = path;
     model.scalar_sums(rows, scores).map_err(|error| at(error, first))
 }
 

@@ -34,6 +34,7 @@ mod plan;
 mod portable;
 mod rows;
 mod scalar;
+mod single;
 mod sliced;
 #[cfg(all(test, feature = "std"))]
 mod tests;

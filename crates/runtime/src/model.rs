@@ -12,6 +12,8 @@ use crate::path::Path;
 use crate::plan::Plan;
 use crate::rows::{Float, Rows};
 use crate::scalar;
+#[cfg(feature = "std")]
+use crate::single::Single;
 use crate::sliced::{Ranks, Sliced};
 
 /// A packed model.
@@ -24,6 +26,9 @@ pub struct Model {
     /// Made when the first block asks for it: one row at a time does without.
     #[cfg(feature = "std")]
     sliced: std::sync::OnceLock<Sliced>,
+    /// Made when the first row comes alone; `None` where it cannot be made.
+    #[cfg(feature = "std")]
+    single: std::sync::OnceLock<Option<Single>>,
     #[cfg(not(feature = "std"))]
     pub(crate) sliced: Sliced,
 }
@@ -40,16 +45,28 @@ impl Model {
         let plan = Plan::new(&file)?;
         let wide = file.domain.number == Number::F64;
         let ranks = plan.features.iter().map(|feature| Ranks::new(&feature.thresholds, wide)).collect();
-        #[cfg(feature = "std")]
-        let sliced = std::sync::OnceLock::new();
-        #[cfg(not(feature = "std"))]
-        let sliced = Sliced::new(&plan, file.intercepts.len());
-        Ok(Self { file, plan, ranks, sliced })
+        Ok(Self {
+            #[cfg(feature = "std")]
+            sliced: std::sync::OnceLock::new(),
+            #[cfg(feature = "std")]
+            single: std::sync::OnceLock::new(),
+            #[cfg(not(feature = "std"))]
+            sliced: Sliced::new(&plan, file.intercepts.len()),
+            file,
+            plan,
+            ranks,
+        })
     }
 
     #[cfg(feature = "std")]
     pub(crate) fn sliced(&self) -> &Sliced {
         self.sliced.get_or_init(|| Sliced::new(&self.plan, self.outputs()))
+    }
+
+    /// The layout for one row at a time, where there is one.
+    #[cfg(feature = "std")]
+    pub(crate) fn single(&self) -> Option<&Single> {
+        self.single.get_or_init(|| Single::new(&self.plan)).as_ref()
     }
 
     /// The number of input columns.

@@ -32,6 +32,13 @@ pub(crate) struct Feature {
 }
 
 impl Feature {
+    /// The number of thresholds that a number, which is not NaN, is above. Every number is above the NaN that may come first.
+    #[inline]
+    pub(crate) fn rank(&self, value: f64) -> usize {
+        let below = usize::from(self.thresholds.first().is_some_and(|first| first.is_nan()));
+        below + self.thresholds[below..].partition_point(|u| value > *u)
+    }
+
     /// Byte columns of each variant.
     pub(crate) fn chunks(&self) -> usize {
         self.thresholds.len().div_ceil(CHUNK)

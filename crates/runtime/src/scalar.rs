@@ -18,6 +18,19 @@ pub(crate) fn bytes_of<T: Float>(
     row: usize,
     bytes: &mut [u8],
 ) -> Result<(), PredictError> {
+    bytes_with(file, plan, rows, row, bytes, |_, _| None)
+}
+
+/// As [`bytes_of`]; `rank` may know the number of a feature's thresholds that a number, which is not NaN, is above.
+#[inline]
+pub(crate) fn bytes_with<T: Float>(
+    file: &File,
+    plan: &Plan,
+    rows: &Rows<'_, T>,
+    row: usize,
+    bytes: &mut [u8],
+    rank: impl Fn(usize, f64) -> Option<usize>,
+) -> Result<(), PredictError> {
     // Features that no test looks at are read, too: the library would refuse them all the same.
     if !(file.domain.missing && file.domain.infinities && file.categories.is_empty()) {
         for feature in 0..file.features as usize {
@@ -27,25 +40,36 @@ pub(crate) fn bytes_of<T: Float>(
             }
         }
     }
-    for feature in &plan.features {
+    for (index, feature) in plan.features.iter().enumerate() {
         let value = rows.value(row, feature.index).widen();
         let value = file.read_value(feature.index, value).ok_or(PredictError::Refused {
             row,
             feature: feature.index,
             value,
         })?;
-        write_bytes(file, feature, value, |column, byte| bytes[column] = byte);
+        write_ranked(file, feature, value, |value| rank(index, value), |column, byte| bytes[column] = byte);
     }
     Ok(())
 }
 
 /// What a value writes into each column of its feature.
 #[inline]
-pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, mut write: impl FnMut(usize, u8)) {
+pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, write: impl FnMut(usize, u8)) {
+    write_ranked(file, feature, value, |_| None, write);
+}
+
+/// As [`write_bytes`], for who may know the rank of a number.
+#[inline]
+fn write_ranked(
+    file: &File,
+    feature: &Feature,
+    value: f64,
+    rank: impl Fn(f64) -> Option<usize>,
+    mut write: impl FnMut(usize, u8),
+) {
     let count = feature.thresholds.len();
     if count > 0 {
-        let rank =
-            if value.is_nan() { 0 } else { feature.thresholds.partition_point(|u| u.is_nan() || value > *u) };
+        let rank = if value.is_nan() { 0 } else { rank(value).unwrap_or_else(|| feature.rank(value)) };
         for variant in &feature.variants {
             let side = |left: bool| if left { 0 } else { count };
             let rank = match variant.zero_left {
@@ -120,6 +144,21 @@ impl Sum for f64 {
 }
 
 fn sums<S: Sum>(file: &File, plan: &Plan, values: &[S], bytes: &[u8], scores: &mut [f64]) {
+    summed(file, scores, |sums: &mut [S]| match sums {
+        [sum] => walk(plan, bytes, |_, at| *sum = sum.plus(values[at])),
+        sums => walk(plan, bytes, |root, at| match root.group {
+            ALL => sums.iter_mut().zip(&values[at..]).for_each(|(sum, &value)| *sum = sum.plus(value)),
+            group => {
+                let sum = &mut sums[group as usize];
+                *sum = sum.plus(values[at]);
+            }
+        }),
+    });
+}
+
+/// Starts the sums of a row, has the trees added, and ends them.
+#[inline]
+pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&mut [S])) {
     let groups = scores.len();
     let start = |group: usize| {
         if file.sums.intercept_last { S::default() } else { S::from_f64(file.intercepts[group]) }
@@ -127,20 +166,18 @@ fn sums<S: Sum>(file: &File, plan: &Plan, values: &[S], bytes: &[u8], scores: &m
     let end = |group: usize, sum: S| {
         if file.sums.intercept_last { sum.plus(S::from_f64(file.intercepts[group])) } else { sum }.to_f64()
     };
-    if groups == 1 {
-        let mut sum = start(0);
-        walk(plan, bytes, |_, at| sum = sum.plus(values[at]));
-        scores[0] = end(0, sum);
-        return;
-    }
-    let mut sums: Vec<S> = (0..groups).map(start).collect();
-    walk(plan, bytes, |root, at| match root.group {
-        ALL => sums.iter_mut().zip(&values[at..]).for_each(|(sum, &value)| *sum = sum.plus(value)),
-        group => {
-            let sum = &mut sums[group as usize];
-            *sum = sum.plus(values[at]);
+    // Most models have few sums, and a row is not worth an allocation.
+    let mut few = [S::default(); 16];
+    let mut many = Vec::new();
+    let sums = match few.get_mut(..groups) {
+        Some(few) => few,
+        None => {
+            many.resize(groups, S::default());
+            &mut many[..]
         }
-    });
+    };
+    sums.iter_mut().enumerate().for_each(|(group, sum)| *sum = start(group));
+    add(sums);
     sums.iter().enumerate().for_each(|(group, &sum)| scores[group] = end(group, sum));
 }
 

@@ -32,6 +32,23 @@ pub(crate) fn enter<T: Float>(
     }
 }
 
+/// As [`enter`], for rows one at a time: `None` where the path or the model has no layout for it.
+pub(crate) fn enter_single<T: Float>(
+    path: Path,
+    model: &Model,
+    rows: &Rows<'_, T>,
+    scores: &mut [f64],
+) -> Option<Result<(), PredictError>> {
+    match path {
+        Path::Avx512 if has_avx512() && std::arch::is_x86_feature_detected!("avx512vbmi") => {
+            let single = model.single()?;
+            // SAFETY: the condition says that this processor has every feature that `vbmi::sums` is compiled for.
+            Some(unsafe { vbmi::sums(model, single, rows, scores) })
+        }
+        _ => None,
+    }
+}
+
 /// Has this processor what `avx2` is compiled for?
 pub(crate) fn has_avx2() -> bool {
     std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt")
@@ -253,6 +270,126 @@ mod avx512 {
     }
 
     kernel!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]);
+}
+
+/// One row at a time, with the instruction that picks bytes by number.
+mod vbmi {
+    use core::arch::x86_64::*;
+
+    use crate::error::PredictError;
+    use crate::model::Model;
+    use crate::plan::Values;
+    use crate::rows::{Float, Rows};
+    use crate::scalar::{self, Sum};
+    use crate::single::{self, Block, PLACES, Place, RowBytes, Single, TREES};
+    use crate::sliced::Ranks;
+
+    vectors! {
+        bytes: [u8; 64] => __m512i;
+        to_bytes: __m512i => [u8; 64];
+        floats: [f32; 16] => __m512;
+        doubles: [f64; 8] => __m512d;
+    }
+
+    /// The sums of rows, one after the other.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
+    pub(super) fn sums<T: Float>(
+        model: &Model,
+        single: &Single,
+        rows: &Rows<'_, T>,
+        scores: &mut [f64],
+    ) -> Result<(), PredictError> {
+        let mut row_bytes = RowBytes([[0; 64]; 4]);
+        for (row, scores) in scores.chunks_mut(model.outputs()).enumerate() {
+            scalar::bytes_with(
+                &model.file,
+                &model.plan,
+                rows,
+                row,
+                row_bytes.0.as_flattened_mut(),
+                |index, value| rank(&model.ranks[index], value),
+            )?;
+            match &model.plan.values {
+                Values::F32(values) => trees(model, single, values, &row_bytes, scores),
+                Values::F64(values) => trees(model, single, values, &row_bytes, scores),
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of thresholds that a number is above, where there are tables for it.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
+    #[inline]
+    fn rank(ranks: &Ranks, value: f64) -> Option<usize> {
+        match ranks {
+            Ranks::Two32(tables) => {
+                let value = _mm512_set1_ps(value as f32);
+                let above = |table: [f32; 16]| {
+                    _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(table)).count_ones() as usize
+                };
+                let (table, _) = tables.1.as_chunks::<16>();
+                let pivot = above(tables.0) & 15;
+                Some(16 * pivot + above(table[pivot]))
+            }
+            Ranks::Two64(tables) => {
+                let value = _mm512_set1_pd(value);
+                let above = |table: &[f64; 16]| {
+                    let (halves, _) = table.as_chunks::<8>();
+                    let low = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[0]));
+                    let high = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[1]));
+                    (u32::from(high) << 8 | u32::from(low)).count_ones() as usize
+                };
+                let (table, _) = tables.1.as_chunks::<16>();
+                let pivot = above(&tables.0) & 15;
+                Some(16 * pivot + above(&table[pivot]))
+            }
+            Ranks::Search => None,
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
+    #[inline]
+    fn trees<S: Sum>(model: &Model, single: &Single, values: &[S], row: &RowBytes, scores: &mut [f64]) {
+        scalar::summed(&model.file, scores, |sums| {
+            for block in &single.blocks {
+                let places = &single.places[block.places..][..(1 << block.levels) - 1];
+                let paths = match model.plan.columns {
+                    0..=64 => paths::<1>(block, places, row),
+                    65..=128 => paths::<2>(block, places, row),
+                    _ => paths::<4>(block, places, row),
+                };
+                single.add_up(&model.plan, block, values, &paths, row, sums);
+            }
+        });
+    }
+
+    /// The path of each tree of a block, in a row of at most `TABLES` times 64 bytes.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
+    #[inline]
+    fn paths<const TABLES: usize>(block: &Block, places: &[Place], row: &RowBytes) -> [u8; TREES] {
+        let table = row.0.map(bytes);
+        let mut masks = [0u64; PLACES];
+        for (mask, place) in masks.iter_mut().zip(places) {
+            let columns = bytes(place.columns);
+            let found = match TABLES {
+                1 => _mm512_permutexvar_epi8(columns, table[0]),
+                2 => _mm512_permutex2var_epi8(table[0], columns, table[1]),
+                _ => {
+                    let low = _mm512_permutex2var_epi8(table[0], columns, table[1]);
+                    let high = _mm512_permutex2var_epi8(table[2], columns, table[3]);
+                    _mm512_mask_blend_epi8(_mm512_movepi8_mask(columns), low, high)
+                }
+            };
+            *mask = _mm512_cmpgt_epu8_mask(found, bytes(place.ranks));
+        }
+        let bits = single::chosen(&masks, block.levels);
+        let mut all = _mm512_setzero_si512();
+        for &bit in &bits[..usize::from(block.levels)] {
+            all = _mm512_add_epi8(all, all);
+            all = _mm512_mask_add_epi8(all, bit, all, _mm512_set1_epi8(1));
+        }
+        to_bytes(all)
+    }
 }
 
 mod avx2 {
