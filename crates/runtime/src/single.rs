@@ -274,3 +274,51 @@ fn step(rest: &[Rest], bytes: &[u8; MOST_COLUMNS], at: u32) -> u32 {
     let node = rest[at as usize];
     at + u32::from(node.next) + u32::from(bytes[usize::from(node.column)] > node.rank)
 }
+
+/// The work on single rows, written once for every instruction set: it stands in a module that has `rank` and `paths`.
+macro_rules! single_kernel {
+    ($(#[$enable:meta])*) => {
+        use crate::error::PredictError;
+        use crate::model::Model;
+        use crate::plan::Values;
+        use crate::rows::{Float, Rows};
+        use crate::scalar::{self, Sum};
+        use crate::single::Single;
+
+        /// The sums of rows, one after the other.
+        $(#[$enable])*
+        pub(super) fn sums<T: Float>(
+            model: &Model,
+            single: &Single,
+            rows: &Rows<'_, T>,
+            scores: &mut [f64],
+        ) -> Result<(), PredictError> {
+            let (file, plan) = (&model.file, &model.plan);
+            let mut row_bytes = RowBytes([[0; 64]; 4]);
+            for (row, scores) in scores.chunks_mut(model.outputs()).enumerate() {
+                let bytes = row_bytes.0.as_flattened_mut();
+                let rank = |index: usize, value| rank(&model.ranks[index], value);
+                scalar::bytes_with(file, plan, rows, row, bytes, rank)?;
+                match &plan.values {
+                    Values::F32(values) => trees(model, single, values, &row_bytes, scores),
+                    Values::F64(values) => trees(model, single, values, &row_bytes, scores),
+                }
+            }
+            Ok(())
+        }
+
+        $(#[$enable])*
+        #[inline]
+        fn trees<S: Sum>(model: &Model, single: &Single, values: &[S], row: &RowBytes, scores: &mut [f64]) {
+            scalar::summed(&model.file, scores, |sums| {
+                for block in &single.blocks {
+                    let places = &single.places[block.places..][..(1 << block.levels) - 1];
+                    let paths = paths(block, places, row, model.plan.columns);
+                    single.add_up(&model.plan, block, values, &paths, row, sums);
+                }
+            });
+        }
+    };
+}
+
+pub(crate) use single_kernel;

@@ -42,6 +42,10 @@ impl Random {
 
 fn model(random: &mut Random, depth: usize, trees: usize, thresholds: usize) -> File {
     let features = 1 + random.below(6) as u32;
+    model_of(random, features, depth, trees, thresholds)
+}
+
+fn model_of(random: &mut Random, features: u32, depth: usize, trees: usize, thresholds: usize) -> File {
     let groups = 1 + random.below(3);
     let number = if random.coin() { Number::F32 } else { Number::F64 };
     let sums = if random.coin() { Number::F32 } else { Number::F64 };
@@ -338,4 +342,33 @@ fn what_the_library_refuses_is_refused_at_its_place() {
             }
         }
     }
+}
+
+/// Rows that come alone, in models whose byte columns fit into one, two or four registers or into none, with trees that fill a block or
+/// do not, and with trees deeper than what is tested at once.
+#[test]
+fn one_row_at_a_time_gives_the_bits_of_a_plain_walk() {
+    let mut seen = [0; 4];
+    for seed in 0..120 {
+        let mut random = Random(1 << 40 | seed);
+        let features = [2, 5, 9, 14, 22, 40][seed as usize % 6];
+        let depth = [1, 3, 5, 6, 7, 11][random.below(6)];
+        let trees = [1, 7, 63, 64, 65, 130][random.below(6)];
+        let file = model_of(&mut random, features, depth, if depth > 7 { 5 } else { trees }, 30);
+        let model = Model::of(file.clone()).unwrap();
+        let columns = model.plan.columns;
+        seen[columns.div_ceil(64).next_power_of_two().trailing_zeros().min(3) as usize] += 1;
+        let width = model.features();
+        let values = model.cover_rows();
+        let every = values.len() / width / 60 + 1;
+        for row in values.chunks(width).step_by(every) {
+            let expected = walked(&file, row);
+            for path in Path::available() {
+                let mut scores = alloc::vec![0.0; expected.len()];
+                model.raw_scores_on(path, Rows::row_major(row, width).unwrap(), &mut scores).unwrap();
+                same(&scores, &expected, &format_args!("seed {seed}, {path}, {columns} columns"));
+            }
+        }
+    }
+    assert!(seen.iter().all(|&count| count >= 10), "models by their number of columns: {seen:?}");
 }

@@ -1,0 +1,180 @@
+//! Blocks of rows with AVX2.
+
+use core::arch::x86_64::*;
+
+use crate::kernel::kernel;
+use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+
+type V = [__m256i; 2];
+
+vectors! {
+    words: [u64; 8] => [__m256i; 2];
+    to_words: [__m256i; 2] => [u64; 8];
+    halves: [u8; 64] => [__m256i; 2];
+    to_bytes: [__m256i; 2] => [u8; 64];
+    bytes: [u8; 32] => __m256i;
+    floats: [f32; 8] => __m256;
+    doubles: [f64; 4] => __m256d;
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn zero() -> V {
+    [_mm256_setzero_si256(); 2]
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn load(mask: &Mask) -> V {
+    words(mask.0)
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn store(v: V) -> Mask {
+    Mask(to_words(v))
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn and(a: V, b: V) -> V {
+    [_mm256_and_si256(a[0], b[0]), _mm256_and_si256(a[1], b[1])]
+}
+
+/// `b` where `a` is not set.
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn and_not(a: V, b: V) -> V {
+    [_mm256_andnot_si256(a[0], b[0]), _mm256_andnot_si256(a[1], b[1])]
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn or(a: V, b: V) -> V {
+    [_mm256_or_si256(a[0], b[0]), _mm256_or_si256(a[1], b[1])]
+}
+
+/// `a` where `s` is set, elsewhere `b`.
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn select(s: V, a: V, b: V) -> V {
+    let half = |s, a, b| _mm256_xor_si256(b, _mm256_and_si256(s, _mm256_xor_si256(a, b)));
+    [half(s[0], a[0], b[0]), half(s[1], a[1], b[1])]
+}
+
+/// The rows whose byte is above the rank, which is below 255.
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn compare(column: &Bytes, rank: u8) -> Mask {
+    // There is no comparison of unsigned bytes: above the rank is what is the larger of itself and the next rank.
+    let next = _mm256_set1_epi8(rank.saturating_add(1) as i8);
+    let above =
+        |part: __m256i| _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(part, next), part)) as u32;
+    let mut mask = [0; 8];
+    for (mask, part) in mask.iter_mut().zip(&column.0) {
+        let [low, high] = halves(*part);
+        *mask = u64::from(above(low)) | u64::from(above(high)) << 32;
+    }
+    Mask(mask)
+}
+
+/// The numbers of 64 rows whose bits are these planes.
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn numbers(planes: &[Mask], count: usize, part: usize) -> [__m256i; 2] {
+    // Byte j of a half gets byte j / 8 of its bits, and of these bit j % 8.
+    let spread = bytes(core::array::from_fn(|row| (row / 8) as u8));
+    let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    let mut all = zero();
+    for (plane, mask) in planes[..count].iter().enumerate() {
+        let weight = _mm256_set1_epi8((1u8 << plane) as i8);
+        let bits = mask.0[part];
+        for (half, all) in all.iter_mut().enumerate() {
+            let bits = _mm256_set1_epi32((bits >> (32 * half)) as u32 as i32);
+            let bits = _mm256_and_si256(_mm256_shuffle_epi8(bits, spread), bit);
+            let set = _mm256_cmpeq_epi8(bits, bit);
+            *all = _mm256_or_si256(*all, _mm256_and_si256(set, weight));
+        }
+    }
+    all
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+fn expand(planes: &[Mask], count: usize) -> Bytes {
+    let mut all = Bytes([[0; 64]; 8]);
+    for (part, to) in all.0.iter_mut().enumerate() {
+        *to = to_bytes(numbers(planes, count, part));
+    }
+    all
+}
+
+/// Adds the leaf of each row, of at most 64 leaves.
+#[target_feature(enable = "avx2,popcnt")]
+fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
+    let mut full = [0.0; 64];
+    full[..table.len()].copy_from_slice(table);
+    let count = table.len().trailing_zeros() as usize;
+    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate() {
+        let leaves =
+            to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
+        let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
+        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
+    }
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
+    let mut full = [0.0; 64];
+    full[..table.len()].copy_from_slice(table);
+    let count = table.len().trailing_zeros() as usize;
+    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
+        let leaves =
+            to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
+        let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
+        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
+    }
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+pub(super) fn above32(value: __m256, table: &[f32; 16]) -> u32 {
+    let (halves, _) = table.as_chunks::<8>();
+    let of = |half: [f32; 8]| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_GT_OQ>(value, floats(half))) as u32;
+    (of(halves[1]) << 8 | of(halves[0])).count_ones()
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+pub(super) fn above64(value: __m256d, table: &[f64; 16]) -> u32 {
+    let (quarters, _) = table.as_chunks::<4>();
+    let of =
+        |quarter: [f64; 4]| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_GT_OQ>(value, doubles(quarter))) as u32;
+    let bits = of(quarters[0]) | of(quarters[1]) << 4 | of(quarters[2]) << 8 | of(quarters[3]) << 12;
+    bits.count_ones()
+}
+
+/// The number of thresholds that each value is above; 0 for what is no number.
+#[target_feature(enable = "avx2,popcnt")]
+fn rank32(pivots: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
+    let (table, _) = table.as_chunks::<16>();
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    for (rank, &value) in rows {
+        let value = _mm256_set1_ps(value);
+        // The last pivot is an infinity, so that this is below sixteen.
+        let pivot = if count < 16 { 0 } else { above32(value, pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above32(value, &table[pivot])) as u8;
+    }
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+fn rank64(pivots: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
+    let (table, _) = table.as_chunks::<16>();
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    for (rank, &value) in rows {
+        let value = _mm256_set1_pd(value);
+        let pivot = if count < 16 { 0 } else { above64(value, pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above64(value, &table[pivot])) as u8;
+    }
+}
+
+kernel!(#[target_feature(enable = "avx2,popcnt")]);

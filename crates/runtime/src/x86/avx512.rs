@@ -1,0 +1,194 @@
+//! Blocks of rows with AVX-512.
+
+use core::arch::x86_64::*;
+
+use crate::kernel::kernel;
+use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+
+type V = __m512i;
+
+vectors! {
+    words: [u64; 8] => __m512i;
+    to_words: __m512i => [u64; 8];
+    bytes: [u8; 64] => __m512i;
+    to_bytes: __m512i => [u8; 64];
+    floats: [f32; 16] => __m512;
+    to_floats: __m512 => [f32; 16];
+    doubles: [f64; 8] => __m512d;
+    to_doubles: __m512d => [f64; 8];
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn zero() -> V {
+    _mm512_setzero_si512()
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn load(mask: &Mask) -> V {
+    words(mask.0)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn store(v: V) -> Mask {
+    Mask(to_words(v))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn and(a: V, b: V) -> V {
+    _mm512_and_si512(a, b)
+}
+
+/// `b` where `a` is not set.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn and_not(a: V, b: V) -> V {
+    _mm512_andnot_si512(a, b)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn or(a: V, b: V) -> V {
+    _mm512_or_si512(a, b)
+}
+
+/// `a` where `s` is set, elsewhere `b`.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn select(s: V, a: V, b: V) -> V {
+    _mm512_ternarylogic_epi64::<0xca>(s, a, b)
+}
+
+/// The rows whose byte is above the rank.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn compare(column: &Bytes, rank: u8) -> Mask {
+    let rank = _mm512_set1_epi8(rank as i8);
+    let mut mask = [0; 8];
+    for (mask, part) in mask.iter_mut().zip(&column.0) {
+        *mask = _mm512_cmpgt_epu8_mask(bytes(*part), rank);
+    }
+    Mask(mask)
+}
+
+/// The numbers of 64 rows whose bits are these planes.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn numbers(planes: &[Mask], count: usize, part: usize) -> __m512i {
+    let mut all = _mm512_setzero_si512();
+    for (plane, mask) in planes[..count].iter().enumerate() {
+        all = _mm512_mask_add_epi8(all, mask.0[part], all, _mm512_set1_epi8((1u8 << plane) as i8));
+    }
+    all
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn expand(planes: &[Mask], count: usize) -> Bytes {
+    let mut all = Bytes([[0; 64]; 8]);
+    for (part, to) in all.0.iter_mut().enumerate() {
+        *to = to_bytes(numbers(planes, count, part));
+    }
+    all
+}
+
+/// Adds the leaf of each row, of at most 64 leaves: they fit into four registers.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
+    let mut full = [[0.0; 16]; 4];
+    full.as_flattened_mut()[..table.len()].copy_from_slice(table);
+    let [a, b, c, d] = full.map(floats);
+    let count = table.len().trailing_zeros() as usize;
+    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate() {
+        let all = if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) };
+        let quarters = [
+            _mm512_castsi512_si128(all),
+            _mm512_extracti32x4_epi32::<1>(all),
+            _mm512_extracti32x4_epi32::<2>(all),
+            _mm512_extracti32x4_epi32::<3>(all),
+        ];
+        let top = if count == 6 { planes[5].0[part] } else { 0 };
+        for (quarter, (sum, leaves)) in sums.iter_mut().zip(quarters).enumerate() {
+            let at = _mm512_cvtepu8_epi32(leaves);
+            let mut value = _mm512_permutex2var_ps(a, at, b);
+            if count == 6 {
+                let upper = (top >> (16 * quarter)) as u16;
+                value = _mm512_mask_blend_ps(upper, value, _mm512_permutex2var_ps(c, at, d));
+            }
+            *sum = to_floats(_mm512_add_ps(floats(*sum), value));
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
+    let mut full = [[0.0; 8]; 8];
+    full.as_flattened_mut()[..table.len()].copy_from_slice(table);
+    let [a, b, c, d, e, f, g, h] = full.map(doubles);
+    let count = table.len().trailing_zeros() as usize;
+    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
+        let all = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
+        let plane = |plane: usize| if count > plane { planes[plane].0[part] } else { 0 };
+        let (fifth, sixth) = (plane(4), plane(5));
+        for (eighth, (sum, leaves)) in sums.iter_mut().zip(all.as_chunks::<8>().0).enumerate() {
+            let at = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(i64::from_le_bytes(*leaves)));
+            let mut value = _mm512_permutex2var_pd(a, at, b);
+            if count > 4 {
+                let upper = (fifth >> (8 * eighth)) as u8;
+                value = _mm512_mask_blend_pd(upper, value, _mm512_permutex2var_pd(c, at, d));
+                if count > 5 {
+                    let other = _mm512_permutex2var_pd(e, at, f);
+                    let other = _mm512_mask_blend_pd(upper, other, _mm512_permutex2var_pd(g, at, h));
+                    value = _mm512_mask_blend_pd((sixth >> (8 * eighth)) as u8, value, other);
+                }
+            }
+            *sum = to_doubles(_mm512_add_pd(doubles(*sum), value));
+        }
+    }
+}
+
+/// The number of thresholds that each value is above; 0 for what is no number.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn rank32(pivots: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
+    let pivots = floats(*pivots);
+    let (table, _) = table.as_chunks::<16>();
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    if count < 16 {
+        let first = floats(table[0]);
+        for (rank, &value) in rows {
+            *rank = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(_mm512_set1_ps(value), first).count_ones() as u8;
+        }
+        return;
+    }
+    for (rank, &value) in rows {
+        let value = _mm512_set1_ps(value);
+        // The last pivot is an infinity, so that this is below sixteen.
+        let pivot = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, pivots).count_ones() as usize & 15;
+        let below = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(table[pivot])).count_ones();
+        *rank = (16 * pivot as u32 + below) as u8;
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn above(value: __m512d, table: &[f64; 16]) -> u32 {
+    let (halves, _) = table.as_chunks::<8>();
+    let low = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[0]));
+    let high = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[1]));
+    (u32::from(high) << 8 | u32::from(low)).count_ones()
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn rank64(pivots: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
+    let (table, _) = table.as_chunks::<16>();
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    for (rank, &value) in rows {
+        let value = _mm512_set1_pd(value);
+        let pivot = if count < 16 { 0 } else { above(value, pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above(value, &table[pivot])) as u8;
+    }
+}
+
+kernel!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]);
