@@ -1,7 +1,8 @@
 """Tables of any library as rows of numbers, as the model's library would read them.
 
-Rows are only where a search starts: what is proved does not depend on them. So a value that has no number
-here (a word that is no category of the model) becomes a missing value instead of an error.
+For a search (`numbers`) rows are only where it starts, and what is proved does not depend on them. So a value that has no number
+here (a word that is no category of the model) becomes a missing value instead of an error. For a prediction (`to_predict`) it
+is an error.
 """
 
 from __future__ import annotations
@@ -41,6 +42,41 @@ def numbers(X: Any, model: Model, absent: float) -> np.ndarray | None:
     return np.ascontiguousarray(rows)
 
 
+def to_predict(X: Any, model: Model) -> np.ndarray:
+    """The rows of a table of any kind, every one of them and each value as the model's library takes it. What is neither a
+    number nor a category is an error."""
+    names = model.feature_names
+    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        columns = _matched(X, names, model)
+        absent = [name for name in names if name not in map(str, X.columns)]
+        if columns == list(X.columns) and model.has_feature_names and 0 < len(absent) < len(names):
+            raise InputError(f"X has no column {absent[0]!r}, which the model needs")
+        rows = _frame(X, names, model)
+        for column, values in zip(columns, rows.T):
+            if np.isnan(values).sum() > _missing(X[column]):
+                raise InputError(f"column {column!r} holds a value that is neither a number nor a category of the model")
+    elif hasattr(X, "tocsr"):
+        rows = _sparse(X.tocsr(), np.nan if model.dialect.startswith("XGBoost") else 0.0)
+    else:
+        hashed = model.hashed_columns()
+        array = np.asarray(X, dtype=object if hashed else None)
+        if array.ndim != 2:
+            raise InputError(f"X has the shape {array.shape}; give a row for each input, so two dimensions")
+        try:
+            rows = _with_hashes(array, hashed, model) if hashed else np.asarray(array, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"X cannot be read as numbers: {error}") from None
+    if rows.shape[1] != len(names):
+        raise InputError(f"X has {rows.shape[1]} columns, the model has {len(names)}")
+    return np.ascontiguousarray(rows)
+
+
+def _missing(column: Any) -> int:
+    """How many values of a frame's column are missing."""
+    missing = column.isna() if hasattr(column, "isna") else column.is_null() | (column != column)
+    return int(missing.sum())
+
+
 def _plain(X: Any) -> np.ndarray:
     try:
         return np.asarray(X, dtype=np.float64)
@@ -77,11 +113,18 @@ def _sparse(matrix: Any, absent: float) -> np.ndarray:
     return rows
 
 
-def _frame(frame: Any, names: list[str], model: Model) -> np.ndarray:
+def _matched(frame: Any, names: list[str], model: Model) -> list[Any]:
+    """The columns of a frame that are the model's features: by name where it has all of them, else all in their order."""
     columns = list(frame.columns)
-    if model.has_feature_names and set(names) <= {str(column) for column in columns}:
-        by_name = {str(column): column for column in columns}
-        columns = [by_name[name] for name in names]
+    # LightGBM writes spaces as underscores.
+    by_name = {str(column).replace(" ", "_"): column for column in columns} | {str(column): column for column in columns}
+    if model.has_feature_names and set(names) <= by_name.keys():
+        return [by_name[name] for name in names]
+    return columns
+
+
+def _frame(frame: Any, names: list[str], model: Model) -> np.ndarray:
+    columns = _matched(frame, names, model)
     labels = model.category_labels()
     hashed = model.hashed_columns()
     listed = [

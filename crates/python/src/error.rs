@@ -39,7 +39,15 @@ pub(crate) fn from_format(error: FormatError) -> PyErr {
 
 pub(crate) fn from_read(error: ReadError, path: &std::path::Path) -> PyErr {
     match error {
-        ReadError::Io(error) => error.into(),
+        // With its number, Python makes of it a FileNotFoundError and the like, which name the file.
+        ReadError::Io(error) => match error.raw_os_error() {
+            Some(number) => {
+                let text = error.to_string();
+                let words = text.split(" (os error").next().unwrap_or_default().to_owned();
+                pyo3::exceptions::PyOSError::new_err((number, words, path.display().to_string()))
+            }
+            None => error.into(),
+        },
         other => ModelError::new_err(format!("{}: {other}", path.display())),
     }
 }

@@ -104,46 +104,48 @@ impl Model {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The raw scores of each row, exactly as the library's.
+    /// The raw scores of each row, exactly as the library's. Rows may be an array or nested lists of numbers, a pandas or
+    /// polars frame (columns by name where it has them all), or a SciPy matrix.
     fn raw_scores<'py>(
-        &self,
-        py: Python<'py>,
-        rows: PyReadonlyArray2<'py, f64>,
+        slf: &Bound<'py, Self>,
+        rows: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (count, values) = row_major(&rows);
-        let groups = self.file.ensemble().group_count();
-        let scores = py.detach(|| Predictor::new(self.file.ensemble()).raw_scores(&values));
+        let (py, this) = (slf.py(), slf.get());
+        let (count, values) = row_major(&given_rows(slf, rows)?);
+        let groups = this.file.ensemble().group_count();
+        let scores = py.detach(|| Predictor::new(this.file.ensemble()).raw_scores(&values));
         scores.map_err(error::from_predict)?.into_pyarray(py).reshape([count, groups])
     }
 
     /// The position of each row's class in `classes`. A regressor or ranker has none.
     fn class_indices<'py>(
-        &self,
-        py: Python<'py>,
-        rows: PyReadonlyArray2<'py, f64>,
+        slf: &Bound<'py, Self>,
+        rows: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        if !self.file.ensemble().decision().is_classifier() {
+        let (py, this) = (slf.py(), slf.get());
+        if !this.file.ensemble().decision().is_classifier() {
             return Err(error::ModelError::new_err(
                 "a regressor or ranker has no classes, and where a row may get several labels none is chosen; ask for raw_scores",
             ));
         }
-        let (_, values) = row_major(&rows);
-        let classes = py.detach(|| Predictor::new(self.file.ensemble()).classes(&values));
+        let (_, values) = row_major(&given_rows(slf, rows)?);
+        let classes = py.detach(|| Predictor::new(this.file.ensemble()).classes(&values));
         let classes = classes.map_err(error::from_predict)?;
         Ok(classes.into_iter().map(|class| i64::from(class.0)).collect::<Vec<_>>().into_pyarray(py))
     }
 
     /// The class label of each row, as the library's `predict`; for a regressor or ranker its prediction, one column
     /// for each output where there are several.
-    fn predict<'py>(&self, py: Python<'py>, rows: PyReadonlyArray2<'py, f64>) -> PyResult<Bound<'py, PyAny>> {
-        if !self.file.ensemble().decision().is_classifier() {
-            return self.predict_values(py, &rows);
+    fn predict<'py>(slf: &Bound<'py, Self>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        if !this.file.ensemble().decision().is_classifier() {
+            return this.predict_values(py, &given_rows(slf, rows)?);
         }
-        let labels = match &self.labels {
+        let labels = match &this.labels {
             Some(labels) => labels.array.bind(py).clone(),
-            None => py.import("numpy")?.call_method1("asarray", (self.classes(py)?,))?,
+            None => py.import("numpy")?.call_method1("asarray", (this.classes(py)?,))?,
         };
-        labels.call_method1("take", (self.class_indices(py, rows)?,))
+        labels.call_method1("take", (Self::class_indices(slf, rows)?,))
     }
 
     /// The model with only some trees, `(position, factor)` each (a factor of `None` leaves the tree as
@@ -340,6 +342,18 @@ impl Model {
         };
         if ensemble.group_count() == 1 { array.call_method0("ravel") } else { Ok(array) }
     }
+}
+
+/// A table of any kind as numbers: an array of doubles as it is, all else as the package reads it.
+fn given_rows<'py>(
+    model: &Bound<'py, Model>,
+    rows: &Bound<'py, PyAny>,
+) -> PyResult<PyReadonlyArray2<'py, f64>> {
+    if let Ok(array) = rows.extract() {
+        return Ok(array);
+    }
+    let read = model.py().import("secateur._rows")?.call_method1("to_predict", (rows, model))?;
+    Ok(read.extract()?)
 }
 
 /// The number of rows, and their values one row after the other.
