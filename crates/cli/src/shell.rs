@@ -13,7 +13,7 @@ use crate::output;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  secateur completions bash > ~/.local/share/bash-completion/completions/secateur
+  secateur completions bash > completions && source completions
   secateur completions zsh > ~/.zfunc/_secateur
   secateur completions fish > ~/.config/fish/completions/secateur.fish")]
 pub(crate) struct Completions {

@@ -9,7 +9,7 @@ use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, Output, TreeId};
 use secateur_oracle::Budget;
 
-use crate::bounds::cover::Cover;
+use crate::bounds::cover::{CoverProof, cheapest_cover, check_cover};
 use crate::bounds::cut::{Cut, Cutter, Separating};
 use crate::bounds::evidence::{Bound, Evidence, trees_in_no_column};
 use crate::bounds::indispensable::{ask_each, indispensable};
@@ -20,7 +20,7 @@ use crate::config::{Config, Effort, Moves, Objective, Unit};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned, Seconds};
 use crate::passes::class_changes::class_changes;
 use crate::passes::eliminate::eliminate;
-use crate::passes::minimum::{cover_of, minimum};
+use crate::passes::minimum::{minimum, sets};
 use crate::passes::relevant::{Relevant, relevant_boundaries};
 use crate::passes::reweight::{reweight, reweight_again};
 use crate::passes::stumps::{Closed, closed_form};
@@ -128,6 +128,8 @@ struct Known {
     relevant: Option<Relevant>,
     /// Where a constant takes a tree of its own: a cut of columns and the constant, which stands behind them.
     constant_cut: Option<Cut>,
+    /// Why no cover of the first cuts costs less than the smallest columns that were found, where that is proved.
+    minimal: Option<CoverProof>,
 }
 
 fn passes<M: Editable>(
@@ -409,20 +411,32 @@ fn smallest<M: Editable>(
     let found = minimum(engine, cutter, &costs, start, cuts, rounds, budget);
     known.irreducible |= found.is_proved();
     known.cuts = found.cuts;
+    known.minimal = Some(found.proof);
 }
 
 /// No fewer trees can do: the cheapest cover of all cuts.
 fn lower_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> usize {
-    cover(engine, known).map_or(0, |cover| cover.bound as usize)
+    cover_bound(engine, known).map_or(0, |(bound, _)| bound as usize)
 }
 
-fn cover<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<Cover> {
+/// No cover of all cuts costs less than this, and why.
+fn cover_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<(u64, CoverProof)> {
+    let (cuts, costs) = counted(engine, known);
+    let sets = sets(&cuts);
+    let proved = known.minimal.as_ref().and_then(|proof| Some((check_cover(&sets, &costs, proof)?, proof)));
+    if let Some((bound, proof)) = proved
+        && bound >= engine.best.size.trees as u64
+    {
+        return Some((bound, proof.clone()));
+    }
     // Whatever cuts there are give some bound at once, and a better one with a little time.
     let least = Instant::now() + COVER;
     let deadline = engine.config.deadline.map(|deadline| deadline.max(least));
-    let budget = Budget { deadline, ..engine.budget() };
-    let (cuts, costs) = counted(engine, known);
-    cover_of(&cuts, &costs, &budget)
+    let cover = cheapest_cover(&sets, &costs, &Budget { deadline, ..engine.budget() })?;
+    match proved {
+        Some((bound, proof)) if bound > cover.bound => Some((bound, proof.clone())),
+        _ => Some((cover.bound, cover.proof)),
+    }
 }
 
 /// All cuts, and what the columns of the evidence cost: the trees of each, one for trees in none of them, and
@@ -489,19 +503,23 @@ fn only_columns<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<Ve
         }
     }
     let count = must.iter().filter(|&&must| must).count();
-    (count > 0 && cover(engine, known).is_some_and(|cover| cover.bound as usize == count)).then_some(must)
+    (count > 0 && lower_bound(engine, known) == count).then_some(must)
 }
 
 /// What the bounds rest on.
-fn evidence<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Evidence {
+fn evidence<M: Editable>(
+    engine: &Engine<'_, M>,
+    known: &Known,
+    bound: Option<(u64, CoverProof)>,
+) -> Evidence {
     let intercept = match known.constant_cut {
         Some(_) => secateur_certificate::Intercept::Counted,
         None => engine.intercept.into(),
     };
     let mut evidence = Evidence::new(&engine.points, intercept);
-    if let Some(cover) = cover(engine, known).filter(|cover| cover.bound > 0) {
+    if let Some((least, proof)) = bound.filter(|(least, _)| *least > 0) {
         let (cuts, costs) = counted(engine, known);
-        let bound = Bound { costs, least: cover.bound, proof: cover.proof };
+        let bound = Bound { costs, least, proof };
         evidence = evidence.with_bound(&engine.points, &cuts, bound);
     }
     if let Some(relevant) = &known.relevant {
@@ -511,7 +529,8 @@ fn evidence<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Evidence {
 }
 
 fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
-    let lower_bound = lower_bound(&engine, &known);
+    let bound = cover_bound(&engine, &known);
+    let lower_bound = bound.as_ref().map_or(0, |(bound, _)| *bound as usize);
     let trees = engine.best.size.trees;
     // What a thorough run promises; time that runs out later takes nothing from it.
     let done =
@@ -524,7 +543,7 @@ fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
         Outcome::Proved
     };
     let fates = fates(&engine);
-    let evidence = evidence(&engine, &known);
+    let evidence = evidence(&engine, &known, bound);
     Pruned {
         outcome,
         size: [size_of(engine.model), engine.best.size],

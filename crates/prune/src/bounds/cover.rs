@@ -18,7 +18,7 @@ use crate::points::boundary_walks::is_over;
 /// Multipliers are whole numbers of this fraction.
 const DENOMINATOR: u64 = 1 << 20;
 /// Branches before the search is given up.
-const MOST_BRANCHES: usize = 20_000;
+const MOST_BRANCHES: usize = 1_000_000;
 /// A packing that takes longer than this ends with what it has.
 const LONGEST_PACKING: Duration = Duration::from_secs(5);
 
@@ -62,7 +62,7 @@ pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &Budget) -> Op
     if cuts.iter().any(Vec::is_empty) {
         return None;
     }
-    let mut search = Search { cuts, costs, branches: 0, budget };
+    let mut search = Search::new(cuts, costs, budget);
     let root = Choice::new(costs.len());
     let (packing, hint) = search.packing(&root);
     let mut best = search.greedy(&root, &hint);
@@ -80,6 +80,76 @@ pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &Budget) -> Op
         }
     }
     Some(Cover { cost: search.cost(&best), columns: best, bound, proof })
+}
+
+/// What is known of covers that cost less than a target.
+#[derive(Clone, Debug)]
+pub(crate) enum Below {
+    /// There is none, and why.
+    None(CoverProof),
+    /// This one.
+    Cover(Vec<usize>),
+    /// The budget ended first.
+    Unknown,
+}
+
+/// Is there a cover of these cuts that costs less than `target`?
+pub(crate) fn cover_below(cuts: &[Vec<usize>], costs: &[u64], target: u64, budget: &Budget) -> Below {
+    let mut search = Search::new(cuts, costs, budget);
+    match search.prove(&mut Choice::new(costs.len()), target) {
+        Proved::Bound(proof) => Below::None(proof),
+        Proved::Cheaper(cover) => Below::Cover(cover),
+        Proved::Stopped => Below::Unknown,
+    }
+}
+
+/// Attempts at a quick cover, each with other chances.
+const TRIES: usize = 100;
+
+/// A cover that costs less than `target`, found greedily with some chance; `None` says nothing.
+pub(crate) fn quick_cover(
+    cuts: &[Vec<usize>],
+    costs: &[u64],
+    target: u64,
+    rng: &mut fastrand::Rng,
+) -> Option<Vec<usize>> {
+    let mut holding: Vec<Vec<usize>> = vec![Vec::new(); costs.len()];
+    for (index, cut) in cuts.iter().enumerate() {
+        cut.iter().for_each(|&column| holding[column].push(index));
+    }
+    (0..TRIES).find_map(|_| {
+        let mut met = vec![0u32; cuts.len()];
+        // For each column the cuts that it would meet and nothing else does.
+        let mut gains: Vec<usize> = holding.iter().map(Vec::len).collect();
+        let (mut chosen, mut cost) = (Vec::new(), 0);
+        while gains.iter().any(|&gain| gain > 0) {
+            let mut best = (0.0, 0);
+            for (column, &gain) in gains.iter().enumerate().filter(|(_, gain)| **gain > 0) {
+                let worth = gain as f64 / costs[column].max(1) as f64 * (0.7 + 0.3 * rng.f64());
+                if worth > best.0 {
+                    best = (worth, column);
+                }
+            }
+            let column = best.1;
+            chosen.push(column);
+            cost += costs[column];
+            for &cut in &holding[column] {
+                if met[cut] == 0 {
+                    cuts[cut].iter().for_each(|&other| gains[other] -= 1);
+                }
+                met[cut] += 1;
+            }
+        }
+        chosen.retain(|&column| {
+            let needed = holding[column].iter().any(|&cut| met[cut] == 1);
+            if !needed {
+                holding[column].iter().for_each(|&cut| met[cut] -= 1);
+                cost -= costs[column];
+            }
+            needed
+        });
+        (cost < target).then_some(chosen)
+    })
 }
 
 /// The bound that a proof shows, checked; `None` for a proof that shows nothing.
@@ -164,9 +234,58 @@ struct Search<'a> {
     costs: &'a [u64],
     branches: usize,
     budget: &'a Budget,
+    /// The columns of each cut as bits, so many words for each.
+    words: usize,
+    masks: Vec<u64>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(cuts: &'a [Vec<usize>], costs: &'a [u64], budget: &'a Budget) -> Self {
+        let words = costs.len().div_ceil(64).max(1);
+        let mut masks = vec![0; cuts.len() * words];
+        for (cut, mask) in cuts.iter().zip(masks.chunks_exact_mut(words)) {
+            cut.iter().for_each(|&column| mask[column / 64] |= 1 << (column % 64));
+        }
+        Self { cuts, costs, branches: 0, budget, words, masks }
+    }
+
+    fn mask(&self, cut: usize) -> &[u64] {
+        &self.masks[cut * self.words..][..self.words]
+    }
+
+    /// The columns in a state, as bits.
+    fn columns_in(&self, choice: &Choice, state: State) -> Vec<u64> {
+        let mut bits = vec![0; self.words];
+        let columns = choice.state.iter().enumerate().filter(|(_, own)| **own == state);
+        columns.for_each(|(column, _)| bits[column / 64] |= 1 << (column % 64));
+        bits
+    }
+
+    /// The cuts that are not met, each with its open columns as bits and their number, the smallest first; of cuts that
+    /// hold another one, only the smallest.
+    fn unmet(&self, choice: &Choice) -> Vec<(usize, Vec<u64>, u32)> {
+        let (chosen, open) = (self.columns_in(choice, State::In), self.columns_in(choice, State::Open));
+        let mut unmet: Vec<(usize, Vec<u64>, u32)> = (0..self.cuts.len())
+            .filter(|&cut| self.mask(cut).iter().zip(&chosen).all(|(mask, chosen)| mask & chosen == 0))
+            .map(|cut| {
+                let bits: Vec<u64> =
+                    self.mask(cut).iter().zip(&open).map(|(mask, open)| mask & open).collect();
+                let count = bits.iter().map(|word| word.count_ones()).sum();
+                (cut, bits, count)
+            })
+            .collect();
+        unmet.sort_by_key(|(cut, _, count)| (*count, *cut));
+        let mut core: Vec<(usize, Vec<u64>, u32)> = Vec::new();
+        for cut in unmet {
+            let holds =
+                |smaller: &Vec<u64>| smaller.iter().zip(&cut.1).all(|(small, large)| small & !large == 0);
+            if !core.iter().any(|(_, smaller, _)| holds(smaller)) {
+                core.push(cut);
+            }
+        }
+        core
+    }
+
     fn cost(&self, columns: &[usize]) -> u64 {
         columns.iter().map(|&column| self.costs[column]).sum()
     }
@@ -181,16 +300,13 @@ impl Search<'_> {
         if self.branches > MOST_BRANCHES || is_over(self.budget) {
             return Proved::Stopped;
         }
-        let unmet = |cut: &&(usize, &Vec<usize>)| !choice.met(cut.1);
-        let empty = self
-            .cuts
-            .iter()
-            .enumerate()
-            .filter(|cut| unmet(&cut))
-            .find(|(_, cut)| choice.open(cut).next().is_none());
-        if let Some((cut, _)) = empty {
+        let unmet = self.unmet(choice);
+        if let Some((cut, _, 0)) = unmet.first() {
             // A cut without columns charges nobody, so it may count as often as is needed.
-            return Proved::Bound(CoverProof::Packing { multipliers: vec![(cut, target)], denominator: 1 });
+            return Proved::Bound(CoverProof::Packing { multipliers: vec![(*cut, target)], denominator: 1 });
+        }
+        if let Some(packing) = self.disjoint(choice, &unmet, target) {
+            return Proved::Bound(packing);
         }
         let (packing, hint) = self.packing(choice);
         if self.packed(&packing, choice) >= target {
@@ -256,35 +372,38 @@ impl Search<'_> {
         needed
     }
 
+    /// Cuts that share no open column: each of them needs a column of its own. `None` where these do not cost the target.
+    fn disjoint(&self, choice: &Choice, unmet: &[(usize, Vec<u64>, u32)], target: u64) -> Option<CoverProof> {
+        let mut used = vec![0u64; self.words];
+        let mut total = choice.paid(self.costs);
+        let mut multipliers = Vec::new();
+        for (cut, bits, _) in unmet {
+            if bits.iter().zip(&used).all(|(bits, used)| bits & used == 0) {
+                used.iter_mut().zip(bits).for_each(|(used, bits)| *used |= bits);
+                let least = choice.open(&self.cuts[*cut]).map(|&column| self.costs[column]).min()?;
+                total += u128::from(least);
+                multipliers.push((*cut, least));
+            }
+        }
+        (total >= u128::from(target)).then_some(CoverProof::Packing { multipliers, denominator: 1 })
+    }
+
     /// A packing of the cuts that are not met, and how much of each column the relaxation takes.
     fn packing(&self, choice: &Choice) -> (CoverProof, Vec<f64>) {
         let mut hint: Vec<f64> = choice.state.iter().map(|state| f64::from(*state == State::In)).collect();
         let mut multipliers = Vec::new();
-        // A cut of one open column is charged all of it, and settles every other cut of that column.
-        let mut forced = vec![false; self.costs.len()];
-        let unmet: Vec<(usize, Vec<usize>)> = self
-            .cuts
-            .iter()
-            .enumerate()
-            .filter(|(_, cut)| !choice.met(cut))
-            .map(|(index, cut)| (index, choice.open(cut).copied().collect()))
-            .collect();
-        for (index, cut) in &unmet {
-            if let [column] = cut[..]
-                && !std::mem::replace(&mut forced[column], true)
-            {
-                hint[column] = 1.0;
-                multipliers.push((*index, self.costs[column].saturating_mul(DENOMINATOR)));
-            }
-        }
-        let mut left: Vec<&(usize, Vec<usize>)> =
-            unmet.iter().filter(|(_, cut)| !cut.is_empty() && !cut.iter().any(|&c| forced[c])).collect();
-        left.sort_by_key(|(index, cut)| (cut.len(), *index));
-        // A cut that holds another one says nothing new.
-        let mut core: Vec<&(usize, Vec<usize>)> = Vec::new();
-        for cut in left {
-            if !core.iter().any(|(_, smaller)| smaller.iter().all(|column| cut.1.contains(column))) {
-                core.push(cut);
+        // A cut of one open column is charged all of it, and settles every other cut of that column: those are not in the
+        // list.
+        let mut core: Vec<(usize, Vec<usize>)> = Vec::new();
+        for (cut, _, _) in self.unmet(choice) {
+            let open: Vec<usize> = choice.open(&self.cuts[cut]).copied().collect();
+            match open[..] {
+                [] => {}
+                [column] => {
+                    hint[column] = 1.0;
+                    multipliers.push((cut, self.costs[column].saturating_mul(DENOMINATOR)));
+                }
+                _ => core.push((cut, open)),
             }
         }
         let (values, prices) = self.largest(&core);
@@ -303,7 +422,7 @@ impl Search<'_> {
     }
 
     /// The largest packing of these cuts, by floating point: a value for each cut, a price for each column.
-    fn largest(&self, core: &[&(usize, Vec<usize>)]) -> (Vec<f64>, Vec<(usize, f64)>) {
+    fn largest(&self, core: &[(usize, Vec<usize>)]) -> (Vec<f64>, Vec<(usize, f64)>) {
         let sets: Vec<&[usize]> = core.iter().map(|(_, cut)| cut.as_slice()).collect();
         let costs: Vec<f64> = self.costs.iter().map(|&cost| cost as f64).collect();
         let stop = || is_over(self.budget);

@@ -1,8 +1,10 @@
 //! The cheapest set of columns that can do, proved: the paper's l0.
 //!
 //! Every cut says that one of its columns must stay, so the cheapest cover of all known cuts costs no more
-//! than any set that can do. If that cover itself can do, it is the minimum. If not, some cut shows why, it
-//! joins the others, and the next cover is dearer or another one. Cuts are looked for among known points
+//! than any set that can do. A cover that is cheaper than the best set so far is found, greedily or, where that
+//! fails, by a search. If it can do, it is the new best. If not, some cut shows why and
+//! joins the others. When the search shows that no cover is cheaper than the best set, that is the minimum. So only the last
+//! of these searches has to prove something. Cuts are looked for among known points
 //! first; only a cover that these do not rule out is given to the loop of solver and oracle, whose
 //! counterexamples are new points.
 //!
@@ -15,7 +17,7 @@
 use secateur_lp::Limits;
 use secateur_oracle::Budget;
 
-use crate::bounds::cover::{Cover, CoverProof, cheapest_cover};
+use crate::bounds::cover::{Below, CoverProof, cheapest_cover, cover_below, quick_cover};
 use crate::bounds::cut::{Cut, Cutter, Separating};
 use crate::points::boundary_walks::is_over;
 use crate::points::point::Points;
@@ -75,20 +77,26 @@ pub fn minimum<'a>(
         |kept: &[bool]| kept.iter().zip(costs).filter(|(kept, _)| **kept).map(|(_, cost)| cost).sum();
     let none = CoverProof::Packing { multipliers: Vec::new(), denominator: 1 };
     let mut known = Minimum { cost: cost_of(&start), kept: start, bound: 0, cuts, proof: none };
+    let mut rng = fastrand::Rng::with_seed(0);
     for _ in 0..rounds {
         if known.is_proved() || is_over(budget) {
             break;
         }
-        let Some(cover) = cover_of(&known.cuts, costs, budget) else { break };
-        if cover.bound > known.bound {
-            known.bound = cover.bound;
-            known.proof = cover.proof;
-        }
-        if known.is_proved() || cover.cost >= known.cost {
-            break;
-        }
+        let sets = sets(&known.cuts);
+        // A cover that is found at once does as well as the cheapest one to find out what else is needed.
+        let cover = match quick_cover(&sets, costs, known.cost, &mut rng) {
+            Some(cover) => cover,
+            None => match cover_below(&sets, costs, known.cost, budget) {
+                Below::Cover(cover) => cover,
+                Below::None(proof) => {
+                    (known.bound, known.proof) = (known.cost, proof);
+                    break;
+                }
+                Below::Unknown => break,
+            },
+        };
         let mut kept = vec![false; costs.len()];
-        cover.columns.iter().for_each(|&column| kept[column] = true);
+        cover.iter().for_each(|&column| kept[column] = true);
         let before = known.cuts.len();
         add_cuts(settle.points(), cutter, &kept, &mut known.cuts, budget);
         if known.cuts.len() > before {
@@ -107,13 +115,18 @@ pub fn minimum<'a>(
             }
         }
     }
+    if !known.is_proved()
+        && let Some(cover) = cheapest_cover(&sets(&known.cuts), costs, budget)
+        && cover.bound > known.bound
+    {
+        (known.bound, known.proof) = (cover.bound, cover.proof);
+    }
     known
 }
 
-/// The cheapest cover of the columns of these cuts.
-pub(crate) fn cover_of(cuts: &[Cut], costs: &[u64], budget: &Budget) -> Option<Cover> {
-    let sets: Vec<Vec<usize>> = cuts.iter().map(|cut| cut.columns.clone()).collect();
-    cheapest_cover(&sets, costs, budget)
+/// The columns of each cut.
+pub(crate) fn sets(cuts: &[Cut]) -> Vec<Vec<usize>> {
+    cuts.iter().map(|cut| cut.columns.clone()).collect()
 }
 
 /// Adds cuts that the kept columns do not meet, small ones that share no column.
