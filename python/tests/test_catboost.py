@@ -8,6 +8,7 @@ import pickle
 
 import catboost
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pytest
 from harness import assert_same_bits, assert_same_classes, classes, half_of_the_trees, hostile_rows, reweighted_trees
@@ -220,11 +221,57 @@ def test_what_is_not_read_says_why():
             secateur.load(model)
 
 
-def test_the_library_s_own_onnx_is_compared_with_the_original(tmp_path):
-    """CatBoost's export to ONNX adds in f32: whatever the answer, live decisions agree with it."""
-    rows, target = table(2, 0.0)
-    classifier = catboost.CatBoostClassifier(**dict(COMMON, iterations=3, depth=2)).fit(rows, target)
-    path = tmp_path / "model.onnx"
-    classifier.save_model(str(path), format="onnx", export_parameters={"onnx_domain": "secateur"})
-    answer = secateur.verify(classifier, str(path), time_limit=20)
-    assert answer.outcome in ("identical", "different", "undecided"), answer
+EXPORTS = {
+    "small": (2, dict(iterations=3, depth=2), "identical"),
+    "binary": (2, dict(), "identical"),
+    "binary_max": (2, dict(nan_mode="Max"), "identical"),
+    "multiclass": (3, dict(), "identical"),
+    "multiclass_max": (4, dict(nan_mode="Max", loss_function="MultiClassOneVsAll"), "identical"),
+    # The export knows nothing of the threshold.
+    "threshold": (2, dict(iterations=6, depth=3), "different"),
+    # Sums of f32 fall on the other side of zero somewhere.
+    "many": (2, dict(iterations=150, depth=6, learning_rate=0.03), "different"),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_the_library_s_own_onnx_is_compared_with_the_original(name, tmp_path):
+    """What is proved holds on hostile rows in both libraries, and a counterexample is one in both."""
+    class_count, parameters, expected = EXPORTS[name]
+    rows, target = table(class_count, 0.1)
+    classifier = catboost.CatBoostClassifier(**{**COMMON, **parameters}).fit(rows, target)
+    if name == "threshold":
+        classifier.set_probability_threshold(0.3)
+    original, export = tmp_path / "model.cbm", tmp_path / "model.onnx"
+    classifier.save_model(str(original))
+    classifier.save_model(str(export), format="onnx", export_parameters={"onnx_domain": "secateur"})
+    session = onnxruntime.InferenceSession(str(export))
+
+    def exported(given: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return np.ravel(session.run(None, {session.get_inputs()[0].name: given.astype(np.float32)})[0])
+
+    for first, second in ((classifier, str(export)), (str(original), str(export))):
+        answer = secateur.verify(first, second, time_limit=60)
+        assert answer.outcome == expected, answer
+        if expected == "different":
+            shown = np.asarray(answer.counterexample, dtype=float).reshape(1, -1)
+            ours, theirs = np.ravel(classifier.predict(shown))[0], exported(shown)[0]
+            assert ours != theirs and [ours, theirs] == list(answer.classes), answer
+    if expected == "identical":
+        hostile = hostile_rows(secateur.load(classifier), rows)
+        assert_same_classes(exported(hostile), np.ravel(classifier.predict(hostile)), hostile)
+
+
+def test_the_onnx_of_a_regressor_is_as_far_as_it_can_be(tmp_path):
+    rows, target = table(4, 0.1)
+    regressor = catboost.CatBoostRegressor(**{**COMMON, "iterations": 8}).fit(rows, target.astype(float))
+    path = str(tmp_path / "model.onnx")
+    regressor.save_model(path, format="onnx")
+    answer = secateur.verify(regressor, path, scores=True, time_limit=60)
+    assert answer.outcome == "measured" and 0 < answer.at_most < 1e-4
+    session = onnxruntime.InferenceSession(path)
+    hostile = hostile_rows(secateur.load(regressor), rows)
+    found = session.run(None, {session.get_inputs()[0].name: hostile.astype(np.float32)})[0].astype(float).reshape(-1)
+    apart = np.abs(found - regressor.predict(hostile))
+    assert apart.max() <= answer.at_most
