@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help docs package demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak clean bench-peers experiments test-report test-highs
+.PHONY: help docs package demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -90,6 +90,18 @@ soak: $(STAMP) ## random models of every library, every cell decided by it, and 
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
 	$(VENV)/bin/python soak/run.py --seconds $(SOAK_SECONDS) $(SOAK_OPTIONS)
 
+CATBOOST_ROWS := target/catboost-rows
+
+catboost-rows: $(STAMP) ## 10,000 hostile rows for every CatBoost fixture, by CatBoost 1.2 and 1.2.10; needs Python 3.8 to 3.11
+	$(PYTHON) -m venv $(CATBOOST_ROWS)/venv-1.2
+	$(CATBOOST_ROWS)/venv-1.2/bin/pip install --quiet "catboost==1.2" "numpy<2" "pandas<2.3"
+	mkdir -p $(CATBOOST_ROWS)/1.2 $(CATBOOST_ROWS)/1.2.10
+	$(CATBOOST_ROWS)/venv-1.2/bin/python testdata/models/catboost/make.py $(CATBOOST_ROWS)/1.2 10000
+	$(VENV)/bin/python testdata/models/catboost/make.py $(CATBOOST_ROWS)/1.2.10 10000
+	set -e; for version in 1.2 1.2.10; do \
+	  CATBOOST_FIXTURES=$(abspath $(CATBOOST_ROWS))/$$version cargo test --release --locked --quiet -p secateur-formats --test catboost_fixtures scores_and_classes; \
+	done
+
 FUZZ_SECONDS := 60
 FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt catboost_binary:catboost/*.cbm catboost_json:catboost/*.json sklearn:sklearn/*.skops onnx:onnx/*.onnx
 
@@ -122,7 +134,7 @@ bench-conversions: $(BENCH)/.installed ## models against their ONNX conversions 
 	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
 	$(BENCH)/bin/python bench/oracle/conversions.py --datasets $(DATASETS) $(BENCH_OPTIONS)
 
-bench-prune: $(BENCH)/.installed ## sizes, proofs and times of prune on four groups of models (DATASETS=folder; BENCH_OPTIONS=--quick)
+bench-prune: $(BENCH)/.installed ## sizes, proofs and times of prune on six groups of models (DATASETS=folder; BENCH_OPTIONS=--quick)
 	cargo build --release --locked --quiet --bins
 	cargo build --release --locked --quiet -p secateur-prune --example certificate_cost
 	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet

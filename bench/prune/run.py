@@ -186,7 +186,9 @@ def _run(case: Case, options: argparse.Namespace) -> Result:
     result = _measured([options.secateur, "prune", model, "-o", pruned, "--json", "-q", *flags], case, options.limit)
     if result.answer is None:
         return result
-    if checker.exists():
+    if checker.exists() and result.answer["certificate"] is None:
+        result.verdict = "not finished in the limit"
+    elif checker.exists():
         checked = subprocess.run([checker, model, pruned, certificate, "--json"], capture_output=True, text=True)
         result.verdict = json.loads(checked.stdout)["verdict"] if checked.stdout else "unreadable"
         result.cost = None if case.domain else _cost(case, options, model, pruned, certificate)
@@ -245,17 +247,18 @@ def _ask_library(case: Case, model: Path, pruned: Path, tables: list, options: a
 
 
 HEADER = [
-    "| model | options | trees | goal | at least | outcome | wall, s | CPU, s | library: rows, changed | certificate "
+    "| model | options | trees | bytes | goal | at least | outcome | wall, s | CPU, s | library: rows, changed | certificate "
     "| bytes per step | check: of its proof, of the run | writing: of its proof, of the run | missed |",
-    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
 ]
 
 
 def _row(result: Result) -> str:
     case, goal, answer = result.case, result.case.goal, result.answer
     if answer is None:
-        return f"| {case.name} | {case.options} | - | - | - | {result.error} | {result.wall:.2f} | - | - | - | - | - | - | no answer |"
+        return f"| {case.name} | {case.options} | - | - | - | - | {result.error} | {result.wall:.2f} | - | - | - | - | - | - | no answer |"
     trees = f"{answer['trees']['before']} -> {answer['trees']['after']}"
+    size = f"{answer['bytes']['before']} -> {answer['bytes']['after']}"
     wanted = "none goes" if goal.nothing_goes else "-" if goal.trees is None else f"{goal.trees}"
     if goal.cut_off:
         wanted += " (cut off)"
@@ -272,7 +275,7 @@ def _row(result: Result) -> str:
             f"| {cost.writing() / cost.search:.1%}, {cost.writing() / run:.2%}"
         )
     return (
-        f"| {case.name} | {case.options} | {trees} | {wanted} | {answer['lower_bound']} | {outcome} | {result.wall:.3f} "
+        f"| {case.name} | {case.options} | {trees} | {size} | {wanted} | {answer['lower_bound']} | {outcome} | {result.wall:.3f} "
         f"| {result.cpu:.3f} | {library} | {certificate} | {'; '.join(result.misses())} |"
     )
 

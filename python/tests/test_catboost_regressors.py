@@ -202,7 +202,7 @@ def test_scores_are_compared() -> None:
         assert secateur.verify(library, library, scores=True).at_most <= 1e-12
         with pytest.raises(secateur.ComparisonError, match="several labels"):
             secateur.verify(library, edited)
-        with pytest.raises(secateur.SecateurError, match="chooses no class"):
+        with pytest.raises(secateur.SecateurError, match="no classes to choose from"):
             secateur.prune(library)
 
 

@@ -36,8 +36,8 @@ pub enum CompareError {
     #[error("the budget ended before the models were laid out")]
     Stopped(StopReason),
     #[error(
-        "the {model} model is a regressor or ranker, or gives a row several labels: it chooses no class, so there are no \
-         decisions to compare; ask how far the scores can be apart: verify --scores (verify(a, b, scores=True))"
+        "the {model} model is a regressor or ranker, or gives a row several labels: it has no classes to choose \
+         from, so there are no decisions to compare; ask how far the scores can be apart: verify --scores (verify(a, b, scores=True))"
     )]
     NoClasses { model: &'static str },
     #[error("the models have {first} and {second} classes")]

@@ -31,8 +31,8 @@ pub enum PruneError {
     Domain(#[from] DomainError),
     /// A regressor or ranker, or a model that gives a row several labels.
     #[error(
-        "this model is a regressor or ranker, or gives a row several labels: it chooses no class, and pruning keeps which \
-         class is chosen; how far the scores of two such models can be apart is what verify --scores (verify(a, b, scores=True)) tells"
+        "this model is a regressor or ranker, or gives a row several labels: it has no classes to choose \
+         from, and pruning keeps which class is chosen; how far the scores of two such models can be apart is what verify --scores (verify(a, b, scores=True)) tells"
     )]
     NoClasses,
     /// The format cannot hold what pruning needs at the least.
