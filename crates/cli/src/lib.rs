@@ -14,7 +14,7 @@
 //! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `interrupted`,
 //! `checked` (has the independent checker accepted the proof?),
 //! `trees`, `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
-//! the moves), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word),
+//! the moves), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word), `dialect` (of the file that is written, in words),
 //! `scope` (`all`, `no_missing` where missing values are left out, or `domain`), `domain` (null for all, or `missing`, `columns`,
 //! `groups`, `where` as in a domain file, and `cells_log10`), `rows_outside_domain` (null, or `rows` and the `first` of them), `band` (`score`, `probability`, `exact`: the claim is
 //! about exact sums), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),

@@ -151,7 +151,10 @@ fn trees_written_anew_score_the_same_bits() {
         } else {
             assert_eq!(bits(&scores), bits(&fixture.scores), "{}", fixture.name);
         }
-        assert!(file.to_bytes().len() <= fixture.bytes.len() * 5 / 4 + 200, "{}", fixture.name);
+        // Nothing is told that the library does not tell, and nothing twice.
+        let binary = fixture.name.ends_with(".cbm");
+        let most = if binary { fixture.bytes.len() + 64 } else { fixture.bytes.len() * 5 / 4 + 200 };
+        assert!(file.to_bytes().len() <= most, "{}: {}, {most}", fixture.name, file.to_bytes().len());
     }
 }
 

@@ -29,12 +29,14 @@ pub(super) struct FlatWriter {
     bytes: Vec<u8>,
     /// An offset that is to point to what is written next.
     waiting: Option<usize>,
+    /// Where the lists of positions of tables stand. There are as many as kinds of tables, which are few.
+    lists: Vec<usize>,
 }
 
 impl FlatWriter {
     /// A buffer with the offset to its root, at place 0.
     pub(super) fn new() -> Self {
-        Self { bytes: vec![0; 4], waiting: Some(0) }
+        Self { bytes: vec![0; 4], waiting: Some(0), lists: Vec::new() }
     }
 
     /// Makes the offset at `place` point to what is written next.
@@ -60,22 +62,29 @@ impl FlatWriter {
 
     /// Writes a table; gives the places of its offsets, in the order of its fields.
     pub(super) fn table(&mut self, fields: &[Field]) -> Vec<usize> {
-        let list = 4 + 2 * fields.len();
-        // The list of positions first, then the table, at a multiple of eight for the widest numbers.
-        self.align(8, list);
-        let list_at = self.bytes.len();
-        self.bytes.resize(list_at + list, 0);
+        let list = positions(fields);
+        // The list of positions first, unless a table before has the same, then the table, at a multiple of eight for
+        // the widest numbers.
+        let known = self.lists.iter().find(|&&at| self.bytes[at..].starts_with(&list)).copied();
+        let list_at = match known {
+            Some(at) => {
+                self.align(8, 0);
+                at
+            }
+            None => {
+                self.align(8, list.len());
+                let at = self.bytes.len();
+                self.lists.push(at);
+                self.bytes.extend(&list);
+                at
+            }
+        };
         let start = self.bytes.len();
         self.begin();
-        self.bytes.extend((list as i32).to_le_bytes());
+        self.bytes.extend(((start - list_at) as i32).to_le_bytes());
         let mut offsets = Vec::new();
-        for (index, field) in fields.iter().enumerate() {
-            if matches!(field, Field::None) {
-                continue;
-            }
-            self.align(field.size(), 0);
-            let position = (self.bytes.len() - start) as u16;
-            self.bytes[list_at + 4 + 2 * index..][..2].copy_from_slice(&position.to_le_bytes());
+        for field in fields {
+            self.align(field.size().max(1), 0);
             match *field {
                 Field::U8(value) => self.bytes.push(value),
                 Field::I32(value) => self.bytes.extend(value.to_le_bytes()),
@@ -87,9 +96,6 @@ impl FlatWriter {
                 Field::None => {}
             }
         }
-        let size = (self.bytes.len() - start) as u16;
-        self.bytes[list_at..list_at + 2].copy_from_slice(&(list as u16).to_le_bytes());
-        self.bytes[list_at + 2..list_at + 4].copy_from_slice(&size.to_le_bytes());
         offsets
     }
 
@@ -128,4 +134,19 @@ impl FlatWriter {
         self.align(8, 0);
         self.bytes
     }
+}
+
+/// The list that stands before a table: its own size, the table's, and where in the table each field is, or zero. The table
+/// begins at a multiple of eight, so that this depends on nothing else.
+fn positions(fields: &[Field]) -> Vec<u8> {
+    let mut size = 4;
+    let mut list = Vec::new();
+    for field in fields {
+        let own = field.size();
+        let position = if own == 0 { 0 } else { usize::next_multiple_of(size, own) };
+        size = if own == 0 { size } else { position + own };
+        list.extend((position as u16).to_le_bytes());
+    }
+    let head = [4 + list.len() as u16, size as u16].map(u16::to_le_bytes).concat();
+    [head, list].concat()
 }

@@ -1,6 +1,6 @@
 //! What a run of `prune` says, in every interface: one JSON object, or words for people.
 
-use secateur_formats::ModelFile;
+use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Decision, Ensemble, FeatureId};
 use secateur_oracle::Band;
 use secateur_prune::{Certificate, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
@@ -64,6 +64,7 @@ impl PruneReport<'_> {
             "minimal": self.pruning.minimal(),
             "irreducible": self.pruning.pruned.irreducible,
             "cut_short": self.pruning.pruned.cut_short,
+            "dialect": pruned.file.dialect(),
             "scope": scope_name(&pruned.domain),
             "domain": self.domain_json(),
             "rows_outside_domain":
@@ -149,6 +150,11 @@ impl PruneReport<'_> {
         line("leaves", &change(before.leaves as u64, after.leaves as u64));
         if let [Some(before), Some(after)] = self.bytes() {
             line("bytes", &change(before, after));
+        }
+        if self.original.framework() == Framework::CatBoost {
+            // Its trees may be symmetric before and not after, or the other way round: whichever is smaller.
+            let (old, new) = (self.original.dialect(), pruned.file.dialect());
+            line("format", &if old == new { new } else { format!("{new} (the original: {old})") });
         }
         if let Some(removed) = self.removed_words() {
             line("removed", &removed);
