@@ -95,12 +95,15 @@ def _with_hashes(X: Any, hashed: list[int], model: Model) -> np.ndarray:
 
 
 def _hash_codes(values: Any, labels: list[str]) -> np.ndarray:
-    """The codes of categories that CatBoost knows by a hash of their text; -1 for others."""
+    """The codes of categories that CatBoost knows by a hash of their text; -1 for others, and NaN for what CatBoost refuses
+    there, which is all but text and whole numbers."""
     codes = {label: float(code) for code, label in enumerate(labels)}
 
     def code(value: Any) -> float:
         if isinstance(value, bytes):
             value = value.decode(errors="replace")
+        elif not isinstance(value, (str, int, np.integer, np.bool_)):
+            return np.nan
         return codes.get(Model.category_hash(str(value)), -1.0)
 
     return np.array([code(value) for value in values], dtype=np.float64)

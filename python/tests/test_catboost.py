@@ -13,6 +13,9 @@ import pandas as pd
 import pytest
 from harness import assert_same_bits, assert_same_classes, classes, half_of_the_trees, hostile_rows, reweighted_trees
 
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
 import secateur
 
 COMMON = dict(iterations=16, depth=4, learning_rate=0.4, thread_count=1, verbose=0, allow_writing_files=False)
@@ -122,6 +125,55 @@ def test_pruned_files_load_and_decide_the_same(tmp_path):
             assert_same_classes(np.ravel(library.predict(rows))[clear], np.ravel(original.predict(rows))[clear], rows[clear])
 
 
+def test_pipelines_and_estimators_hold_catboost():
+    """A pipeline's last step is pruned, and PrunedClassifier fits, prunes and stays an estimator."""
+    rows, target = table(3, 0.0)
+    names = np.array(["x", "y", "z"])[target]
+    classifier = catboost.CatBoostClassifier(**{**COMMON, "depth": 2})
+    pipeline = make_pipeline(StandardScaler(), classifier).fit(rows, names)
+    result = secateur.prune(pipeline, rows, time_limit=20)
+    assert type(result.model) is Pipeline and type(result.model[-1]) is catboost.CatBoostClassifier
+    assert result.checked and result.trees_after <= result.trees_before
+    assert (np.ravel(result.model.predict(rows)) == np.ravel(pipeline.predict(rows))).all()
+    regressor = make_pipeline(StandardScaler(), catboost.CatBoostRegressor(**COMMON)).fit(rows, target.astype(float))
+    scaled = regressor[:-1].transform(rows)
+    assert_same_bits(secateur.load(regressor).raw_scores(scaled), raw(regressor[-1], scaled), scaled)
+    assert secateur.verify(regressor, regressor, scores=True).at_most <= 1e-12
+    estimator = secateur.PrunedClassifier(catboost.CatBoostClassifier(**{**COMMON, "depth": 1}), time_limit=20)
+    estimator.fit(rows, names)
+    plain = catboost.CatBoostClassifier(**{**COMMON, "depth": 1}).fit(rows, names)
+    assert (np.ravel(estimator.predict(rows)) == np.ravel(plain.predict(rows))).all()
+    assert estimator.estimator_.tree_count_ <= plain.tree_count_
+    assert estimator.predict_proba(rows).shape == (len(rows), 3) and list(estimator.classes_) == ["x", "y", "z"]
+    again = pickle.loads(pickle.dumps(estimator))
+    assert (np.ravel(again.predict(rows)) == np.ravel(estimator.predict(rows))).all()
+
+
+def test_a_missing_category_is_refused_as_the_library_refuses_it():
+    """Such a row is no input: it is in no counterexample, and no proof is about it."""
+    classifier, frame = categorical(iterations=4, depth=2)
+    other, _ = categorical(iterations=4, depth=2, learning_rate=0.1, random_seed=3)
+    model = secateur.load(classifier)
+    from secateur import _model
+
+    for value in (np.nan, None, pd.NA, 1.5):
+        broken = frame.head(3).astype({"word": object})
+        broken.loc[1, "word"] = value
+        with pytest.raises((catboost.CatBoostError, TypeError)):
+            classifier.predict(broken)
+        codes = _model.recognise(classifier).rows(broken)
+        assert np.isnan(codes[1, 1]) and not np.isnan(codes[[0, 2], 1:3]).any()
+        with pytest.raises(secateur.InputError):
+            model.raw_scores(codes)
+    numbers = model.raw_scores(np.array([[np.nan, 0.0, 0.0, np.nan]]))
+    assert np.isfinite(numbers).all(), "a number may be missing"
+    answer = secateur.verify(classifier, other)
+    assert answer.outcome == "different"
+    assert not np.isnan(np.asarray(answer.counterexample, dtype=float).ravel()[1:3]).any(), answer
+    result = secateur.prune(classifier, frame, time_limit=10)
+    assert result.checked
+
+
 WORDS = ["amber", "blue", "coral", "", "exactly-sixteen!", "x" * 40, "é unicode ü", "v" * 70, "-1", "nan"]
 
 
@@ -206,6 +258,30 @@ def test_objects_stay_what_they_are():
     base = catboost.CatBoost(dict(COMMON, loss_function="MultiClass")).fit(rows, target)
     assert type(secateur.prune(base, rows, time_limit=5).model) is catboost.CatBoost
     assert secateur.verify(base, base).outcome == "identical"
+
+
+def test_the_result_says_whether_its_trees_are_symmetric(tmp_path):
+    """Whichever is smaller is written, and every output says which."""
+    rows, target = table(2, 0.1)
+    cases = {
+        # Stumps are both; symmetric ones are smaller.
+        ("symmetric", "symmetric"): dict(depth=1, iterations=20),
+        ("asymmetric", "symmetric"): dict(depth=1, iterations=20, grow_policy="Depthwise"),
+        # Six questions about one column have seven different answers, and sixty-four leaves in a symmetric tree.
+        ("symmetric", "asymmetric"): dict(depth=6, iterations=3, one_column=True),
+    }
+    for (before, after), parameters in cases.items():
+        given = rows[:, :1] if parameters.pop("one_column", False) else rows
+        path = tmp_path / "model.cbm"
+        catboost.CatBoostClassifier(**{**COMMON, **parameters}).fit(given, target).save_model(str(path))
+        assert secateur.inspect(path)["dialect"].endswith(f" {before} trees")
+        result = secateur.prune(path, given, time_limit=20)
+        assert result.model.dialect.endswith(f", {after} trees"), (before, after)
+        assert result.to_dict()["dialect"] == result.model.dialect
+        words = " ".join(str(result).split())
+        assert f", {after} trees" in words and (before == after) == ("(the original: CatBoost" not in words), words
+        library = loaded(result.model, tmp_path)
+        assert_same_bits(result.model.raw_scores(given), raw(library, given), given)
 
 
 def test_what_is_not_read_says_why():

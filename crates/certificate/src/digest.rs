@@ -171,10 +171,11 @@ impl Encoding<'_> {
             }
             CategoryRule::Hashed => self.tag(5),
             // No model that was read has this rule.
-            CategoryRule::Joined { values, unknown } => {
+            CategoryRule::Joined { values, unknown, missing } => {
                 self.tag(4);
                 self.floats(values);
                 self.option(*unknown);
+                self.flag(*missing);
             }
         }
         self.flag(categories.unseen_is_missing);

@@ -301,7 +301,7 @@ fn known(column: FeatureId, features: &Features) -> Result<(), DomainError> {
 /// Does the library take this value in this column, in scope or not?
 fn accepts(model: &Ensemble, feature: FeatureId, value: f64) -> bool {
     if value.is_nan() {
-        return model.accepts_missing();
+        return model.accepts_missing() && model.features().accepts_missing(feature);
     }
     let categories = model.features().categories(feature);
     let as_read = |read: f64| categories.is_none_or(|categories| categories.accepts(read));

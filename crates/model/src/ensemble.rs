@@ -77,6 +77,11 @@ impl Features {
         self.categories.get(&feature)
     }
 
+    /// Does a library that takes missing values take them in this column?
+    pub fn accepts_missing(&self, feature: FeatureId) -> bool {
+        self.categories(feature).is_none_or(Categories::accepts_missing)
+    }
+
     /// A column with all that is known of it.
     pub fn feature(&self, feature: FeatureId) -> Feature {
         let kind = match self.categories(feature) {
@@ -359,12 +364,17 @@ impl Ensemble {
         Some(Self { features, trees, inputs, ..self.clone() })
     }
 
+    /// May a value of this column be missing, among the inputs that the model is looked at for?
+    pub fn may_be_missing(&self, feature: FeatureId) -> bool {
+        self.domain.missing && self.inputs.may_be_missing(feature) && self.features.accepts_missing(feature)
+    }
+
     /// The value of a column as the library's comparisons see it, or `None` where the library refuses it there, or
     /// where it is missing in a column that is not looked at for that. What else the inputs leave out is not asked:
     /// see [`accepts`](Self::accepts).
     pub fn read(&self, feature: FeatureId, value: f64) -> Option<f64> {
         let value = self.domain.read(value)?;
-        if value.is_nan() && !self.inputs.may_be_missing(feature) {
+        if value.is_nan() && !self.may_be_missing(feature) {
             return None;
         }
         let refused = value.is_infinite()

@@ -174,12 +174,15 @@ pub enum CategoryRule {
     Hashed,
     /// Labels of two models that were put over a common list ([`LabelMatch`](crate::LabelMatch)); no file has
     /// this. The code is the position of the equal value. The column takes these values, the one for labels
-    /// that neither model knows (which goes where missing values go), missing values, and no other.
+    /// that neither model knows (which goes where missing values go), missing values where neither
+    /// library refuses them, and no other.
     Joined {
         /// What an array holds for each label.
         values: Vec<f64>,
         /// What it holds for any label that neither model knows; `None` where a library refuses such labels.
         unknown: Option<f64>,
+        /// Neither library refuses a missing value there.
+        missing: bool,
     },
 }
 
@@ -207,11 +210,26 @@ impl Categories {
     pub fn accepts(&self, value: f64) -> bool {
         match &self.rule {
             CategoryRule::Listed(_) => value.is_finite(),
-            CategoryRule::Joined { values, unknown } => values.contains(&value) || *unknown == Some(value),
+            CategoryRule::Joined { values, unknown, .. } => {
+                values.contains(&value) || *unknown == Some(value)
+            }
             CategoryRule::TruncateNonNegative
             | CategoryRule::Truncate
             | CategoryRule::Whole
             | CategoryRule::Hashed => true,
+        }
+    }
+
+    /// Is a missing value an input of such a column, where the library takes missing values at all? CatBoost refuses a row
+    /// with one in a column of categories.
+    pub fn accepts_missing(&self) -> bool {
+        match self.rule {
+            CategoryRule::Hashed => false,
+            CategoryRule::Joined { missing, .. } => missing,
+            CategoryRule::TruncateNonNegative
+            | CategoryRule::Truncate
+            | CategoryRule::Whole
+            | CategoryRule::Listed(_) => true,
         }
     }
 

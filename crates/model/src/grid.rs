@@ -24,7 +24,7 @@
 //! Invariants: boundaries ascend strictly and the last is below the largest input; only features that
 //! some split uses have an axis, or are in a group with one that has; `cell_of(witness(cell)) == cell`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -55,6 +55,8 @@ pub struct Grid {
     by_feature: BTreeMap<FeatureId, usize>,
     /// Columns of matched labels that no split looks at: they too take nothing but their labels.
     labels_only: BTreeMap<FeatureId, Categories>,
+    /// Columns that are never missing in an input that all the libraries take, whatever the others are.
+    never_missing: BTreeSet<FeatureId>,
     /// The inputs that the models are looked at for.
     inputs: Arc<Domain>,
     /// Values of columns without an axis, where the inputs do not let them be zero.
@@ -225,10 +227,18 @@ impl Grid {
                 makers.entry(split.feature).or_default().add(ensemble, &domain, split);
             }
         }
+        // Columns of which some model's library refuses missing values, whether or not a split looks at them.
+        let never_missing: BTreeSet<FeatureId> = ensembles
+            .iter()
+            .flat_map(|model| model.features().categories.iter())
+            .filter(|(_, categories)| !categories.accepts_missing())
+            .map(|(&feature, _)| feature)
+            .collect();
         let mut axes: Vec<Axis> = Vec::with_capacity(makers.len());
         let mut parts: BTreeMap<FeatureId, Axis> = BTreeMap::new();
         for (feature, maker) in makers {
-            let missing = domain.missing && inputs.may_be_missing(feature);
+            let missing =
+                domain.missing && inputs.may_be_missing(feature) && !never_missing.contains(&feature);
             let axis = maker.finish(feature, &InputDomain { missing, ..domain });
             if inputs.group_of(feature).is_some() {
                 parts.insert(feature, axis);
@@ -245,7 +255,15 @@ impl Grid {
         for (index, group) in inputs.groups().iter().enumerate() {
             let own: Vec<Option<Axis>> = group.columns.iter().map(|column| parts.remove(column)).collect();
             let looked_at = own.iter().any(Option::is_some);
-            let tuples = Tuples::new(group.columns.clone(), own, group.rows(), &domain)
+            let refused = |row: &Vec<f64>| {
+                group
+                    .columns
+                    .iter()
+                    .zip(row)
+                    .any(|(column, value)| value.is_nan() && never_missing.contains(column))
+            };
+            let rows = group.rows().into_iter().filter(|row| !refused(row)).collect();
+            let tuples = Tuples::new(group.columns.clone(), own, rows, &domain)
                 .ok_or(DomainError::GroupNotAccepted { group: index })?;
             if looked_at {
                 axes.push(Axis {
@@ -286,7 +304,7 @@ impl Grid {
             return Err(DomainError::JoinedLabels { column }.into());
         }
         let feature_count = first.features().len();
-        Ok(Self { domain, feature_count, axes, by_feature, labels_only, inputs, elsewhere })
+        Ok(Self { domain, feature_count, axes, by_feature, labels_only, never_missing, inputs, elsewhere })
     }
 
     /// The inputs that all the models accept.
@@ -341,6 +359,9 @@ impl Grid {
             let value = row[feature.index()];
             value.is_nan() || categories.accepts(value)
         };
+        if self.never_missing.iter().any(|feature| row[feature.index()].is_nan()) {
+            return None;
+        }
         if !self.labels_only.iter().all(is_label) || !self.inputs.contains(row) {
             return None;
         }

@@ -400,7 +400,8 @@ impl Join {
             }
             value
         });
-        let rule = CategoryRule::Joined { values, unknown };
+        let missing = own.iter().all(|categories| categories.accepts_missing());
+        let rule = CategoryRule::Joined { values, unknown, missing };
         Ok(Self { categories: Categories { rule, unseen_is_missing: true, labels: None }, labels, taken })
     }
 

@@ -282,6 +282,39 @@ fn hashed(hashes: &[u32]) -> Ensemble {
 }
 
 #[test]
+fn a_missing_category_is_no_input_of_catboost() {
+    let row = |value: f64| [value];
+    let [first, other] = [hashed(&[10, 20]), hashed(&[20, 30])];
+    assert!(first.domain().missing, "numbers may be missing");
+    assert_eq!(first.read(FeatureId(0), f64::NAN), None);
+    assert!(!first.accepts(&row(f64::NAN)) && first.accepts(&row(-1.0)));
+    assert!(secateur_model::Predictor::new(&first).raw_scores(&row(f64::NAN)).is_err());
+    for models in [[&first, &first], [&first, &other]] {
+        let matched = LabelMatch::new(models[0], models[1]).unwrap();
+        let grid = Grid::new(&matched.models()).unwrap();
+        let axis = &grid.axes()[0];
+        assert_eq!(axis.missing_cell(), None);
+        assert_eq!(grid.cells_of(&row(f64::NAN)), None);
+        for cell in (0..axis.len()).map(secateur_model::CellId::new) {
+            let witness = grid.witness(&[cell]);
+            assert!(!witness[0].is_nan(), "{matched:?}");
+            assert!(matched.models().iter().all(|model| model.accepts(&witness)));
+        }
+    }
+    // A column that no split of the other model looks at is refused by its library all the same.
+    let number = build(XgBoost, Features::named(vec!["colour".to_owned()]), &[]);
+    let unused = hashed(&[]);
+    for pair in [[&unused, &first], [&first, &unused]] {
+        let matched = LabelMatch::new(pair[0], pair[1]).unwrap();
+        let grid = Grid::new(&matched.models()).unwrap();
+        assert_eq!(grid.cells_of(&row(f64::NAN)), None);
+    }
+    let grid = Grid::new(&[&number, &unused]).unwrap();
+    assert_eq!(grid.cells_of(&row(f64::NAN)), None);
+    assert!(Grid::new(&[&number]).unwrap().cells_of(&row(f64::NAN)).is_some());
+}
+
+#[test]
 fn hashes_are_matched_with_hashes_and_others_go_where_every_test_fails() {
     let lists: [&[u32]; 4] = [&[10, 20, 30], &[30, 40], &[10, 20, 30], &[]];
     for (ours, theirs) in [(0, 1), (1, 0), (0, 2), (1, 3), (3, 1)] {

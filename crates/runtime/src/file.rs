@@ -18,6 +18,8 @@ pub(crate) enum Rule {
     TruncateNonNegative,
     Truncate,
     Whole,
+    /// CatBoost's hashes of texts: rows of numbers hold the codes.
+    Hashed,
     Listed(Vec<f64>),
 }
 
@@ -28,7 +30,7 @@ impl Rule {
             Self::TruncateNonNegative => (0.0..16_777_216.0).contains(&value).then_some(value as u32),
             // Truncated toward zero first, so that -0.5 is code 0.
             Self::Truncate => (value > -1.0 && value < 2_147_483_648.0).then_some(value as u32),
-            Self::Whole => {
+            Self::Whole | Self::Hashed => {
                 let code = value as u32;
                 ((0.0..16_777_216.0).contains(&value) && f64::from(code) == value).then_some(code)
             }
@@ -305,8 +307,8 @@ fn categories(r: &mut Reader<'_>, features: u32) -> Result<Vec<Category>, LoadEr
         let rule = match r.byte()? {
             0 => Rule::TruncateNonNegative,
             1 => Rule::Truncate,
-            // CatBoost's hashes: rows of numbers hold the codes.
-            2 | 4 => Rule::Whole,
+            2 => Rule::Whole,
+            4 => Rule::Hashed,
             3 => Rule::Listed(r.floats()?),
             _ => return Err(LoadError::Invalid("an unknown way from numbers to categories")),
         };

@@ -1,7 +1,7 @@
 //! Rows of a caller: floats of either type, in any order in memory.
 
 use crate::error::PredictError;
-use crate::file::{Domain, File};
+use crate::file::{Domain, File, Rule};
 use crate::meaning::Number;
 use crate::plan::refuses_infinities;
 
@@ -160,16 +160,20 @@ impl Domain {
 }
 
 impl File {
-    /// As [`Domain::read`], for a column: some categorical ones refuse infinities.
+    /// As [`Domain::read`], for a column: some categorical ones refuse infinities, some missing values.
     #[inline]
     pub(crate) fn read_value(&self, feature: usize, value: f64) -> Option<f64> {
         let value = self.domain.read(value)?;
-        if value.is_infinite() && self.refuses_infinity(feature) { None } else { Some(value) }
+        if !value.is_finite() && self.refuses(feature, value) { None } else { Some(value) }
     }
 
     #[cold]
-    fn refuses_infinity(&self, feature: usize) -> bool {
+    fn refuses(&self, feature: usize, value: f64) -> bool {
         let found = self.categories.binary_search_by_key(&(feature as u32), |known| known.feature);
-        found.is_ok_and(|at| refuses_infinities(&self.categories[at].rule))
+        found.is_ok_and(|at| match &self.categories[at].rule {
+            // CatBoost takes text and whole numbers, and no missing values.
+            Rule::Hashed => value.is_nan(),
+            rule => value.is_infinite() && refuses_infinities(rule),
+        })
     }
 }

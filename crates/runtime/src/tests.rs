@@ -54,10 +54,11 @@ fn model_of(random: &mut Random, features: u32, depth: usize, trees: usize, thre
     let mut categories = Vec::new();
     for feature in 0..features {
         if random.below(4) == 0 {
-            let rule = match random.below(4) {
+            let rule = match random.below(5) {
                 0 => Rule::TruncateNonNegative,
                 1 => Rule::Truncate,
                 2 => Rule::Whole,
+                3 => Rule::Hashed,
                 _ => Rule::Listed((0..8).map(|code| f64::from(code) * 1.5).collect()),
             };
             let unseen_is_missing = random.coin();

@@ -76,7 +76,7 @@ fn split<'a>(test: CoreTest, set: &'a mut [u32; 1]) -> Split<'a> {
         },
         CoreTest::Is { feature, code } => {
             set[0] = code;
-            // What is no category is none of the known ones, and so is a missing value.
+            // What is no category is none of the known ones; a missing value is no input.
             Split { feature, test: Test::Member { set, members_left: false }, missing_left: true }
         }
     }

@@ -8,7 +8,7 @@
 //! - A missing value counts as plus infinity (`AsTrue`) or minus infinity (`AsFalse`) in columns that had missing values in
 //!   training. In all others it is above no border.
 //! - A category is known by a hash of its text (`hash.rs`); a split asks whether it is a certain one. CatBoost takes text
-//!   and whole numbers (as text) there, no missing values; here those count as a category that no split knows.
+//!   and whole numbers (as text) there and refuses a row with a missing value, which is therefore no input.
 //! - Scores are f64 sums from zero in the order of the file, multiplied by the scale if that is not 1, and the bias is
 //!   added last, unless it is zero for all scores. A symmetric tree's leaf is found
 //!   by the answers of all its splits, bit by bit; an asymmetric tree's nodes may be half a leaf (`cbm.rs`).
