@@ -40,12 +40,15 @@ def summary(result: Pruning) -> str:
             words += ", and no smaller number of trees can"
         elif result.lower_bound:
             words += f"; at least {result.lower_bound} trees are needed"
-    return f"{words}; band {result.band:.3g}, {result.seconds:.2f} s"
+    claimed = f"scores within {result.within:.3g}" if result.band is None else f"band {result.band:.3g}"
+    return f"{words}; {claimed}, {result.seconds:.2f} s"
 
 
 def _outcome(result: Pruning) -> str:
     if result.exact and result.outcome == "proved":
         return "proved: the exact sums decide the same"
+    if result.within is not None and result.outcome == "proved":
+        return "proved to keep every score"
     return _OUTCOMES[result.outcome]
 
 
@@ -57,9 +60,10 @@ def html(result: Pruning) -> str:
     ]
     if result.bytes_before is not None:
         rows.append(("bytes", f"{result.bytes_before:,} &rarr; {result.bytes_after:,}"))
-    needed = "as many are needed" if result.minimal else "not known to be the least"
+    if result.lower_bound is not None:
+        needed = "as many are needed" if result.minimal else "not known to be the least"
+        rows.append(("at least", f"{result.lower_bound} trees ({needed})"))
     rows += [
-        ("at least", f"{result.lower_bound} trees ({needed})"),
         ("claim", _html.escape(result.claim)),
         ("checked", "by the independent checker" if result.checked else "no: the search's word alone"),
         ("time", f"{result.seconds:.2f} s"),

@@ -46,8 +46,8 @@ class Pruning:
     leaves of another tree), "constant" (the same everywhere, now in the intercept) or "dropped"."""
     scope: str
     """The inputs of the claim: "all", "no_missing" where those with missing values are left out, or "domain"."""
-    band: float
-    """The claim is for inputs on which the original's winner leads by more than this."""
+    band: float | None
+    """The claim is for inputs on which the original's winner leads by more than this. `None` where scores are kept."""
     exact: bool
     """The claim is about exact sums (`band=0`), and not about what the library's rounding makes of them."""
     probability: tuple[float, float] | None
@@ -61,8 +61,8 @@ class Pruning:
     """How far probabilities move on the rows of `X`: "rows", the "largest" difference of a class's probability, and the
     "mean". This is measured, and not part of the claim, which is about decisions. `None` without rows, and for models
     whose scores do not become probabilities."""
-    lower_bound: int
-    """No model that the moves allow has fewer trees."""
+    lower_bound: int | None
+    """No model that the moves allow has fewer trees. `None` where scores are kept: no bound is claimed then."""
     irreducible: bool
     """No tree can go on its own, by the solver's word (which is not proved as `lower_bound` is)."""
     cut_short: bool
@@ -84,11 +84,15 @@ class Pruning:
     _words: str = ""
     domain: _domain.Domain | None = None
     """The domain of the claim; `None` where it is about every input that the library accepts."""
+    within: float | None = None
+    """Where scores are kept: none moves by more than this, the library's rounding included."""
+    score_shift: dict[str, Any] | None = None
+    """Where scores are kept: how many "rows" of `X` there are, and the "largest" difference of a score on them."""
 
     @property
     def minimal(self) -> bool:
         """Whether no model that the moves allow has fewer trees: proved."""
-        return self.trees_after <= self.lower_bound
+        return self.lower_bound is not None and self.trees_after <= self.lower_bound
 
     @property
     def seconds(self) -> float:
@@ -150,6 +154,7 @@ def prune(
     moves: str = ...,
     weight_per: str | None = ...,
     band: str | float = ...,
+    within: float | None = ...,
     missing: bool = ...,
     domain: Any = ...,
     time_limit: float | str | None = ...,
@@ -181,6 +186,7 @@ def prune(
     moves: str = "leaves",
     weight_per: str | None = None,
     band: str | float = "auto",
+    within: float | None = None,
     missing: bool = True,
     domain: Any = None,
     time_limit: float | str | None = None,
@@ -196,13 +202,14 @@ def prune(
     y: Any = None,
     accept_unproved: bool = False,
 ) -> Pruning | Unproved:
-    """A smaller model that decides as `model` does on every input, proved. `model` stays as it is.
+    """A smaller model that decides as `model` does on every input, or with `within` keeps its scores, proved. `model` stays as
+    it is.
 
     The result was pruned, read back, certified and, unless `self_check=False`, accepted by the independent checker
     (`result.checked`), all within `time_limit`. The command line goes the same road and gives the same model.
 
-    `model` is a fitted classifier of XGBoost, LightGBM, CatBoost or scikit-learn, a booster, a pipeline that ends in one of
-    these, or the path of a model file. `X` may hold rows of its inputs; they make the search faster, and the
+    `model` is a fitted classifier (with `within` also a regressor or ranker) of XGBoost, LightGBM, CatBoost or
+    scikit-learn, a booster, a pipeline that ends in one of these, or the path of a model file. `X` may hold rows of its inputs; they make the search faster, and the
     answer holds for every input with or without them.
 
     - `effort`: "fast" folds and reweights, "thorough" also tries to do without each tree, "minimum" looks for the
@@ -214,6 +221,10 @@ def prune(
     - `band`: "auto" is the smallest for which the model's own decisions are no artefact of its rounding, 0 is a
       claim about the exact sums with their ties and not about what the library's rounding returns, a larger score
       allows changes that near to the decision boundary.
+    - `within`: keep scores and not only decisions: on every input the library's raw scores (averaged where it averages)
+      with the pruned model are at most this far from those with `model`, rounding included. 0 allows what gives the same
+      bits. For regressors, rankers and classifiers; it does not go with `band`, `report` and `effort="minimum"`, and no
+      lower bound is claimed.
     - `missing`: False leaves inputs with missing values out of the claim, for those who never have any. More can go
       then, from forests most of all. Rows of `X` with missing values do not count. Where the library takes no missing
       values, this changes nothing.
@@ -254,6 +265,7 @@ def prune(
         "weight_per": None if weight_per is None else _options.choice("weight_per", weight_per, _options.UNITS),
         "solver": _options.choice("solver", solver, _options.SOLVERS),
         "band": _options.band(band),
+        "within": None if within is None else float(within),
         "missing": _options.flag("missing", missing),
         "time_limit": _options.time_limit(time_limit),
         "threads": _options.threads(threads),
@@ -261,6 +273,8 @@ def prune(
         # A certificate that is asked for is checked in any case.
         "self_check": _options.flag("self_check", self_check) or _wanted(certificate),
     }
+    if within is not None and (band != "auto" or report is not None or method is not None):
+        raise OptionError("band, report and method are about decisions, and do not go with within")
     started = time.monotonic()
     subject = recognise(model)
     if method is not None:
@@ -285,7 +299,9 @@ def prune(
     if report is not None:
         _files.write(os.fsdecode(report), answer["html"].encode())
     facts = json.loads(answer["json"])
-    probability = facts["band"]["probability"]
+    # Where scores are kept, there is no band.
+    band_facts = facts["band"] or {"score": None, "exact": False, "probability": None}
+    probability = band_facts["probability"]
     result = Pruning(
         model=subject.rebuild(answer["model"]),
         outcome=facts["outcome"],
@@ -299,8 +315,8 @@ def prune(
         weights=np.array([fate.get("weight", 0.0) for fate in facts["fates"]], dtype=np.float64),
         fates=[fate["fate"] for fate in facts["fates"]],
         scope=facts["scope"],
-        band=facts["band"]["score"],
-        exact=facts["band"]["exact"],
+        band=band_facts["score"],
+        exact=band_facts["exact"],
         probability=None if probability is None else tuple(probability),
         data=None if facts["data"] is None else facts["data"] | {"words": answer["data"]},
         probability_shift=facts["probability_shift"],
@@ -316,6 +332,8 @@ def prune(
         _facts=facts,
         _words=answer["words"],
         domain=_domain.of_facts(facts["domain"]),
+        within=facts["within"],
+        score_shift=facts["score_shift"],
     )
     if settings["self_check"] and not result.checked:
         _log.warning("the time was too short for a certificate; the model is proved, but the checker has not seen it")

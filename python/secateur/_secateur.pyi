@@ -146,6 +146,7 @@ def prune(
     moves: str = "leaves",
     weight_per: str | None = None,
     band: float | None = None,
+    within: float | None = None,
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,

@@ -103,6 +103,84 @@ def test_a_distance_is_certified(tmp_path) -> None:
     assert not secateur.verify(read, other, scores=True).checked
 
 
+def discrete_table() -> tuple[np.ndarray, np.ndarray]:
+    """Columns of few values: there is room to prune."""
+    random = np.random.default_rng(5)
+    rows = random.integers(0, 2, size=(600, 6)).astype(np.float64)
+    return rows, rows @ [3.0, 2.0, 1.0, 0.5, 0.25, 0.1] + 0.05 * random.normal(size=600)
+
+
+def all_rows() -> np.ndarray:
+    """Every input that the models of that table tell apart: beyond all thresholds on either side, and missing."""
+    cells = np.array([-1.0, 2.0, np.nan])
+    return np.stack(np.meshgrid(*[cells] * 6), axis=-1).reshape(-1, 6)
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm", "boosting", "histogram", "ranker", "classifier"])
+def test_scores_are_kept(kind: str, tmp_path) -> None:
+    """A pruned model's own library is asked on every cell: no score is farther away than was claimed."""
+    rows, target = discrete_table()
+    model = {
+        "xgboost": lambda: xgboost.XGBRegressor(n_estimators=30, max_depth=2, n_jobs=1).fit(rows, target),
+        "lightgbm": lambda: lightgbm.LGBMRegressor(n_estimators=30, num_leaves=4, n_jobs=1, verbosity=-1).fit(rows, target),
+        "boosting": lambda: ensemble.GradientBoostingRegressor(n_estimators=30, max_depth=2).fit(rows, target),
+        "histogram": lambda: ensemble.HistGradientBoostingRegressor(max_iter=30, max_depth=2).fit(rows, target),
+        "ranker": lambda: xgboost.XGBRanker(n_estimators=30, max_depth=2, n_jobs=1).fit(
+            rows, (target > 3).astype(int), group=[100] * 6
+        ),
+        "classifier": lambda: xgboost.XGBClassifier(n_estimators=30, max_depth=2, n_jobs=1).fit(rows, target > 3),
+    }[kind]()
+    result = secateur.prune(model, rows, within=0.1, certificate=True)
+    assert type(result.model) is type(model)
+    assert result.trees_after < result.trees_before and result.checked and result.outcome == "proved"
+    assert result.within == 0.1 and result.lower_bound is None and result.band is None
+    assert result.score_shift["rows"] == len(rows) and result.score_shift["largest"] <= 0.1
+    assert "0.1" in repr(result) and "1e-1" in result.claim
+    inputs = all_rows()
+    if kind == "boosting":
+        inputs = inputs[~np.isnan(inputs).any(axis=1)]
+
+    def scores(model):
+        if kind in ("xgboost", "ranker"):
+            return model.predict(inputs, output_margin=True)
+        if kind == "classifier":
+            return model.predict(inputs, output_margin=True)
+        return model.predict(inputs)
+
+    assert np.abs(scores(model).astype(np.float64) - scores(result.model).astype(np.float64)).max() <= 0.1
+    claim = secateur.check(model, result.model, result.certificate)
+    assert claim["about"] == "scores" and claim["within"] == 0.1
+    assert secateur.verify(model, result.model, scores=True).at_most <= 0.1 + 1e-9
+
+
+def test_a_forest_keeps_its_average() -> None:
+    rows, target = discrete_table()
+    forest = ensemble.RandomForestRegressor(20, max_depth=3, random_state=0).fit(rows, target)
+    result = secateur.prune(forest, rows, within=0.2)
+    assert result.trees_after < result.trees_before and result.checked
+    inputs = all_rows()
+    inputs = inputs[~np.isnan(inputs).any(axis=1)]
+    assert np.abs(forest.predict(inputs) - result.model.predict(inputs)).max() <= 0.2
+
+
+def test_pruning_for_scores_refuses_what_it_cannot_do() -> None:
+    rows, target = discrete_table()
+    model = xgboost.XGBRegressor(n_estimators=3, max_depth=2, n_jobs=1).fit(rows, target)
+    with pytest.raises(secateur.SecateurError, match="within"):
+        secateur.prune(model)
+    for option in (dict(band=0), dict(report="x.html"), dict(method="ic")):
+        with pytest.raises(secateur.OptionError, match="within"):
+            secateur.prune(model, rows, within=0.1, **option)
+    with pytest.raises(secateur.SecateurError, match="minimum"):
+        secateur.prune(model, within=0.1, effort="minimum")
+    for wrong in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(secateur.SecateurError, match="no distance"):
+            secateur.prune(model, within=wrong)
+    # Nothing goes where no score may move, and the model is as it was.
+    same = secateur.prune(model, within=0.0)
+    assert same.checked and same.trees_after == same.trees_before
+
+
 def test_what_does_not_go_together_is_refused() -> None:
     rows, target = table()
     model = ensemble.RandomForestRegressor(3, max_depth=2).fit(rows, target)

@@ -261,7 +261,7 @@ pub(crate) struct SelfTest {
     pub(crate) json: bool,
 }
 
-/// Write a smaller model that decides the same on every input, proved
+/// Write a smaller model that decides the same on every input, or keeps its scores up to a distance, proved
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The pruned model has MODEL's own format and dialect, and its library loads it as any other. What is proved is about the \
@@ -282,6 +282,9 @@ Examples:
 
   Start from real rows:
     secateur prune model.txt -o pruned.txt --data table.csv --target label
+
+  Keep scores up to 0.05, of a regressor for example:
+    secateur prune model.json -o pruned.json --within 0.05
 
   No input will have a missing value:
     secateur prune forest.skops -o pruned.skops --no-missing
@@ -328,6 +331,11 @@ pub(crate) struct Prune {
     /// How near to the original's decision boundary the claim reaches: auto, 0, or a score
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
+
+    /// Keep scores and not only decisions: none may move by more than EPS, rounding included. For regressors, rankers
+    /// and classifiers; 0 allows what gives the same bits
+    #[arg(long, value_name = "EPS", allow_negative_numbers = true, conflicts_with_all = ["band", "report", "method"])]
+    pub(crate) within: Option<f64>,
 
     /// Claim only what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)
     #[arg(long, value_name = "FILE")]

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use secateur::unproved::{Order, prune_to_size};
 use secateur::{
-    Budget, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Status, Watch,
-    accepted_rows, prune,
+    Budget, Claim, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Status,
+    Watch, accepted_rows, prune,
 };
 use secateur_model::{ClassId, Ensemble};
 
@@ -185,7 +185,10 @@ fn options(command: &Prune, solver: LinearSolver, domain: secateur::Domain) -> P
             arguments::Unit::Tree => secateur::Unit::Tree,
         }),
         solver,
-        band: command.band.0,
+        claim: match command.within {
+            Some(within) => Claim::Scores { within },
+            None => Claim::Decisions { band: command.band.0 },
+        },
         domain,
         threads: command.threads,
         seed: command.seed,

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use secateur_certificate::ReadError;
 use secateur_checker::{Limits, Proved, Reason, Verdict as Checked, check_until};
 use secateur_model::Ensemble;
-use secateur_oracle::{Band, Budget, Cancel, CompareError, Options, Outline, Progress, Verdict};
+use secateur_oracle::{
+    Band, Budget, Cancel, CompareError, Limit, Options, Outline, Progress, ScoreComparison, Verdict,
+};
 use thiserror::Error;
 
 use crate::bounds::evidence::{Evidence, write_bounds};
@@ -40,7 +42,7 @@ pub enum CertifyError {
     #[error("the certificate cannot be written: {0}")]
     Write(#[from] io::Error),
     /// The search did not end with a proof.
-    #[error("the written model is not proved to decide as the original")]
+    #[error("the written model is not proved to keep what was asked for of the original")]
     NotProved,
     /// The user ended it.
     #[error("the proof was interrupted")]
@@ -93,6 +95,35 @@ pub fn certify(
     let proved = have_checked(original, pruned, &bytes, cancel)?;
     let check_seconds = started.elapsed().as_secs_f64();
     Ok(Certificate { bytes, proved, nodes: compared.nodes, search_seconds, check_seconds })
+}
+
+/// Proves that no score of `pruned` is farther than `within` from that of `original`, on every input in the scope of the
+/// two, writes the proof down and has it checked.
+pub fn certify_scores(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    within: f64,
+    threads: usize,
+    cancel: &Cancel,
+    progress: &Arc<Progress>,
+) -> Result<Certificate, CertifyError> {
+    let started = std::time::Instant::now();
+    let budget = Budget { cancel: cancel.clone(), ..Budget::unlimited() };
+    let comparison = match ScoreComparison::new(original, pruned, &budget) {
+        Err(CompareError::Stopped(_)) => return Err(CertifyError::Interrupted),
+        comparison => comparison?,
+    };
+    let options = Options { budget, threads, progress: progress.clone(), ..Options::unlimited() };
+    let (limit, nodes, writer) = comparison.certify(within, &options, Vec::new())?;
+    let Some(writer) = writer.filter(|_| limit == Limit::Within && !cancel.is_cancelled()) else {
+        return Err(if cancel.is_cancelled() { CertifyError::Interrupted } else { CertifyError::NotProved });
+    };
+    let bytes = writer.finish(true)?;
+    let search_seconds = started.elapsed().as_secs_f64();
+    let started = std::time::Instant::now();
+    let proved = have_checked(original, pruned, &bytes, cancel)?;
+    let check_seconds = started.elapsed().as_secs_f64();
+    Ok(Certificate { bytes, proved, nodes, search_seconds, check_seconds })
 }
 
 /// Has the independent checker go over a certificate that was made here; an end that somebody asks for is

@@ -46,6 +46,45 @@ pub enum Unit {
     Tree,
 }
 
+/// What a pruned model keeps of the original, on every input of the domain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Claim {
+    /// What it decides.
+    Decisions {
+        /// How near to the decision boundary the claim reaches.
+        band: Band,
+    },
+    /// Its scores, the library's rounding included.
+    Scores {
+        /// How far the score of an output may be from the original's, a finite number of at least zero.
+        within: f64,
+    },
+}
+
+impl Default for Claim {
+    fn default() -> Self {
+        Self::Decisions { band: Band::Auto }
+    }
+}
+
+impl Claim {
+    /// The band of a claim about decisions.
+    pub fn band(self) -> Option<Band> {
+        match self {
+            Self::Decisions { band } => Some(band),
+            Self::Scores { .. } => None,
+        }
+    }
+
+    /// The greatest distance of a claim about scores.
+    pub fn within(self) -> Option<f64> {
+        match self {
+            Self::Decisions { .. } => None,
+            Self::Scores { within } => Some(within),
+        }
+    }
+}
+
 /// The choices of one run.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -60,8 +99,8 @@ pub struct Config {
     /// Who solves the linear programs for weights. Every model is proved without a solver's word, so this
     /// changes time and luck only.
     pub solver: LinearSolver,
-    /// How near to the decision boundary the claim reaches.
-    pub band: Band,
+    /// What the pruned model keeps.
+    pub claim: Claim,
     /// Which inputs the claim is about.
     pub domain: Domain,
     /// When to end with the best that is proved by then.
@@ -82,7 +121,7 @@ impl Default for Config {
             moves: Moves::Leaves,
             unit: None,
             solver: LinearSolver::default(),
-            band: Band::Auto,
+            claim: Claim::default(),
             domain: Domain::everything(),
             deadline: None,
             cancel: Cancel::default(),

@@ -23,8 +23,8 @@ pub use bounds::evidence::{Bound, Crossing, Evidence, Term, write_bounds};
 pub use bounds::indispensable::{Indispensable, indispensable};
 pub use candidate::column::{Column, Intercept};
 pub use candidate::plan::Editable;
-pub use certify::{Certificate, CertifyError, certify, have_checked};
-pub use config::{Config, Effort, Moves, Objective, Unit};
+pub use certify::{Certificate, CertifyError, certify, certify_scores, have_checked};
+pub use config::{Claim, Config, Effort, Moves, Objective, Unit};
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use passes::class_changes::class_changes;
 pub use passes::minimum::{Minimum, Settle, Settled, minimum};
@@ -41,7 +41,7 @@ pub use secateur_model::Domain;
 
 use secateur_formats::ModelFile;
 
-/// A smaller model that decides as this one does.
+/// A smaller model that decides as this one does, or has its scores but for a distance that is allowed.
 ///
 /// `data` holds start points, one row of the model's features after the other; it may be empty, and rows that
 /// are outside the domain or not accepted do not count. The answer holds for every input of the domain whatever the

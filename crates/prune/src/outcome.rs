@@ -31,10 +31,33 @@ pub enum PruneError {
     Domain(#[from] DomainError),
     /// A regressor or ranker, or a model that gives a row several labels.
     #[error(
-        "this model is a regressor or ranker, or gives a row several labels: it has no classes to choose \
-         from, and pruning keeps which class is chosen; how far the scores of two such models can be apart is what verify --scores (verify(a, b, scores=True)) tells"
+        "this model is a regressor or ranker, or gives a row several labels: it has no classes to choose from, so there are no decisions to \
+         keep; prune --within EPS (prune(model, within=EPS)) keeps its scores up to EPS"
     )]
     NoClasses,
+    /// No distance that scores could be kept within.
+    #[error("{within} is no distance for scores; give a finite number from zero up")]
+    Within {
+        /// What was given.
+        within: f64,
+    },
+    /// Nothing is known of smallest models that keep scores.
+    #[error(
+        "where scores are kept, no smallest size is proved: --effort minimum is for decisions; thorough tries to do without \
+         each tree"
+    )]
+    WithinMinimum,
+    /// The library itself does not give its scores more exactly.
+    #[error(
+        "the last bits of this model's scores are not fixed by its file (the order of addition, the processor), and they alone \
+         may make scores {least:e} apart; give at least that, not {within:e}"
+    )]
+    WithinRounding {
+        /// What was given.
+        within: f64,
+        /// What can be kept.
+        least: f64,
+    },
     /// The format cannot hold what pruning needs at the least.
     #[error(transparent)]
     Edit(#[from] EditError),
@@ -111,8 +134,10 @@ pub struct Pruned<M = ModelFile> {
     pub irreducible: bool,
     /// The model is large and no time limit was given: a fixed amount of work was done, and not everything was tried.
     pub cut_short: bool,
-    /// The band of the claim, as a score.
+    /// The band of the claim, as a score; zero where the claim is about scores.
     pub band: f64,
+    /// Where the claim is about scores: how far they may be from the original's.
+    pub within: Option<f64>,
     /// The inputs of the claim.
     pub domain: Domain,
     /// How often the oracle was asked.

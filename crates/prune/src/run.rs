@@ -16,13 +16,14 @@ use crate::bounds::indispensable::{ask_each, indispensable};
 use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::{Folded, Limits, fold, unfolded};
 use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
-use crate::config::{Config, Effort, Moves, Objective, Unit};
+use crate::config::{Claim, Config, Effort, Moves, Objective, Unit};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned, Seconds};
 use crate::passes::class_changes::class_changes;
 use crate::passes::eliminate::eliminate;
 use crate::passes::minimum::{minimum, sets};
 use crate::passes::relevant::{Relevant, relevant_boundaries};
 use crate::passes::reweight::{reweight, reweight_again};
+use crate::passes::scores;
 use crate::passes::stumps::{Closed, closed_form};
 use crate::points::initial::add_points;
 use crate::points::point::Points;
@@ -52,8 +53,12 @@ pub(crate) fn run<M: Editable>(
     config: &Config,
     watch: &Watch,
 ) -> Result<Pruned<M>, PruneError> {
-    if !file.ensemble().decision().is_classifier() {
-        return Err(PruneError::NoClasses);
+    match config.claim {
+        Claim::Decisions { .. } if !file.ensemble().decision().is_classifier() => {
+            return Err(PruneError::NoClasses);
+        }
+        Claim::Decisions { .. } => {}
+        Claim::Scores { within } => scores::refuse(file.ensemble(), within, config.effort)?,
     }
     // All passes see the model as it is within the domain. Candidates are read back as they are: the oracle
     // compares them with this one, on inputs that both accept.
@@ -79,7 +84,7 @@ pub(crate) fn run<M: Editable>(
         let mut cutter = Cutter::new(engine.model, engine.intercept);
         let mut rng = fastrand::Rng::with_seed(config.seed);
         // Needs neither points nor a folded model to fall back on.
-        if in_closed_form(&mut engine, data, &mut cutter, &mut known, &mut rng) {
+        if !engine.keeps_scores() && in_closed_form(&mut engine, data, &mut cutter, &mut known, &mut rng) {
             return Ok(finish(engine, known));
         }
         engine.begin(Pass::Fold);
@@ -91,13 +96,20 @@ pub(crate) fn run<M: Editable>(
             Err(EditError::NoTrees { .. } | EditError::NoIntercept { .. }) => {}
             Err(error) => return Err(error.into()),
         }
+        if engine.keeps_scores() {
+            known.irreducible = scores::passes(&mut engine, data, &mut rng);
+            return Ok(finish(engine, known));
+        }
         return Ok(passes(engine, data, cutter, known, rng));
     }
 }
 
 /// The answer where the budget was spent before anything was known: the model as it is, which needs no proof.
 fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result<Pruned<M>, PruneError> {
-    let band = claimed_band(model, config.band)?;
+    let band = match config.claim {
+        Claim::Decisions { band } => claimed_band(model, band)?,
+        Claim::Scores { .. } => None,
+    };
     // Nothing is said of columns, so each tree may be one.
     let column = |tree| Column { terms: Vec::new(), trees: vec![TreeId::new(tree)], cost: 1.0 };
     let points = Points::new(model, band, (0..model.trees().len()).map(column).collect());
@@ -110,6 +122,7 @@ fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result
         irreducible: false,
         cut_short: false,
         band: band.unwrap_or(0.0),
+        within: config.claim.within(),
         domain: model.inputs().clone(),
         oracle_calls: 0,
         points: 0,
@@ -551,6 +564,7 @@ fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
         irreducible: known.irreducible || lower_bound >= trees,
         cut_short: engine.allowance.is_over(),
         band: engine.band,
+        within: engine.config.claim.within(),
         domain: engine.model.inputs().clone(),
         oracle_calls: engine.oracle_calls,
         points: engine.points.rows().len(),
@@ -621,6 +635,8 @@ fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec<Column> {
 fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
     let model = file.ensemble();
     match config.moves {
+        // Scores have a scale: the file's intercept stays as it is.
+        Moves::Weights if config.claim.within().is_some() => Intercept::None,
         Moves::Weights if model.intercepts().iter().all(|&value| value == 0.0) => Intercept::None,
         Moves::Weights => Intercept::Scaled,
         // One number can be a vote for either class; several are no vote.

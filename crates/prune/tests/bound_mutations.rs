@@ -353,8 +353,16 @@ fn pruned(name: &str, file: &ModelFile, moves: Moves) -> Case {
     let models = [file.ensemble().clone(), pruned.file.ensemble().clone()];
     let progress = Arc::new(Progress::default());
     let evidence = Some(&pruned.evidence);
-    let certificate =
-        certify(&models[0], &models[1], evidence, config.band, 1, &Cancel::default(), &progress).unwrap();
+    let certificate = certify(
+        &models[0],
+        &models[1],
+        evidence,
+        config.claim.band().unwrap(),
+        1,
+        &Cancel::default(),
+        &progress,
+    )
+    .unwrap();
     let (bound, _) = shown(&certificate.proved).unwrap_or_else(|| panic!("{name}: no bound"));
     assert_eq!(bound, pruned.lower_bound as u64, "{name}: the checker confirms another bound");
     let costs = pruned.evidence.bound.as_ref().unwrap().costs.clone();

@@ -12,7 +12,7 @@ use secateur_model::{
 };
 use secateur_oracle::{Band, Cancel, Comparison, Progress};
 use secateur_prune::{
-    Config, Effort, Fate, Moves, Objective, Outcome, Pruned, Unit, Watch, certify, prune_model,
+    Claim, Config, Effort, Fate, Moves, Objective, Outcome, Pruned, Unit, Watch, certify, prune_model,
 };
 use secateur_testkit::{Shape, ensemble};
 
@@ -22,7 +22,7 @@ fn random_config(rng: &mut Rng) -> Config {
         objective: *rng.choice(&[Objective::Trees, Objective::Leaves, Objective::Bytes]).unwrap(),
         moves: *rng.choice(&[Moves::Leaves, Moves::Leaves, Moves::Weights]).unwrap(),
         unit: *rng.choice(&[None, Some(Unit::Round), Some(Unit::Tree)]).unwrap(),
-        band: *rng.choice(&[Band::Auto, Band::Exact, Band::Score(0.25)]).unwrap(),
+        claim: Claim::Decisions { band: *rng.choice(&[Band::Auto, Band::Exact, Band::Score(0.25)]).unwrap() },
         domain: rng.choice([Domain::everything(), Domain::no_missing()]).unwrap(),
         seed: rng.u64(..),
         ..Config::default()
@@ -48,7 +48,7 @@ fn pruned_models_decide_alike_on_every_cell() {
         let Some(model) = random_model(&mut rng) else { continue };
         let config = random_config(&mut rng);
         // A model whose decisions are never certain has no band; that is a clear answer, too.
-        if Comparison::new(&model, &model, config.band).is_err() {
+        if Comparison::new(&model, &model, config.claim.band().unwrap()).is_err() {
             continue;
         }
         let context = format!("seed {seed}, {config:?}");
@@ -56,7 +56,7 @@ fn pruned_models_decide_alike_on_every_cell() {
         let data: Vec<f64> = vec![0.0; model.features().len() * 2];
         let pruned = prune_model(&memory, &data, &config, &Watch::default()).expect(&context);
         runs += 1;
-        cells += check(&model, &pruned, config.band, &context);
+        cells += check(&model, &pruned, config.claim.band().unwrap(), &context);
         let (before, after) =
             (rank(&pruned, config.objective, false, &memory), rank(&pruned, config.objective, true, &memory));
         assert!(after <= before, "{context}");
@@ -81,7 +81,9 @@ fn pruned_models_decide_alike_on_every_input_of_a_domain() {
         let Some(model) = random_model(&mut rng) else { continue };
         let drawn = secateur_testkit::domain(&mut rng, &model);
         let config = Config { domain: drawn.clone(), ..random_config(&mut rng) };
-        if model.features().len() < 2 || Comparison::new(&model, &model, config.band).is_err() {
+        if model.features().len() < 2
+            || Comparison::new(&model, &model, config.claim.band().unwrap()).is_err()
+        {
             continue;
         }
         let context = format!("seed {seed}, {config:?}");
@@ -89,17 +91,17 @@ fn pruned_models_decide_alike_on_every_input_of_a_domain() {
         // Rows outside of the domain do not count, whatever they are.
         let data: Vec<f64> = (0..4 * model.features().len()).map(|_| f64::from(rng.u32(0..3))).collect();
         let pruned = prune_model(&memory, &data, &config, &Watch::default()).expect(&context);
-        check(&model, &pruned, config.band, &context);
+        check(&model, &pruned, config.claim.band().unwrap(), &context);
         let Some(rows) = secateur_testkit::inputs_of(&pruned.domain, &[&model, &pruned.file.0], 5_000) else {
             continue;
         };
         let predictor = secateur_model::Predictor::new(&pruned.file.0);
-        let margin = (config.band != Band::Exact).then_some(pruned.band);
+        let margin = (config.claim.band().unwrap() != Band::Exact).then_some(pruned.band);
         for row in &rows {
             let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
             let sums = model.exact_sums(model.leaves(&read));
             let Some(winner) = secateur_prune::certain_winner(&model, &sums, margin) else { continue };
-            let found = match config.band {
+            let found = match config.claim.band().unwrap() {
                 Band::Exact => secateur_oracle::exact_class(&pruned.file.0, row),
                 _ => predictor.classes(row).unwrap()[0],
             };
@@ -107,9 +109,16 @@ fn pruned_models_decide_alike_on_every_input_of_a_domain() {
         }
         let (cancel, progress) = (Cancel::default(), Arc::new(Progress::default()));
         let narrow = model.within(&drawn).unwrap();
-        let certificate =
-            certify(&narrow, &pruned.file.0, Some(&pruned.evidence), config.band, 1, &cancel, &progress)
-                .expect(&context);
+        let certificate = certify(
+            &narrow,
+            &pruned.file.0,
+            Some(&pruned.evidence),
+            config.claim.band().unwrap(),
+            1,
+            &cancel,
+            &progress,
+        )
+        .expect(&context);
         assert_eq!(certificate.proved.claim.domain, pruned.domain, "{context}");
         bounds +=
             usize::from(certificate.proved.columns.is_some() || certificate.proved.thresholds.is_some());
@@ -157,15 +166,23 @@ fn a_scope_without_missing_values_lets_more_go_and_is_certified_for_it() {
         let config = Config { domain: scope.clone(), ..Config::default() };
         let pruned = prune_model(&Memory(model.clone()), data, &config, &Watch::default()).unwrap();
         assert_eq!(pruned.domain, scope);
-        check(&model, &pruned, config.band, &format!("{scope:?}"));
+        check(&model, &pruned, config.claim.band().unwrap(), &format!("{scope:?}"));
         let (cancel, progress) = (Cancel::default(), Arc::new(Progress::default()));
         let (original, file) = (model.within(&scope).unwrap(), &pruned.file.0);
-        let certificate =
-            certify(&original, file, Some(&pruned.evidence), config.band, 1, &cancel, &progress).unwrap();
+        let certificate = certify(
+            &original,
+            file,
+            Some(&pruned.evidence),
+            config.claim.band().unwrap(),
+            1,
+            &cancel,
+            &progress,
+        )
+        .unwrap();
         assert_eq!(certificate.proved.claim.domain, scope);
         assert_eq!(certificate.proved.columns.unwrap().bound as usize, pruned.lower_bound);
         // The same file is no pruned model for every input unless it was made for it.
-        let whole = certify(&model, file, None, config.band, 1, &cancel, &progress);
+        let whole = certify(&model, file, None, config.claim.band().unwrap(), 1, &cancel, &progress);
         assert_eq!(whole.is_ok(), scope == Domain::everything());
         // Start points that are out of scope do not count.
         let points = &pruned.evidence.points;
@@ -184,14 +201,14 @@ fn a_cancelled_run_ends_with_a_model_that_decides_alike() {
     for seed in 0..60 {
         let mut rng = Rng::with_seed(seed);
         let Some(model) = random_model(&mut rng) else { continue };
-        let config = Config { band: Band::Exact, ..random_config(&mut rng) };
+        let config = Config { claim: Claim::Decisions { band: Band::Exact }, ..random_config(&mut rng) };
         config.cancel.cancel();
         let memory = Memory(model.clone());
         let pruned = prune_model(&memory, &[], &config, &Watch::default()).unwrap();
         // A fold that is proved minimal at once needs no budget.
         let minimal = pruned.lower_bound >= pruned.size[1].trees;
         assert_eq!(pruned.outcome == Outcome::BudgetReached, !minimal, "seed {seed}");
-        check(&model, &pruned, config.band, &format!("seed {seed}"));
+        check(&model, &pruned, config.claim.band().unwrap(), &format!("seed {seed}"));
     }
 }
 
@@ -211,14 +228,17 @@ fn stumps_of_many_classes_end_minimal_and_decide_alike_on_every_cell() {
     for seed in 0..250 {
         let mut rng = Rng::with_seed(1000 + seed);
         let Some(model) = random_stumps(&mut rng) else { continue };
-        let config = Config { band: *rng.choice(&[Band::Auto, Band::Exact]).unwrap(), ..Config::default() };
-        if Comparison::new(&model, &model, config.band).is_err() {
+        let config = Config {
+            claim: Claim::Decisions { band: *rng.choice(&[Band::Auto, Band::Exact]).unwrap() },
+            ..Config::default()
+        };
+        if Comparison::new(&model, &model, config.claim.band().unwrap()).is_err() {
             continue;
         }
         let context = format!("seed {seed}");
         let memory = Memory(model.clone());
         let pruned = prune_model(&memory, &[], &config, &Watch::default()).expect(&context);
-        check(&model, &pruned, config.band, &context);
+        check(&model, &pruned, config.claim.band().unwrap(), &context);
         assert!(pruned.lower_bound <= pruned.size[1].trees, "{context}");
         let many = usize::from(model.classes().len() > 2);
         runs[many] += 1;

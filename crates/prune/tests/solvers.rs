@@ -8,7 +8,7 @@ use memory::{Memory, check, random_model};
 use secateur_lp::{Growing, Limits, LinearSolver, Reason, Saved, Sign, Solution, Status};
 use secateur_model::Ensemble;
 use secateur_oracle::{Band, Comparison};
-use secateur_prune::{Config, Effort, Moves, Outcome, Pruned, Unit, Watch, prune_model};
+use secateur_prune::{Claim, Config, Effort, Moves, Outcome, Pruned, Unit, Watch, prune_model};
 
 /// Models and choices that have an answer.
 fn cases(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Ensemble, Config)> {
@@ -19,11 +19,11 @@ fn cases(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Ensemble, Co
             effort: *rng.choice(&[Effort::Fast, Effort::Thorough, Effort::Minimum, Effort::Minimum])?,
             moves: *rng.choice(&[Moves::Leaves, Moves::Weights])?,
             unit: *rng.choice(&[None, Some(Unit::Tree)])?,
-            band: *rng.choice(&[Band::Auto, Band::Exact])?,
+            claim: Claim::Decisions { band: *rng.choice(&[Band::Auto, Band::Exact])? },
             seed,
             ..Config::default()
         };
-        Comparison::new(&model, &model, config.band).ok()?;
+        Comparison::new(&model, &model, config.claim.band().unwrap()).ok()?;
         Some((seed, model, config))
     })
 }
@@ -31,7 +31,7 @@ fn cases(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Ensemble, Co
 fn pruned(model: &Ensemble, config: &Config, solver: LinearSolver) -> Pruned<Memory> {
     let config = Config { solver, ..config.clone() };
     let pruned = prune_model(&Memory(model.clone()), &[], &config, &Watch::default()).unwrap();
-    check(model, &pruned, config.band, &format!("{config:?}"));
+    check(model, &pruned, config.claim.band().unwrap(), &format!("{config:?}"));
     assert!(pruned.lower_bound <= pruned.size[1].trees, "{config:?}");
     assert!(pruned.size[1].trees <= pruned.size[0].trees, "{config:?}");
     assert_ne!(pruned.outcome, Outcome::BudgetReached, "{config:?}");

@@ -4,7 +4,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use secateur::{Effort, Moves, Objective, Places, PruneOptions, PruneReport, Status, Unit, Watch};
+use secateur::{Claim, Effort, Moves, Objective, Places, PruneOptions, PruneReport, Status, Unit, Watch};
 
 use crate::model::{Model, row_major};
 use crate::{error, interrupt, options};
@@ -14,7 +14,7 @@ use crate::{error, interrupt, options};
 /// that its certificate will be written to; both are only told of. `domain` is a JSON text that says which inputs can occur. With `report` the result has an HTML page.
 #[pyfunction]
 #[pyo3(signature = (
-    model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None,
+    model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None, within=None,
     time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, domain=None,
     self_check=true, path=None, certificate=None, report=false
 ))]
@@ -28,6 +28,7 @@ pub(crate) fn prune<'py>(
     moves: &str,
     weight_per: Option<&str>,
     band: Option<f64>,
+    within: Option<f64>,
     time_limit: Option<f64>,
     threads: Option<usize>,
     seed: u64,
@@ -47,7 +48,10 @@ pub(crate) fn prune<'py>(
         moves: options::choice("moves", moves, &MOVES)?,
         weight_per: weight_per.map(|word| options::choice("weight_per", word, &UNITS)).transpose()?,
         solver: options::solver(solver)?,
-        band: options::band(band),
+        claim: match within {
+            Some(within) => Claim::Scores { within },
+            None => Claim::Decisions { band: options::band(band) },
+        },
         domain: options::domain(domain, missing, model)?,
         threads,
         seed,
@@ -86,7 +90,7 @@ pub(crate) fn prune<'py>(
     answer.set_item("json", said.json().to_string())?;
     answer.set_item("words", said.words(false))?;
     answer.set_item("claim", said.claim_words())?;
-    let exact = settings.band == secateur::Band::Exact;
+    let exact = settings.claim.band() == Some(secateur::Band::Exact);
     answer.set_item("data", pruning.rows.as_ref().map(|seen| seen.words(exact)))?;
     answer.set_item("html", report.then(|| said.html(&data)))?;
     let proof = pruning.certificate.as_ref();

@@ -42,7 +42,7 @@ pub enum Error {
     ReadBack,
     /// A row of the caller's that the claim is about is decided otherwise.
     #[error(
-        "secateur itself failed: the pruned model decides row {row} of the table otherwise, against its proof. \
+        "secateur itself failed: the pruned model decides row {row} of the table otherwise, or its scores there are too far apart, against its proof. \
          Nothing was written. This is a bug: please report it with the model and that row"
     )]
     RowChanged {

@@ -85,7 +85,8 @@ pub use places::Places;
 pub use predict::{predict, raw_scores, values};
 pub use propose::{Proposal, propose};
 pub use prune::{
-    MOST_ROWS, ProbabilityShift, PruneOptions, PruneReport, Pruning, Seconds, accepted_rows, prune, unproved,
+    MOST_ROWS, ProbabilityShift, PruneOptions, PruneReport, Pruning, ScoreRows, Seconds, accepted_rows,
+    prune, unproved,
 };
 pub use verify::{
     ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, Verification, VerifyOptions, VerifyReport,
@@ -104,6 +105,6 @@ pub use secateur_oracle::{
     Band, Cancel, CompareError, Counterexample, Progress, ScorePoint, StopReason, Undecided,
 };
 pub use secateur_prune::{
-    Certificate, CertifyError, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass, PruneError,
-    Pruned, RowsSeen, Size, Status, Unit, Watch,
+    Certificate, CertifyError, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
+    PruneError, Pruned, RowsSeen, Size, Status, Unit, Watch,
 };

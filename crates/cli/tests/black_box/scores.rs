@@ -105,6 +105,40 @@ fn a_limit_is_certified_and_checked() {
 }
 
 #[test]
+fn a_regressor_is_pruned_within_a_distance() {
+    let folder = Folder::new();
+    folder.file("a.txt", regressor());
+    folder.file("c.txt", FLOWERS);
+    let run = folder.run("prune a.txt -o out.txt --within 100 --certificate out.cert");
+    assert!(run.ok().contains("no score moved by more than 1e2"), "{}", run.stdout);
+    assert!(run.stdout.contains("not claimed, where scores are kept"), "{}", run.stdout);
+    assert_eq!(check(&folder, "a.txt out.txt out.cert", &["--within=100"]), 0);
+    assert_eq!(check(&folder, "a.txt out.txt out.cert", &["--within=99"]), 1);
+    let json: Value =
+        serde_json::from_str(folder.run("prune c.txt -o small.txt --within 0.01 --json").ok()).unwrap();
+    assert_eq!(
+        (&json["within"], &json["band"], &json["lower_bound"]),
+        (&0.01.into(), &Value::Null, &Value::Null)
+    );
+    assert_eq!(json["checked"], true);
+    folder.run("verify c.txt small.txt --scores --within 0.01").ok();
+    for (words, said) in [
+        ("prune a.txt -o x.txt", "prune --within"),
+        ("prune a.txt -o x.txt --within -1", "no distance"),
+        ("prune a.txt -o x.txt --within nan", "no distance"),
+        ("prune a.txt -o x.txt --within 1 --effort minimum", "no smallest size"),
+    ] {
+        let message = folder.run(words).refused().to_owned();
+        assert!(message.contains(said), "{words}: {message}");
+    }
+    for words in
+        ["prune a.txt -o x.txt --within 1 --band 0", "prune a.txt -o x.txt --within 1 --report p.html"]
+    {
+        assert_eq!(folder.run(words).code, Some(2), "{words}");
+    }
+}
+
+#[test]
 fn classifiers_say_what_it_means_as_a_probability() {
     let folder = Folder::new();
     folder.file("a.txt", FLOWERS);

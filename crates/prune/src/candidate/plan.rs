@@ -118,6 +118,8 @@ pub(crate) struct Writer<'a, M> {
     pub(crate) file: &'a M,
     pub(crate) folded: &'a Folded,
     pub(crate) columns: &'a [Column],
+    /// Scores are kept: where sums are divided by the number of trees, they grow with it.
+    pub(crate) keeps_scores: bool,
 }
 
 impl<M: Editable> Writer<'_, M> {
@@ -151,7 +153,7 @@ impl<M: Editable> Writer<'_, M> {
     fn draft_at(&self, plan: &Plan, place: Place) -> Result<Draft, EditError> {
         let divisor = |model: &Ensemble| model.accumulation().average.map_or(1.0, |average| average.divisor);
         let mut assumed = divisor(self.file.ensemble());
-        // A threshold counts times the divisor, which may depend on the trees that are written.
+        // A threshold counts times the divisor, which may depend on the trees that are written, and so do scores.
         let mut refused = BTreeSet::new();
         let mut tries = 0;
         loop {
@@ -160,7 +162,8 @@ impl<M: Editable> Writer<'_, M> {
             match self.file.draft(&edit) {
                 Ok(model) => {
                     let actual = divisor(&model);
-                    if actual == assumed || self.threshold().is_none() || tries >= TRIES {
+                    let free = self.threshold().is_none() && !self.keeps_scores;
+                    if actual == assumed || free || tries >= TRIES {
                         return Ok(Draft { model, edit });
                     }
                     assumed = actual;
@@ -187,12 +190,18 @@ impl<M: Editable> Writer<'_, M> {
     fn edit(&self, plan: &Plan, place: Place, divisor: f64, refused: &BTreeSet<TreeId>) -> Edit {
         let model = self.file.ensemble();
         let own: Vec<Exact> = model.intercepts().iter().map(|&value| exact(value)).collect();
+        let own_divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+        let ratio = if self.keeps_scores { divisor / own_divisor } else { 1.0 };
+        let times_ratio = |value: &Exact| match ratio == 1.0 {
+            true => value.clone(),
+            false => value * &exact(ratio),
+        };
         // What the sums need beside the trees, threshold included again.
         let needed: Vec<Exact> = match &plan.constants {
-            Constants::File => own.clone(),
+            Constants::File => own.iter().map(times_ratio).collect(),
             Constants::Zero => vec![Exact::zero(); own.len()],
             Constants::Own(constants) => {
-                let mut needed = constants.clone();
+                let mut needed: Vec<Exact> = constants.iter().map(times_ratio).collect();
                 if let Some((group, threshold)) = self.threshold() {
                     needed[group] += &(&threshold * &exact(divisor));
                 }
@@ -204,7 +213,8 @@ impl<M: Editable> Writer<'_, M> {
             Place::LeavesAlone => vec![Exact::zero(); own.len()],
             Place::Intercepts => needed.clone(),
         };
-        let kept = self.kept(plan);
+        let mut kept = self.kept(plan);
+        kept.iter_mut().for_each(|(_, weight)| *weight *= ratio);
         let mut shifts: BTreeMap<usize, Vec<Exact>> = BTreeMap::new();
         for group in 0..own.len() {
             let rest = &needed[group] - &intercepts[group];

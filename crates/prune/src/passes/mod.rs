@@ -7,4 +7,5 @@ pub(crate) mod eliminate;
 pub(crate) mod minimum;
 pub(crate) mod relevant;
 pub(crate) mod reweight;
+pub(crate) mod scores;
 pub(crate) mod stumps;

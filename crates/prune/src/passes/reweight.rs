@@ -30,7 +30,8 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
     let costs = engine.costs();
     let all = vec![true; costs.len()];
     let mut last = None;
-    let few = engine.log10_cells() <= FEW_CELLS;
+    // Bounds of one are for leads, which have no scale; scores have one.
+    let few = engine.log10_cells() <= FEW_CELLS && !engine.keeps_scores();
     let scalings: &[Rows] = if few { &[Rows::Lead, Rows::One] } else { &[Rows::Lead] };
     for &rows in scalings {
         let mut master = engine.master(&costs, &all, rows);

@@ -30,7 +30,7 @@ pub(crate) fn add_points<M: Editable>(
     stumps: bool,
     rng: &mut fastrand::Rng,
 ) {
-    let numbers = engine.points.columns().len().max(1) * (engine.model.classes().len() - 1).max(1);
+    let numbers = engine.points.columns().len().max(1) * engine.points.demands_per_point().max(1);
     let room = MOST_NUMBERS / numbers;
     let sizes: Vec<usize> = engine.space.axis_sizes().iter().map(|&size| size as usize).collect();
     let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
@@ -46,7 +46,8 @@ pub(crate) fn add_points<M: Editable>(
         engine.all_cells = true;
         return;
     }
-    if !stumps {
+    let scores = engine.keeps_scores();
+    if !stumps && !scores {
         engine.sweep = Sweep::new(&engine.points, engine.space.grid(), &sizes, &|| engine.spent());
     }
     let width = engine.model.features().len();
@@ -64,15 +65,21 @@ pub(crate) fn add_points<M: Editable>(
     let budget = engine.budget();
     let near = if stumps { 0 } else { NEAR_PER_COLUMN * engine.points.columns().len() };
     let wanted = near.clamp(LEAST_NEAR, MOST_NEAR).min(room);
-    let grid = engine.space.grid().clone();
-    let near = near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget);
-    for (index, row) in near.iter().enumerate() {
-        if index % 64 == 0 && engine.spent() {
-            return;
+    let mut random = RANDOM_CELLS.min(room);
+    if scores {
+        // There is no boundary to be near to.
+        random = wanted;
+    } else {
+        let grid = engine.space.grid().clone();
+        let near = near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget);
+        for (index, row) in near.iter().enumerate() {
+            if index % 64 == 0 && engine.spent() {
+                return;
+            }
+            engine.points.add(row);
         }
-        engine.points.add(row);
     }
-    for _ in 0..RANDOM_CELLS.min(room) {
+    for _ in 0..random {
         let cells: Vec<CellId> = sizes.iter().map(|&size| CellId::new(rng.usize(0..size))).collect();
         let row = engine.space.grid().witness(&cells);
         engine.points.add(&row);

@@ -3,6 +3,9 @@
 //! A point counts where the original's winner y leads every other class by more than the band; each other
 //! class c then gives one demand: the candidate's lead of y over c is positive. All numbers here are f64
 //! for the solver's use; what is claimed is computed again, exactly.
+//!
+//! Where scores are kept, every point counts and gives two demands for each output: the candidate's score is not too far
+//! below the original's, and not too far above it. The "lead" of such a demand is the score, or its negative.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,17 +15,20 @@ use secateur_oracle::Lead;
 
 use crate::candidate::column::Column;
 
-/// One demand on a candidate: at `point` its lead of `winner` over `other` is positive.
+/// One demand on a candidate: at `point` its lead of `winner` over `other` is positive; or, where scores are kept, at least the
+/// original's without `slack`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// The position of the point.
     pub point: usize,
-    /// The class that the original decides for.
+    /// The class that the original decides for; where scores are kept, the number of the output.
     pub winner: ClassId,
-    /// The class that must stay behind it.
+    /// The class that must stay behind it; where scores are kept, the number of the output too.
     pub other: ClassId,
     /// The original's lead there (in sums, before averaging).
     pub lead: f64,
+    /// How far the candidate's may be below it, where scores are kept; else zero.
+    pub slack: f64,
     /// What each column adds to the lead at weight one.
     pub columns: Vec<f64>,
     /// What the original's intercept and threshold add to the lead.
@@ -35,8 +41,7 @@ pub struct Demand {
 #[derive(Debug)]
 pub struct Points<'a> {
     model: &'a Ensemble,
-    /// The original must lead by more than this, after averaging; `None` in exact arithmetic.
-    band: Option<f64>,
+    kept: Kept,
     columns: Vec<Column>,
     rows: Vec<Vec<f64>>,
     /// The point that reaches these leaves, given as plain numbers, which are hashed all at once.
@@ -44,10 +49,29 @@ pub struct Points<'a> {
     demands: Vec<Demand>,
 }
 
+/// What is demanded of a candidate.
+#[derive(Clone, Copy, Debug)]
+enum Kept {
+    /// Decisions, where the original leads by more than this, after averaging; `None` in exact arithmetic.
+    Decisions { band: Option<f64> },
+    /// Sums of trees, up to this; with `constants` what is added to the trees counts too.
+    Scores { slack: f64, constants: bool },
+}
+
 impl<'a> Points<'a> {
-    /// No points yet.
+    /// No points yet; decisions are to be kept.
     pub fn new(model: &'a Ensemble, band: Option<f64>, columns: Vec<Column>) -> Self {
-        Self { model, band, columns, rows: Vec::new(), seen: HashMap::new(), demands: Vec::new() }
+        Self::keeping(model, Kept::Decisions { band }, columns)
+    }
+
+    /// No points yet; scores are to be kept, up to this difference of sums (before averaging). With `constants` a candidate
+    /// chooses what is added to its trees, and else it keeps the file's intercepts.
+    pub fn of_scores(model: &'a Ensemble, slack: f64, constants: bool, columns: Vec<Column>) -> Self {
+        Self::keeping(model, Kept::Scores { slack, constants }, columns)
+    }
+
+    fn keeping(model: &'a Ensemble, kept: Kept, columns: Vec<Column>) -> Self {
+        Self { model, kept, columns, rows: Vec::new(), seen: HashMap::new(), demands: Vec::new() }
     }
 
     /// The original.
@@ -55,9 +79,20 @@ impl<'a> Points<'a> {
         self.model
     }
 
-    /// The band that the original's leads exceed, after averaging; `None` in exact arithmetic.
+    /// The band that the original's leads exceed, after averaging; `None` in exact arithmetic, and where scores are kept.
     pub fn band(&self) -> Option<f64> {
-        self.band
+        match self.kept {
+            Kept::Decisions { band } => band,
+            Kept::Scores { .. } => None,
+        }
+    }
+
+    /// How many demands a point gives.
+    pub fn demands_per_point(&self) -> usize {
+        match self.kept {
+            Kept::Decisions { .. } => self.model.classes().len() - 1,
+            Kept::Scores { .. } => 2 * self.model.group_count(),
+        }
     }
 
     /// The columns that the demands speak of.
@@ -77,7 +112,7 @@ impl<'a> Points<'a> {
 
     /// The demands of a point.
     pub fn demands_of(&self, point: usize) -> Range<usize> {
-        let each = self.model.classes().len() - 1;
+        let each = self.demands_per_point();
         point * each..(point + 1) * each
     }
 
@@ -102,26 +137,74 @@ impl<'a> Points<'a> {
             return Some(point);
         }
         let sums = self.model.exact_sums(leaves.iter().copied());
-        let winner = certain_winner(self.model, &sums, self.band)?;
         let point = self.rows.len();
+        match self.kept {
+            Kept::Decisions { band } => self.demand_decisions(point, &leaves, &sums, band)?,
+            Kept::Scores { slack, constants } => self.demand_scores(point, &leaves, &sums, slack, constants),
+        }
+        self.rows.push(row.to_vec());
+        self.seen.insert(key, point);
+        Some(point)
+    }
+
+    /// The winner stays ahead of every other class; `None` where nobody is far enough ahead.
+    fn demand_decisions(
+        &mut self,
+        point: usize,
+        leaves: &[LeafId],
+        sums: &[Exact],
+        band: Option<f64>,
+    ) -> Option<()> {
+        let winner = certain_winner(self.model, sums, band)?;
         let others = (0..self.model.classes().len() as u32).map(ClassId).filter(|&other| other != winner);
         for other in others {
             let lead = Lead::of(self.model, winner, other);
             let constant = intercept_of(self.model, &lead);
-            let columns = self.columns.iter().map(|column| column_entry(self.model, &leaves, column, &lead));
+            let columns = self.columns.iter().map(|column| column_entry(self.model, leaves, column, &lead));
             self.demands.push(Demand {
                 point,
                 winner,
                 other,
-                lead: lead.total(&sums).to_f64(),
+                lead: lead.total(sums).to_f64(),
+                slack: 0.0,
                 columns: columns.collect(),
                 intercept: constant.to_f64(),
                 groups: lead.terms.clone(),
             });
         }
-        self.rows.push(row.to_vec());
-        self.seen.insert(key, point);
-        Some(point)
+        Some(())
+    }
+
+    /// Each score stays near to the original's, from below and from above.
+    fn demand_scores(
+        &mut self,
+        point: usize,
+        leaves: &[LeafId],
+        sums: &[Exact],
+        slack: f64,
+        constants: bool,
+    ) {
+        for (group, sum) in sums.iter().enumerate() {
+            let own = Exact::from_f64(self.model.intercepts()[group]).expect("intercepts are finite");
+            let needed = if constants { sum.clone() } else { sum - &own };
+            for sign in [1, -1] {
+                let terms = vec![(group, sign)];
+                let lead = Lead { terms, constant: Exact::zero(), divisor: Exact::zero(), wins_ties: false };
+                let columns =
+                    self.columns.iter().map(|column| column_entry(self.model, leaves, column, &lead));
+                let output = ClassId::new(group);
+                self.demands.push(Demand {
+                    point,
+                    winner: output,
+                    other: output,
+                    lead: needed.to_f64() * sign as f64,
+                    slack,
+                    columns: columns.collect(),
+                    intercept: own.to_f64() * sign as f64,
+                    groups: lead.terms,
+                });
+            }
+        }
     }
 }
 

@@ -13,12 +13,15 @@ use std::time::Instant;
 use secateur_formats::{Edit, EditError};
 use secateur_lp::Limits;
 use secateur_model::{Ensemble, Exact};
-use secateur_oracle::{Band, Budget, Cells, CompareError, Options, Outline, StopReason, Undecided, Verdict};
+use secateur_oracle::{
+    Band, Budget, Cells, CompareError, Limit, Options, Outline, ScoreComparison, StopReason, Undecided,
+    Verdict,
+};
 
 use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::Folded;
 use crate::candidate::plan::{Constants, Draft, Editable, Plan, Writer, exact};
-use crate::config::{Config, Moves, Objective};
+use crate::config::{Claim, Config, Moves, Objective};
 use crate::outcome::{PruneError, Seconds, Size};
 use crate::passes::minimum;
 use crate::points::all_cells::Sweep;
@@ -38,6 +41,8 @@ const WANTED: usize = 24;
 const STARTS: usize = 24;
 /// Weights below this share of the largest are zero.
 const TINY: f64 = 1e-9;
+/// The share of an allowed distance of scores that is left for what files round.
+const WRITTEN: f64 = 1e-4;
 /// Turns of solver and oracle for one support.
 const MOST_TURNS: usize = 200;
 
@@ -98,7 +103,7 @@ pub(crate) struct Engine<'a, M> {
     pub(crate) best_weights: Option<Weights>,
     pub(crate) seconds: Seconds,
     pub(crate) oracle_calls: u64,
-    /// The band of the claim, as a score; zero for exact arithmetic.
+    /// The band of the claim, as a score; zero for exact arithmetic, and where scores are kept.
     pub(crate) band: f64,
     /// Bounds of demands are at least this.
     floor: f64,
@@ -132,9 +137,20 @@ impl<'a, M: Editable> Engine<'a, M> {
         config: &'a Config,
         watch: &'a Watch,
     ) -> Result<Self, PruneError> {
-        // The band of the claim is that of every comparison with the original.
-        let band = claimed_band(model, config.band)?;
         let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+        // The band of the claim is that of every comparison with the original.
+        let (points, band, floor) = match config.claim {
+            Claim::Decisions { band } => {
+                let band = claimed_band(model, band)?;
+                let floor = 2.0 * band.unwrap_or(0.0) * divisor;
+                (Points::new(model, band, columns), band, floor)
+            }
+            Claim::Scores { within } => {
+                let slack = free_distance(model, within) * divisor;
+                let constants = intercept != Intercept::None;
+                (Points::of_scores(model, slack, constants, columns), None, f64::NEG_INFINITY)
+            }
+        };
         let space = Cells::of(model);
         let best = Candidate {
             file: file.clone(),
@@ -146,7 +162,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             file,
             model,
             folded,
-            points: Points::new(model, band, columns),
+            points,
             space,
             config,
             watch,
@@ -156,7 +172,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             seconds: Seconds::default(),
             oracle_calls: 0,
             band: band.unwrap_or(0.0),
-            floor: 2.0 * band.unwrap_or(0.0) * divisor,
+            floor,
             all_cells: false,
             sweep: None,
             allowance: Allowance::for_questions(model, config.deadline),
@@ -188,8 +204,24 @@ impl<'a, M: Editable> Engine<'a, M> {
             intercept_cost: self.file.votes_only().then_some(1.0),
             rows,
             floor: self.floor,
+            scores: self.keeps_scores(),
         };
         Master::new(self.config.solver, costs, kept, terms)
+    }
+
+    /// Is the claim about scores?
+    pub(crate) fn keeps_scores(&self) -> bool {
+        self.config.claim.within().is_some()
+    }
+
+    /// Who writes plans as models.
+    fn writer(&self) -> Writer<'_, M> {
+        Writer {
+            file: self.file,
+            folded: self.folded,
+            columns: self.points.columns(),
+            keeps_scores: self.keeps_scores(),
+        }
     }
 
     /// Can all cells be looked at?
@@ -262,9 +294,9 @@ impl<'a, M: Editable> Engine<'a, M> {
         for row in rows {
             let Some(point) = self.points.place(row) else { continue };
             // The demand that is nearest to failing.
-            let lead = |demand: &usize| weights.lead(&self.points.demands()[*demand]);
+            let margin = |demand: &usize| weights.margin(&self.points.demands()[*demand]);
             let nearest =
-                self.points.demands_of(point).min_by(|a, b| lead(a).total_cmp(&lead(b)).then(a.cmp(b)));
+                self.points.demands_of(point).min_by(|a, b| margin(a).total_cmp(&margin(b)).then(a.cmp(b)));
             if let Some(demand) = nearest {
                 any |= master.raise(self.points.demands(), demand);
             }
@@ -285,8 +317,7 @@ impl<'a, M: Editable> Engine<'a, M> {
     /// Has a plan that was made otherwise proved; true if it was.
     pub(crate) fn prove(&mut self, plan: &Plan) -> bool {
         let weights = Weights { columns: plan.weights.clone(), groups: Vec::new(), scale: None };
-        let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
-        let Ok(draft) = writer.draft(plan) else { return false };
+        let Ok(draft) = self.writer().draft(plan) else { return false };
         match self.ask(&draft.model, Vec::new(), MOST_NODES) {
             Judged::Proved => self.keep(&draft, plan, Some(&weights)).is_ok(),
             Judged::Refuted(rows) => {
@@ -306,6 +337,9 @@ impl<'a, M: Editable> Engine<'a, M> {
             if *weight < TINY * largest {
                 *weight = 0.0;
             }
+        }
+        if self.keeps_scores() {
+            return self.plan_of_scores(weights);
         }
         let mut scale = match weights.scale {
             // The file's own intercept stays as it is.
@@ -341,6 +375,32 @@ impl<'a, M: Editable> Engine<'a, M> {
         (Plan { weights: weights.columns.clone(), constants }, weights)
     }
 
+    /// Weights as a plan where scores are kept: these have a scale already.
+    fn plan_of_scores(&self, mut weights: Weights) -> (Plan, Weights) {
+        for weight in &mut weights.columns {
+            if (*weight - 1.0).abs() < TINY {
+                *weight = 1.0;
+            }
+        }
+        let constants = match self.intercept {
+            Intercept::Free => {
+                let mut constants: Vec<Exact> = weights.groups.iter().map(|&value| exact(value)).collect();
+                self.take_threshold(&mut constants);
+                Constants::Own(constants)
+            }
+            _ => Constants::File,
+        };
+        (Plan { weights: weights.columns.clone(), constants }, weights)
+    }
+
+    /// Weights of one, which give the folded model, where scores are kept.
+    pub(crate) fn weights_of_one(&self) -> Weights {
+        let own = self.model.intercepts().iter().map(|&value| exact(value));
+        let constants = own.zip(&self.folded.constants).map(|(own, constant)| (&own + constant).to_f64());
+        let groups = if self.intercept == Intercept::Free { constants.collect() } else { Vec::new() };
+        Weights { columns: vec![1.0; self.points.columns().len()], groups, scale: None }
+    }
+
     /// The plan that gives the folded model: every score as it is.
     pub(crate) fn folded_plan(&self) -> Plan {
         let weights = vec![1.0; self.points.columns().len()];
@@ -357,17 +417,21 @@ impl<'a, M: Editable> Engine<'a, M> {
         let own = self.model.intercepts().iter().map(|&value| exact(value));
         let mut constants: Vec<Exact> =
             own.zip(&self.folded.constants).map(|(own, constant)| &own + constant).collect();
+        self.take_threshold(&mut constants);
+        constants
+    }
+
+    /// Takes the threshold that decides from the constant of its group.
+    fn take_threshold(&self, constants: &mut [Exact]) {
         if let secateur_model::Decision::Threshold { group, threshold, .. } = *self.model.decision() {
             let divisor = self.model.accumulation().average.map_or(1.0, |average| average.divisor);
             constants[group.index()] += &(-(&exact(threshold) * &exact(divisor)));
         }
-        constants
     }
 
     /// Has a plan judged; a proved one that is the smallest so far is kept.
     fn judge(&mut self, plan: &Plan, weights: &Weights, nodes: u64) -> Judged {
-        let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
-        let Ok(draft) = writer.draft(plan) else { return Judged::Refused };
+        let Ok(draft) = self.writer().draft(plan) else { return Judged::Refused };
         let starts = self.nearest_points(weights);
         match self.ask(&draft.model, starts, nodes) {
             Judged::Proved if self.keep(&draft, plan, Some(weights)).is_err() => Judged::Refused,
@@ -378,10 +442,13 @@ impl<'a, M: Editable> Engine<'a, M> {
     /// Has the folded model proved and keeps it.
     pub(crate) fn judge_folded(&mut self) -> Result<(), EditError> {
         let plan = self.folded_plan();
-        let writer = Writer { file: self.file, folded: self.folded, columns: self.points.columns() };
-        let draft = writer.draft(&plan)?;
+        let draft = self.writer().draft(&plan)?;
         match self.ask(&draft.model, Vec::new(), MOST_NODES) {
-            Judged::Proved => self.keep(&draft, &plan, None),
+            Judged::Proved => {
+                // Elimination begins here where scores are kept; decisions have other weights to begin with.
+                let weights = self.keeps_scores().then(|| self.weights_of_one());
+                self.keep(&draft, &plan, weights.as_ref())
+            }
             _ => Ok(()),
         }
     }
@@ -405,7 +472,57 @@ impl<'a, M: Editable> Engine<'a, M> {
 
     /// What the oracle says of a model, and the boxes that it visited for that.
     fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
-        let outline = match Outline::new(self.model, model, self.config.band) {
+        match self.config.claim {
+            Claim::Decisions { band } => self.compare_decisions(model, band, starts, nodes),
+            Claim::Scores { within } => self.compare_scores(model, within, starts, nodes),
+        }
+    }
+
+    /// What a question may cost, and where it starts.
+    fn options(&self, nodes: u64, starts: Vec<Vec<secateur_model::CellId>>) -> Options {
+        Options {
+            budget: Budget { nodes: Some(nodes), ..self.budget() },
+            threads: self.config.threads,
+            wanted: WANTED,
+            seed: self.config.seed.wrapping_add(self.oracle_calls),
+            starts,
+            progress: self.watch.search.clone(),
+            ..Options::unlimited()
+        }
+    }
+
+    fn compare_scores(
+        &self,
+        model: &Ensemble,
+        within: f64,
+        starts: &[Vec<f64>],
+        nodes: u64,
+    ) -> (Judged, u64) {
+        let comparison = match ScoreComparison::new(self.model, model, &self.budget()) {
+            Ok(comparison) => comparison,
+            Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
+            // Sums that may overflow: no model to keep.
+            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
+        };
+        let starts = starts.iter().filter_map(|row| comparison.atlas().cells_of(row)).collect();
+        let (limit, nodes, rows) = comparison.within_for_many(within, &self.options(nodes, starts));
+        let judged = match limit {
+            Limit::Within => Judged::Proved,
+            Limit::Exceeded(_) => Judged::Refuted(rows),
+            Limit::OrderOfAddition(row) => Judged::Refuted(vec![row]),
+            Limit::Stopped(reason) => Judged::Stopped(reason),
+        };
+        (judged, nodes)
+    }
+
+    fn compare_decisions(
+        &self,
+        model: &Ensemble,
+        band: Band,
+        starts: &[Vec<f64>],
+        nodes: u64,
+    ) -> (Judged, u64) {
+        let outline = match Outline::new(self.model, model, band) {
             Ok(outline) => outline,
             // Sums that may overflow: no model to keep.
             Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
@@ -418,21 +535,8 @@ impl<'a, M: Editable> Engine<'a, M> {
             Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
             Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
         };
-        let options = Options {
-            budget: Budget {
-                deadline: self.config.deadline,
-                nodes: Some(nodes),
-                memory: Some(MOST_MEMORY),
-                cancel: self.config.cancel.clone(),
-            },
-            threads: self.config.threads,
-            wanted: WANTED,
-            seed: self.config.seed.wrapping_add(self.oracle_calls),
-            starts: starts.iter().filter_map(|row| comparison.atlas().cells_of(row)).collect(),
-            progress: self.watch.search.clone(),
-            ..Options::unlimited()
-        };
-        let (compared, rows) = comparison.run_for_many(&options);
+        let starts = starts.iter().filter_map(|row| comparison.atlas().cells_of(row)).collect();
+        let (compared, rows) = comparison.run_for_many(&self.options(nodes, starts));
         let judged = match compared.verdict {
             Verdict::Identical => Judged::Proved,
             Verdict::Different(_) => Judged::Refuted(rows),
@@ -442,11 +546,11 @@ impl<'a, M: Editable> Engine<'a, M> {
         (judged, compared.nodes)
     }
 
-    /// Points where the weights' lead is smallest, and those of the last refusals.
+    /// Points where the weights are nearest to failing a demand, and those of the last refusals.
     fn nearest_points(&self, weights: &Weights) -> Vec<Vec<f64>> {
         let demands = self.points.demands().iter();
         let mut near: Vec<(f64, usize)> =
-            demands.map(|demand| (weights.lead(demand), demand.point)).collect();
+            demands.map(|demand| (weights.margin(demand), demand.point)).collect();
         near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         near.dedup_by_key(|(_, point)| *point);
         let near = near.iter().take(STARTS).map(|&(_, point)| self.points.rows()[point].clone());
@@ -513,6 +617,13 @@ impl<'a, M: Editable> minimum::Settle<'a> for Engine<'a, M> {
 pub(crate) fn claimed_band(model: &Ensemble, band: Band) -> Result<Option<f64>, CompareError> {
     let outline = Outline::new(model, model, band)?;
     Ok((band != Band::Exact).then(|| outline.band()))
+}
+
+/// How far a candidate's exact scores may be from the original's where the libraries' may be this far: both round, and what is
+/// written is rounded too. Zero or less where rounding may take all of it.
+pub(crate) fn free_distance(model: &Ensemble, within: f64) -> f64 {
+    let rounding = model.rounding().map_or(f64::INFINITY, |rounding| rounding.largest());
+    within * (1.0 - WRITTEN) - 2.0 * rounding
 }
 
 /// Is the budget spent?

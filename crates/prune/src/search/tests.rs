@@ -128,7 +128,12 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
 }
 
 fn draft(engine: &Engine<'_, Plain>, plan: &Plan) -> Draft {
-    let writer = Writer { file: engine.file, folded: engine.folded, columns: engine.points.columns() };
+    let writer = Writer {
+        file: engine.file,
+        folded: engine.folded,
+        columns: engine.points.columns(),
+        keeps_scores: false,
+    };
     writer.draft(plan).expect("can be written")
 }
 

@@ -44,6 +44,13 @@ impl Weights {
         trees + free + self.scale.map_or(0.0, |scale| scale * demand.intercept)
     }
 
+    /// How far a demand is from failing.
+    pub(crate) fn margin(&self, demand: &Demand) -> f64 {
+        let lead = self.lead(demand);
+        // Where scores are kept; else every lead above zero does.
+        if demand.slack > 0.0 { lead - demand.lead + demand.slack } else { lead }
+    }
+
     /// How many columns have a weight.
     pub(crate) fn support(&self) -> usize {
         self.columns.iter().filter(|&&weight| weight > 0.0).count()
@@ -72,10 +79,14 @@ pub(crate) struct Terms {
     pub(crate) rows: Rows,
     /// Bounds are at least this.
     pub(crate) floor: f64,
+    /// Scores are kept, so that the constant of every sum counts; where decisions are, only differences of scores do.
+    pub(crate) scores: bool,
 }
 
 /// A demand is raised up to this factor.
 const MOST_RAISED: f64 = 4096.0;
+/// Where scores are kept, a factor of one takes this share of what is allowed.
+const RAISED_SHARE: f64 = 1.0 / 4096.0;
 
 /// A linear program that grows with the points.
 pub(crate) struct Master {
@@ -117,7 +128,7 @@ impl Master {
                             (unknown(cost, Sign::Nonnegative), -1.0),
                         ],
                         // Only differences of scores count, so one of several intercepts is zero.
-                        None if group == 0 && terms.groups > 1 => Vec::new(),
+                        None if group == 0 && terms.groups > 1 && !terms.scores => Vec::new(),
                         None => vec![(unknown(0.0, Sign::Free), 1.0)],
                     });
                 }
@@ -152,7 +163,12 @@ impl Master {
             return false;
         }
         self.raised[index] *= 4.0;
-        self.program.set_bound(index, self.bound(&demands[index]) * self.raised[index]);
+        let (demand, raised) = (&demands[index], self.raised[index]);
+        let bound = match demand.slack > 0.0 {
+            true => self.bound(demand) + demand.slack * (raised * RAISED_SHARE).min(1.0),
+            false => self.bound(demand) * raised,
+        };
+        self.program.set_bound(index, bound);
         true
     }
 
@@ -175,7 +191,7 @@ impl Master {
 
     fn bound(&self, demand: &Demand) -> f64 {
         match self.terms.rows {
-            Rows::Lead => demand.lead.max(self.terms.floor),
+            Rows::Lead => (demand.lead - demand.slack).max(self.terms.floor),
             Rows::One => 1.0,
         }
     }

@@ -7,6 +7,7 @@
 mod forest;
 mod options;
 mod page;
+mod score_rows;
 mod shift;
 pub mod unproved;
 mod words;
@@ -16,9 +17,12 @@ use std::time::{Duration, Instant};
 
 use secateur_formats::ModelFile;
 use secateur_model::Ensemble;
-use secateur_oracle::{Band, Budget as SearchBudget, Cancel, CompareError, Options, Outline, Verdict};
+use secateur_oracle::{
+    Budget as SearchBudget, Cancel, CompareError, Limit, Options, Outline, ScoreComparison, Verdict,
+};
 use secateur_prune::{
-    Certificate, CertifyError, Config, Pass, PruneError, Pruned, RowsSeen, Watch, certify, rows_seen,
+    Certificate, CertifyError, Claim, Config, Pass, PruneError, Pruned, RowsSeen, Watch, certify,
+    certify_scores, rows_seen,
 };
 
 use crate::budget::Budget;
@@ -27,6 +31,7 @@ use crate::error::Error;
 use crate::page::History;
 pub use options::PruneOptions;
 pub(crate) use options::threads;
+pub use score_rows::ScoreRows;
 pub use shift::ProbabilityShift;
 pub use words::PruneReport;
 
@@ -46,8 +51,10 @@ pub struct Pruning {
     /// The proof that the independent checker accepted. `None` where it was not wanted, or where the budget was
     /// too short for it: then the search has proved the model, and nobody has checked the search.
     pub certificate: Option<Certificate>,
-    /// What the caller's rows say of both models; `None` without rows.
+    /// What the caller's rows say of both models' decisions; `None` without rows, and where scores are kept.
     pub rows: Option<RowsSeen>,
+    /// How far scores move on the caller's rows, where scores are kept; `None` without rows.
+    pub score_rows: Option<ScoreRows>,
     /// How far the probabilities move on the caller's rows: measured, not claimed. `None` without rows, for a model
     /// without probabilities, and where the budget ended first.
     pub probability_shift: Option<ProbabilityShift>,
@@ -97,8 +104,8 @@ pub struct Seconds {
     pub total: f64,
 }
 
-/// A smaller model that decides as `original` does on every input of the domain: pruned, written, read back, certified
-/// and checked within `budget`.
+/// A smaller model that decides as `original` does on every input of the domain, or keeps its scores up to a distance
+/// ([`PruneOptions::claim`]): pruned, written, read back, certified and checked within `budget`.
 ///
 /// `rows` are start points for the search, one row of the model's features after the other, and may be empty: the
 /// claim is about every input either way. Rows that the library does not accept or that are outside of the domain do
@@ -139,7 +146,8 @@ pub fn prune(
         true => None,
         false => ProbabilityShift::measure(models, &rows),
     };
-    let rows = compare_rows(original, &pruned, &rows, options.band)?;
+    let score_rows = ScoreRows::compare(models, &rows, options.claim)?;
+    let rows = compare_rows(original, &pruned, &rows, options.claim)?;
     seconds.total = budget.elapsed().as_secs_f64();
     let interrupted = budget.is_cancelled();
     Ok(Pruning {
@@ -147,6 +155,7 @@ pub fn prune(
         bytes,
         certificate,
         rows,
+        score_rows,
         probability_shift,
         outside,
         interrupted,
@@ -212,7 +221,12 @@ impl Finish<'_> {
     fn finish(&self, found: Pruned, seconds: &mut Seconds) -> Result<Finished, Error> {
         // A forest whose probabilities add up to one again is another file, so it needs a proof of its own. Where
         // there is none, the file that the search proved is handed out.
-        if let Some(averaged) = forest::averaged(self.original, &found) {
+        let averaged = match self.config.claim {
+            Claim::Decisions { .. } => forest::averaged(self.original, &found),
+            // Scores that are kept have their scale.
+            Claim::Scores { .. } => None,
+        };
+        if let Some(averaged) = averaged {
             let (pruned, bytes) = self.written(averaged, seconds)?;
             match self.proof(&pruned, self.options.self_check, seconds)? {
                 Proof::Found(certificate) => {
@@ -262,13 +276,21 @@ impl Finish<'_> {
         let started = Instant::now();
         let original = self.original.ensemble().within(&self.config.domain).map_err(PruneError::from)?;
         let theirs = pruned.file.ensemble();
-        let (band, threads, progress) = (self.config.band, self.config.threads, &self.watch.search);
+        let (threads, progress) = (self.config.threads, &self.watch.search);
         let proof = self.budget.finishing(|stop| {
             if !certifies {
                 return self.compared(&original, theirs, stop);
             }
-            let evidence = Some(&pruned.evidence);
-            match certify(&original, theirs, evidence, band, threads, stop, progress) {
+            let certified = match self.config.claim {
+                Claim::Decisions { band } => {
+                    let evidence = Some(&pruned.evidence);
+                    certify(&original, theirs, evidence, band, threads, stop, progress)
+                }
+                Claim::Scores { within } => {
+                    certify_scores(&original, theirs, within, threads, stop, progress)
+                }
+            };
+            match certified {
                 Ok(certificate) => Ok(Proof::Found(Some(Box::new(certificate)))),
                 Err(CertifyError::Interrupted) => Ok(Proof::Stopped),
                 Err(CertifyError::NotProved) => Ok(Proof::NotProved),
@@ -287,7 +309,21 @@ impl Finish<'_> {
             progress: self.watch.search.clone(),
             ..Options::unlimited()
         };
-        let comparison = match Outline::new(original, pruned, self.config.band)?.lay_out(&options.budget) {
+        let band = match self.config.claim {
+            Claim::Decisions { band } => band,
+            Claim::Scores { within } => {
+                let comparison = match ScoreComparison::new(original, pruned, &options.budget) {
+                    Err(CompareError::Stopped(_)) => return Ok(Proof::Stopped),
+                    comparison => comparison?,
+                };
+                return Ok(match comparison.within(within, &options).0 {
+                    Limit::Within => Proof::Found(None),
+                    _ if stop.is_cancelled() => Proof::Stopped,
+                    _ => Proof::NotProved,
+                });
+            }
+        };
+        let comparison = match Outline::new(original, pruned, band)?.lay_out(&options.budget) {
             Err(CompareError::Stopped(_)) => return Ok(Proof::Stopped),
             comparison => comparison?,
         };
@@ -304,11 +340,9 @@ fn compare_rows(
     original: &ModelFile,
     pruned: &Pruned,
     rows: &[f64],
-    band: Band,
+    claim: Claim,
 ) -> Result<Option<RowsSeen>, Error> {
-    if rows.is_empty() {
-        return Ok(None);
-    }
+    let Some(band) = claim.band().filter(|_| !rows.is_empty()) else { return Ok(None) };
     let models = [original.ensemble(), pruned.file.ensemble()];
     let seen = rows_seen(models, &|class| class, rows, band, pruned.band)?;
     match seen.excluded {

@@ -1,8 +1,7 @@
 //! The choices of a caller of `prune`.
 
 use secateur_model::Domain;
-use secateur_oracle::Band;
-use secateur_prune::{Config, Effort, LinearSolver, Moves, Objective, Unit};
+use secateur_prune::{Claim, Config, Effort, LinearSolver, Moves, Objective, Unit};
 
 use crate::budget::Budget;
 
@@ -25,8 +24,8 @@ pub struct PruneOptions {
     pub weight_per: Option<Unit>,
     /// Who solves the linear programs. What is proved does not depend on it.
     pub solver: LinearSolver,
-    /// How near to the original's decision boundary the claim reaches.
-    pub band: Band,
+    /// What the pruned model keeps: decisions, or scores up to a distance.
+    pub claim: Claim,
     /// Which inputs the claim is about; columns are counted as the model counts them.
     pub domain: Domain,
     /// Threads of the search; `None` for all cores.
@@ -41,14 +40,14 @@ pub struct PruneOptions {
 
 impl Default for PruneOptions {
     fn default() -> Self {
-        let Config { effort, objective, moves, unit, solver, band, domain, seed, .. } = Config::default();
+        let Config { effort, objective, moves, unit, solver, claim, domain, seed, .. } = Config::default();
         Self {
             effort,
             objective,
             moves,
             weight_per: unit,
             solver,
-            band,
+            claim,
             domain,
             threads: None,
             seed,
@@ -67,7 +66,7 @@ impl PruneOptions {
             moves: self.moves,
             unit: self.weight_per,
             solver: self.solver,
-            band: self.band,
+            claim: self.claim,
             domain: self.domain.clone(),
             deadline: budget.search_deadline(self.self_check),
             cancel: budget.cancel(),

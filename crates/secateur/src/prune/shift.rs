@@ -26,7 +26,10 @@ impl ProbabilityShift {
         let [before, after] = models.map(|model| probabilities(model, rows));
         let (before, after) = (before?, after?);
         let classes = models[0].ensemble().classes().len();
-        let count = before.len() / classes.max(1);
+        if classes == 0 {
+            return None;
+        }
+        let count = before.len() / classes;
         let shift = |(before, after): (&[f64], &[f64])| {
             before.iter().zip(after).map(|(before, after)| (before - after).abs()).fold(0.0, f64::max)
         };

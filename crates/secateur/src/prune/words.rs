@@ -3,7 +3,7 @@
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Decision, Ensemble, FeatureId};
 use secateur_oracle::Band;
-use secateur_prune::{Certificate, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
+use secateur_prune::{Certificate, Claim, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
 
 use super::shift::has_probabilities;
@@ -12,7 +12,7 @@ use crate::domain::{begin, inputs_in_short, inputs_words, scope_name};
 use crate::logistic;
 use crate::places::Places;
 use crate::text::{counted, entry, grouped, number, printable, rounded_up};
-use crate::verify::{ROUNDING_NOTE, rounding_words, rows_json};
+use crate::verify::{ROUNDING_NOTE, rounding_words, rows_json, score_probability, upper};
 
 /// Pairs of inputs that are shown as examples.
 const PAIRS: usize = 2;
@@ -33,12 +33,15 @@ pub struct PruneReport<'a> {
 impl PruneReport<'_> {
     /// The probabilities inside the band, for logistic models.
     pub fn probability(&self) -> Option<[f64; 2]> {
-        logistic::probabilities(self.original, self.pruning.pruned.band)
+        match self.options.claim {
+            Claim::Decisions { .. } => logistic::probabilities(self.original, self.pruning.pruned.band),
+            Claim::Scores { .. } => None,
+        }
     }
 
     /// Is the claim about exact sums, and not about what the library's rounding makes of them?
     pub(super) fn exact(&self) -> bool {
-        self.options.band == Band::Exact
+        self.options.claim.band() == Some(Band::Exact)
     }
 
     /// The sizes of the two files; `None` for a model that is in no file.
@@ -60,7 +63,7 @@ impl PruneReport<'_> {
             "trees": {"before": before.trees, "after": after.trees, "empty": empty_trees(pruned.file.ensemble())},
             "leaves": {"before": before.leaves, "after": after.leaves},
             "bytes": {"before": bytes[0], "after": bytes[1]},
-            "lower_bound": self.pruning.pruned.lower_bound,
+            "lower_bound": self.lower_bound(),
             "minimal": self.pruning.minimal(),
             "irreducible": self.pruning.pruned.irreducible,
             "cut_short": self.pruning.pruned.cut_short,
@@ -69,11 +72,12 @@ impl PruneReport<'_> {
             "domain": self.domain_json(),
             "rows_outside_domain":
                 self.pruning.outside.as_ref().map(|rows| rows.json(self.original.ensemble())),
-            "band": {
+            "band": self.options.claim.band().map(|_| json!({
                 "score": pruned.band,
                 "probability": self.probability(),
                 "exact": self.exact(),
-            },
+            })),
+            "within": pruned.within,
             "oracle_calls": self.pruning.pruned.oracle_calls,
             "points": self.pruning.pruned.points,
             "seconds": self.seconds_json(),
@@ -81,6 +85,7 @@ impl PruneReport<'_> {
             "certificate": self.places.certificate,
             "proof": self.pruning.certificate.as_ref().map(proof_json),
             "data": data,
+            "score_shift": self.pruning.score_rows.map(|rows| rows.json()),
             "probability_shift": self.pruning.probability_shift.map(|shift| shift.json()),
             "relevant_thresholds": self.pruning.pruned.relevant.as_ref().map(|relevant| {
                 json!({"count": relevant.count(), "total": relevant.total()})
@@ -110,10 +115,11 @@ impl PruneReport<'_> {
             "{} -> {}, {}{}{}",
             before.trees,
             counted(after.trees as u64, "tree", "trees"),
-            match pruned.band {
-                _ if self.exact() => "the exact sums decide the same",
-                0.0 => "every decision but exact ties unchanged",
-                _ => "every decision outside the band unchanged",
+            match (pruned.within, pruned.band) {
+                (Some(within), _) => format!("no score moved by more than {within:e}"),
+                _ if self.exact() => "the exact sums decide the same".to_owned(),
+                (None, 0.0) => "every decision but exact ties unchanged".to_owned(),
+                (None, _) => "every decision outside the band unchanged".to_owned(),
             },
             inputs_in_short(&pruned.domain).map_or_else(String::new, |inputs| format!(" for {inputs}")),
             if self.moves_scores() { "; scores and probabilities change" } else { "" }
@@ -178,6 +184,9 @@ impl PruneReport<'_> {
         if let Some(seen) = &self.pruning.rows {
             line("data", &seen.words(self.exact()));
         }
+        if let Some(rows) = &self.pruning.score_rows {
+            line("data", &rows.words());
+        }
         if let Some(words) = self.probability_words() {
             line("not kept", &words);
         }
@@ -214,11 +223,13 @@ impl PruneReport<'_> {
     /// Has any tree another part in the scores than before? Trees that were only folded into each other add up to the
     /// same, but for rounding.
     fn moves_scores(&self) -> bool {
-        self.pruning.pruned.fates.iter().any(|fate| match *fate {
-            Fate::Kept | Fate::Constant => false,
-            Fate::Scaled(weight) | Fate::Rewritten(weight) | Fate::Merged { weight, .. } => weight != 1.0,
-            Fate::Dropped => true,
-        })
+        // Where scores are kept, the claim says how far they move.
+        self.options.claim.within().is_none()
+            && self.pruning.pruned.fates.iter().any(|fate| match *fate {
+                Fate::Kept | Fate::Constant => false,
+                Fate::Scaled(weight) | Fate::Rewritten(weight) | Fate::Merged { weight, .. } => weight != 1.0,
+                Fate::Dropped => true,
+            })
     }
 
     /// What the result does not keep, where there is something.
@@ -227,7 +238,7 @@ impl PruneReport<'_> {
             return None;
         }
         let advice = "where they are used (ranking, calibration, a threshold of your own), pack the model in place of \
-                      pruning it";
+                      pruning it, or keep scores with --within EPS";
         Some(match (&self.pruning.probability_shift, has_probabilities(self.original)) {
             (Some(shift), _) => format!("probabilities: {}; {advice}", shift.words()),
             (None, true) => format!("probabilities: --data TABLE measures how far they move; {advice}"),
@@ -240,8 +251,12 @@ impl PruneReport<'_> {
         let fates = &self.pruning.pruned.fates;
         let count = |matching: fn(&Fate) -> bool| fates.iter().filter(|fate| matching(fate)).count();
         let part = |count: usize, words: &str| (count > 0).then(|| format!("{count} {words}"));
+        let without = match self.options.claim {
+            Claim::Decisions { .. } => "dropped: the others decide without them",
+            Claim::Scores { .. } => "dropped: the others make up for them",
+        };
         let gone: Vec<String> = [
-            part(count(|fate| matches!(fate, Fate::Dropped)), "dropped: the others decide without them"),
+            part(count(|fate| matches!(fate, Fate::Dropped)), without),
             part(count(|fate| matches!(fate, Fate::Merged { .. })), "merged into others"),
             part(count(|fate| matches!(fate, Fate::Constant)), "constant"),
         ]
@@ -261,6 +276,9 @@ impl PruneReport<'_> {
 
     /// How small a model could be at all.
     fn bound_words(&self) -> String {
+        if self.options.claim.within().is_some() {
+            return self.score_bound_words();
+        }
         let trees = self.pruning.pruned.size[1].trees;
         let moves = match self.options.moves {
             Moves::Leaves => "by merging, scaling and dropping trees",
@@ -283,6 +301,25 @@ impl PruneReport<'_> {
             (_, _, Effort::Minimum) => "nothing smaller was found",
         };
         format!("between {least} and {trees} trees {moves}; {more}")
+    }
+
+    /// No fewer trees can do, within the moves; `None` where nothing is claimed.
+    fn lower_bound(&self) -> Option<usize> {
+        self.options.claim.band().map(|_| self.pruning.pruned.lower_bound)
+    }
+
+    /// The same where scores are kept: there is no bound.
+    fn score_bound_words(&self) -> String {
+        let more = match (self.pruning.interrupted, self.pruning.pruned.outcome, self.options.effort) {
+            (true, ..) | (_, Outcome::BudgetReached, _) => "more time may find less",
+            _ if self.pruning.pruned.cut_short => {
+                "the model is large, so not every tree was tried; with --time-limit more are"
+            }
+            (_, _, Effort::Fast) => "--effort thorough may find less",
+            _ if self.pruning.pruned.irreducible => "no tree can go on its own, says the solver",
+            _ => "not every question was settled; more trees may be able to go",
+        };
+        format!("not claimed, where scores are kept; {more}")
     }
 
     /// Two inputs that a threshold tells apart.
@@ -310,9 +347,28 @@ impl PruneReport<'_> {
 
     /// What is proved, in one sentence.
     pub fn claim_words(&self) -> String {
-        let words =
-            claim_words(self.original, self.options.band, self.pruning.pruned.band, self.probability());
+        let words = match self.options.claim {
+            Claim::Decisions { band } => {
+                claim_words(self.original, band, self.pruning.pruned.band, self.probability())
+            }
+            Claim::Scores { within } => self.score_claim_words(within),
+        };
         begin(&self.pruning.pruned.domain) + &words
+    }
+
+    fn score_claim_words(&self, within: f64) -> String {
+        let averaged = match self.original.ensemble().accumulation().average {
+            Some(_) => ", averaged as the library does",
+            None => "",
+        };
+        let probability = score_probability([self.original, &self.pruning.pruned.file], within);
+        let probability = probability.map_or_else(String::new, |most| {
+            format!(" (probabilities at most {}, before the library rounds those)", upper(most))
+        });
+        format!(
+            "the library's raw scores{averaged}, with either file are at most {within:e} apart, rounding \
+             included{probability}"
+        )
     }
 
     /// Which inputs the claim is about, in words.
@@ -342,7 +398,12 @@ impl PruneReport<'_> {
         let (model, output) = (self.places.original?, self.places.pruned?);
         Some(match self.places.certificate {
             Some(certificate) => format!("secateur-check {model} {output} {certificate}"),
-            None => format!("secateur verify {model} {output}{}", self.scope_flag()),
+            None => {
+                let scores = self.options.claim.within();
+                let scores =
+                    scores.map_or_else(String::new, |within| format!(" --scores --within {within:e}"));
+                format!("secateur verify {model} {output}{scores}{}", self.scope_flag())
+            }
         })
     }
 }

@@ -22,6 +22,7 @@ use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::prune::threads;
 pub use scores::{ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, verify_scores};
+pub(crate) use scores::{probability as score_probability, upper};
 pub use words::VerifyReport;
 pub(crate) use words::{ROUNDING_NOTE, rounding_words, rows_json};
 

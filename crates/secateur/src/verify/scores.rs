@@ -273,7 +273,7 @@ fn stopped(reason: StopReason) -> &'static str {
 /// What a difference of scores is at most as a difference of probabilities. The logistic function is steepest at zero:
 /// scores `d` apart give probabilities at most `tanh(scale * d / 4)` apart. In a softmax the log-odds of a class
 /// against the others move by at most twice as much as the scores.
-fn probability(files: [&ModelFile; 2], most: f64) -> Option<f64> {
+pub(crate) fn probability(files: [&ModelFile; 2], most: f64) -> Option<f64> {
     let scales = files.map(ModelFile::logistic_scale);
     let softmax = files.map(|file| matches!(file.ensemble().decision(), Decision::ArgmaxSoftmax(_)));
     let difference = match (scales, softmax) {
@@ -454,7 +454,7 @@ impl ScoreReport<'_> {
 }
 
 /// A bound with four digits, rounded up.
-fn upper(value: f64) -> String {
+pub(crate) fn upper(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }

@@ -1,0 +1,95 @@
+//! The passes where scores are kept, up to a distance, and not decisions.
+//!
+//! Candidates, points, solver and oracle are those of decisions; what is asked of a candidate is another claim. The demands of a
+//! point are two-sided and have a scale, so what rests on leads (cuts, covers, thresholds that matter, the closed form
+//! for stumps) does not carry over: no lower bound is claimed.
+//!
+//! In a large space proofs are dear and little goes. First every column is left out in turn, and the solver asked whether
+//! the others could meet the demands of the points without it: if none can be left out, that is the answer, and no proof
+//! is needed for it.
+
+use secateur_lp::Limits;
+use secateur_model::Ensemble;
+use secateur_oracle::CompareError;
+
+use crate::candidate::plan::Editable;
+use crate::config::Effort;
+use crate::outcome::PruneError;
+use crate::passes::eliminate::eliminate;
+use crate::passes::reweight::reweight;
+use crate::points::initial::add_points;
+use crate::search::weight_program::{Rows, Solved};
+use crate::search::{Engine, free_distance};
+use crate::watch::Pass;
+
+/// A space with at least 10^LARGE cells is large: columns are first tried without proofs.
+const LARGE: f64 = 4.5;
+/// In a space with at least 10^HUGE cells weights for all columns at once are hardly ever proved, and are not looked for.
+const HUGE: f64 = 7.0;
+
+/// Refuses distances that nothing can be kept within.
+pub(crate) fn refuse(model: &Ensemble, within: f64, effort: Effort) -> Result<(), PruneError> {
+    if !(within >= 0.0 && within.is_finite()) {
+        return Err(PruneError::Within { within });
+    }
+    if effort == Effort::Minimum {
+        return Err(PruneError::WithinMinimum);
+    }
+    let Some(rounding) = model.rounding().map(|rounding| rounding.largest()) else {
+        return Err(CompareError::ScoreOverflow { model: "first" }.into());
+    };
+    // Two runs of the library may differ by as much.
+    if model.scores_vary() && within < 2.0 * rounding {
+        return Err(PruneError::WithinRounding { within, least: (2.0 * rounding).next_up() });
+    }
+    Ok(())
+}
+
+/// Finds fewer columns; the best model is kept in the engine. True where each column that is left was refused.
+pub(crate) fn passes<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], rng: &mut fastrand::Rng) -> bool {
+    let Some(within) = engine.config.claim.within() else { return false };
+    // Rounding alone may use the distance up: trees are folded, and nothing else can be proved.
+    if free_distance(engine.model, within) <= 0.0 {
+        return false;
+    }
+    add_points(engine, data, false, rng);
+    let (large, huge) = (engine.log10_cells() > LARGE, engine.log10_cells() > HUGE);
+    let thorough = engine.config.effort != Effort::Fast;
+    let count = engine.points.columns().len();
+    let mut needed = vec![false; count];
+    if thorough && large {
+        needed = needed_columns(engine);
+        if needed.iter().all(|&needed| needed) {
+            return true;
+        }
+    }
+    if !(thorough && huge) {
+        reweight(engine);
+    }
+    if !thorough {
+        return false;
+    }
+    let Some(weights) = engine.best_weights.clone() else { return false };
+    eliminate(engine, &weights, &needed, None).irreducible
+}
+
+/// The columns that the others cannot do without, by the solver's word and the demands of the points.
+fn needed_columns<M: Editable>(engine: &mut Engine<'_, M>) -> Vec<bool> {
+    engine.begin(Pass::Indispensable);
+    let count = engine.points.columns().len();
+    let mut needed = vec![false; count];
+    let mut master = engine.master(&engine.costs(), &vec![true; count], Rows::Lead);
+    for column in 0..count {
+        if engine.spent() {
+            break;
+        }
+        let saved = master.save();
+        master.drop_column(column);
+        let config = engine.config;
+        let stop = || config.cancel.is_cancelled();
+        let limits = Limits { deadline: config.deadline, stop: Some(&stop) };
+        needed[column] = matches!(master.solve(engine.points.demands(), &limits), Solved::Infeasible);
+        master.restore(saved);
+    }
+    needed
+}
