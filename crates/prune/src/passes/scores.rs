@@ -79,7 +79,7 @@ fn needed_columns<M: Editable>(engine: &mut Engine<'_, M>) -> Vec<bool> {
     let count = engine.points.columns().len();
     let mut needed = vec![false; count];
     let mut master = engine.master(&engine.costs(), &vec![true; count], Rows::Lead);
-    for column in 0..count {
+    for (column, needed) in needed.iter_mut().enumerate() {
         if engine.spent() {
             break;
         }
@@ -88,7 +88,7 @@ fn needed_columns<M: Editable>(engine: &mut Engine<'_, M>) -> Vec<bool> {
         let config = engine.config;
         let stop = || config.cancel.is_cancelled();
         let limits = Limits { deadline: config.deadline, stop: Some(&stop) };
-        needed[column] = matches!(master.solve(engine.points.demands(), &limits), Solved::Infeasible);
+        *needed = matches!(master.solve(engine.points.demands(), &limits), Solved::Infeasible);
         master.restore(saved);
     }
     needed
