@@ -159,6 +159,7 @@ PACK := target/pack-venv
 
 bench-pack: $(PACK)/.installed ## packed models beside the libraries and other predictors (DATASETS=folder; BENCH_OPTIONS=--quick)
 	VIRTUAL_ENV=$(abspath $(PACK)) $(PACK)/bin/maturin develop --release --quiet
+	cargo build --release --locked --quiet -p secateur-c
 	$(PACK)/bin/python bench/pack/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
 
 $(PACK)/.installed: bench/pack/requirements.txt requirements-test.txt

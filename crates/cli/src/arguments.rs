@@ -230,8 +230,9 @@ pub(crate) struct Pack {
     #[arg(long)]
     pub(crate) prune: bool,
 
-    /// With --prune: stop the search after this time (500ms, 30s, 10m, 2h) and pack the best model proved by then
-    #[arg(long, value_name = "TIME", requires = "prune")]
+    /// Give up after this time (500ms, 30s, 10m, 2h) and write nothing. With --prune: end the search by then, and pack the \
+    /// best model proved
+    #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<Limit>,
 
     /// Write the certificate to this file, for secateur-check
@@ -247,7 +248,7 @@ pub(crate) struct Pack {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The hash of the exact predictor's scores is in the file. The exit code is 0 where every instruction set gives these \
-bits, and 1 where one does not.
+bits, 1 where one does not, and 3 where the time limit came first.
 
 Examples:
   secateur self-test model.spk")]
@@ -255,6 +256,10 @@ pub(crate) struct SelfTest {
     /// The packed model
     #[arg(value_name = "FILE.spk")]
     pub(crate) file: PathBuf,
+
+    /// Give up after this time (500ms, 30s, 10m, 2h)
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time_limit: Option<Limit>,
 
     /// Print one JSON object
     #[arg(long)]

@@ -112,7 +112,7 @@ fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
         Command::Predict(command) => predict::run(command, talk)?,
         Command::Domain(command) => domain::run(command, talk)?,
         Command::Pack(command) => return pack::run(command, talk),
-        Command::SelfTest(command) => return pack::self_test(command),
+        Command::SelfTest(command) => return pack::self_test(command, talk),
         Command::Demo(command) => demo::run(command, talk)?,
         Command::Completions(command) => command.run()?,
         Command::Man(command) => command.run(talk)?,

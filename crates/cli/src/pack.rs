@@ -2,15 +2,17 @@
 //! packed model on this machine and compares its bits with those in the file.
 
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use secateur::{Budget, PruneOptions, Watch, pack, pack_pruned, prune};
+use secateur::{Budget, PackingError, PruneOptions, Watch, pack_pruned, pack_watched, prune};
 use secateur_runtime::Model;
 use serde_json::json;
 
 use crate::arguments::{Pack, SelfTest, Talk};
 use crate::failure::Ending;
 use crate::output::{self, Output, json_text};
+use crate::progress::{Progress, percent};
 use crate::{interrupt, model};
 
 pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
@@ -31,13 +33,27 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
         None => None,
     };
     let named = |error: &dyn std::fmt::Display| anyhow!("{}: {error}", command.model.display());
-    let listening = interrupt::listen(&budget.cancel());
-    let (packing, pruning) = if command.prune {
+    let pruning = if command.prune {
+        // Only pruning can end early with a result; a signal while a model is packed ends the command.
+        let _listening = interrupt::listen(&budget.cancel());
         let pruning = prune(&original.file, &[], &PruneOptions::default(), &budget, &Watch::default());
-        let pruning = pruning.map_err(|error| named(&error))?;
-        (pack_pruned(&original.file, &pruning).map_err(|error| named(&error))?, Some(pruning))
+        Some(pruning.map_err(|error| named(&error))?)
     } else {
-        (pack(&original.file).map_err(|error| named(&error))?, None)
+        None
+    };
+    let mut progress = Progress::start(talk);
+    let packing = match &pruning {
+        Some(pruning) => pack_pruned(&original.file, pruning, &mut tested(&mut progress, None)),
+        None => pack_watched(&original.file, None, &mut tested(&mut progress, budget.deadline())),
+    };
+    progress.finish();
+    let packing = match packing {
+        Ok(packing) => packing,
+        Err(PackingError::Stopped) => {
+            output::complain(&named(&OVER).to_string());
+            return Ok(Ending::Undecided);
+        }
+        Err(error) => return Err(named(&error)),
     };
     output.write(&packing.bytes)?;
     output.complete()?;
@@ -66,7 +82,6 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
     let text = if command.json { json_text(&object)? } else { text };
     let files = [(command.output.display().to_string(), output)].into_iter().chain(certificate);
     let written = output::finish_all(files)?;
-    drop(listening);
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     let interrupted = pruning.as_ref().is_some_and(|pruning| pruning.interrupted);
     if interrupted {
@@ -77,12 +92,32 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
     Ok(if done { Ending::Done } else { Ending::Undecided })
 }
 
+const OVER: &str = "the time limit was reached before the packed model was tested; nothing was written";
+
+/// Shows how much of a test is done, and ends it when the time is over.
+fn tested(progress: &mut Progress, deadline: Option<Instant>) -> impl FnMut(f64) -> bool {
+    move |share| {
+        progress.line(|| format!("testing the packed model, {}", percent(share)));
+        deadline.is_none_or(|deadline| Instant::now() < deadline)
+    }
+}
+
 /// Runs the cover on every path of this machine.
-pub(crate) fn self_test(command: &SelfTest) -> Result<Ending> {
+pub(crate) fn self_test(command: &SelfTest, talk: Talk) -> Result<Ending> {
+    let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
     let shown = command.file.display();
     let bytes = std::fs::read(&command.file).with_context(|| format!("{shown}: cannot be read"))?;
     let model = Model::load(&bytes).map_err(|error| anyhow!("{shown}: {error}"))?;
-    let test = model.self_test().map_err(|error| anyhow!("{shown}: {error}"))?;
+    let mut progress = Progress::start(talk);
+    let cover = model.cover_rows();
+    let test = model.self_test_on(&cover, &mut tested(&mut progress, budget.deadline()));
+    progress.finish();
+    let Some(test) = test.map_err(|error| anyhow!("{shown}: {error}"))? else {
+        output::complain(&format!(
+            "{shown}: the time limit was reached before every instruction set was tested"
+        ));
+        return Ok(Ending::Undecided);
+    };
     let text = if command.json {
         let paths: Vec<_> =
             test.paths.iter().map(|(path, fits)| json!({"path": path.name(), "same_bits": fits})).collect();

@@ -8,8 +8,10 @@ use secateur_runtime::{
     Decision, Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows, Value,
 };
 
-use crate::error;
+use secateur::Cancel;
+
 use crate::model::Model;
+use crate::{error, interrupt};
 
 /// A packed model, run by `secateur-runtime`.
 #[pyclass(frozen, module = "secateur")]
@@ -20,10 +22,22 @@ pub(crate) struct Packed {
 }
 
 /// Rows of either float type.
-#[derive(FromPyObject)]
 enum Table<'py> {
     Narrow(PyReadonlyArray2<'py, f32>),
     Wide(PyReadonlyArray2<'py, f64>),
+}
+
+impl<'py> Table<'py> {
+    /// A NumPy array of two dimensions; a look at its type costs far less than a failed conversion.
+    fn of(rows: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = rows.cast::<PyArray2<f64>>() {
+            Ok(Self::Wide(array.readonly()))
+        } else if let Ok(array) = rows.cast::<PyArray2<f32>>() {
+            Ok(Self::Narrow(array.readonly()))
+        } else {
+            Err(error::InputError::new_err("rows are a NumPy array of two dimensions, of float32 or float64"))
+        }
+    }
 }
 
 /// What is made of the scores.
@@ -124,10 +138,14 @@ impl Packed {
     #[staticmethod]
     fn pack(py: Python<'_>, model: &Model) -> PyResult<Self> {
         let labels = model.labels();
-        let packing = py.detach(|| match &labels {
-            Some(labels) => secateur::pack_labelled(&model.file, labels),
-            None => secateur::pack(&model.file),
-        });
+        let cancel = Cancel::default();
+        let mut watch = |_: f64| !cancel.is_cancelled();
+        let packing = interrupt::interruptible(
+            py,
+            &cancel,
+            |_| Ok(()),
+            || secateur::pack_watched(&model.file, labels.as_ref(), &mut watch),
+        )?;
         let packing = packing.map_err(|error| error::SecateurError::new_err(error.to_string()))?;
         Self::load(packing.bytes, Some(packing.certificate))
     }
@@ -155,11 +173,11 @@ impl Packed {
     fn raw_scores<'py>(
         &self,
         py: Python<'py>,
-        rows: Table<'py>,
+        rows: &Bound<'py, PyAny>,
         threads: usize,
         path: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (count, scores) = self.scores(py, &rows, How::new(path, threads)?)?;
+        let (count, scores) = self.scores(py, &Table::of(rows)?, How::new(path, threads)?)?;
         scores.into_pyarray(py).reshape([count, self.model.outputs()])
     }
 
@@ -168,11 +186,11 @@ impl Packed {
     fn class_indices<'py>(
         &self,
         py: Python<'py>,
-        rows: Table<'py>,
+        rows: &Bound<'py, PyAny>,
         threads: usize,
         path: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let (_, classes) = self.decided(py, &rows, How::new(path, threads)?, Answer::Classes)?;
+        let (_, classes) = self.decided(py, &Table::of(rows)?, How::new(path, threads)?, Answer::Classes)?;
         Ok(classes.into_iter().map(|class| class as i64).collect::<Vec<_>>().into_pyarray(py))
     }
 
@@ -181,11 +199,12 @@ impl Packed {
     fn probabilities<'py>(
         &self,
         py: Python<'py>,
-        rows: Table<'py>,
+        rows: &Bound<'py, PyAny>,
         threads: usize,
         path: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (count, out) = self.decided(py, &rows, How::new(path, threads)?, Answer::Probabilities)?;
+        let (count, out) =
+            self.decided(py, &Table::of(rows)?, How::new(path, threads)?, Answer::Probabilities)?;
         out.into_pyarray(py).reshape([count, self.model.labels().len()])
     }
 
@@ -194,11 +213,11 @@ impl Packed {
     fn values<'py>(
         &self,
         py: Python<'py>,
-        rows: Table<'py>,
+        rows: &Bound<'py, PyAny>,
         threads: usize,
         path: Option<&str>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (count, out) = self.decided(py, &rows, How::new(path, threads)?, Answer::Values)?;
+        let (count, out) = self.decided(py, &Table::of(rows)?, How::new(path, threads)?, Answer::Values)?;
         out.into_pyarray(py).reshape([count, self.model.outputs()])
     }
 
@@ -216,7 +235,15 @@ impl Packed {
 
     /// For each path of this machine whether it gives the scores in the file on the cover's rows.
     fn self_test(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, bool)>> {
-        let test = py.detach(|| self.model.self_test()).map_err(from_predict)?;
+        let cancel = Cancel::default();
+        let mut watch = |_: f64| !cancel.is_cancelled();
+        let test = interrupt::interruptible(
+            py,
+            &cancel,
+            |_| Ok(()),
+            || self.model.self_test_on(&self.model.cover_rows(), &mut watch),
+        )?;
+        let Some(test) = test.map_err(from_predict)? else { return Ok(Vec::new()) };
         Ok(test.paths.into_iter().map(|(path, fits)| (path.name(), fits)).collect())
     }
 

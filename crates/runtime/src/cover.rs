@@ -17,6 +17,9 @@ const MOST: usize = 1 << 28;
 /// Values of all rows together: a model with very many columns gets fewer rows.
 const MOST_VALUES: usize = 1 << 26;
 
+/// With more values that matter than this, all features take one of theirs in the same row.
+const MOST_ALONE: usize = 1 << 13;
+
 /// The hash of scores, of all rows one after the other.
 pub fn hash_of_scores(scores: &[f64]) -> u64 {
     let mut sum = Checksum::new();
@@ -38,14 +41,7 @@ pub(crate) fn rows(file: &File) -> Vec<f64> {
     }
     let first = maker.random_row();
     maker.push(first);
-    // Every value of every feature, among random ones of the others.
-    for feature in 0..maker.values.len() {
-        for at in 0..maker.values[feature].1.len() {
-            let mut row = maker.random_row();
-            row[maker.values[feature].0 as usize] = maker.values[feature].1[at];
-            maker.push(row);
-        }
-    }
+    maker.every_value();
     let leaves = file.nodes.len();
     let stride = (leaves.saturating_mul(file.trees.len()) / 2 / MOST).max(1);
     let mut seen = 0;
@@ -79,6 +75,31 @@ impl Maker<'_> {
             row[self.values[feature].0 as usize] = self.values[feature].1[at];
         }
         row
+    }
+
+    /// Rows with every value of every feature. Where these are few, each stands among random ones of the other features; otherwise there are
+    /// as many rows as the feature with most values needs, and every feature goes through its own from a random one on.
+    fn every_value(&mut self) {
+        let all: usize = self.values.iter().map(|(_, values)| values.len()).sum();
+        if all <= MOST_ALONE {
+            for feature in 0..self.values.len() {
+                for at in 0..self.values[feature].1.len() {
+                    let mut row = self.random_row();
+                    row[self.values[feature].0 as usize] = self.values[feature].1[at];
+                    self.push(row);
+                }
+            }
+            return;
+        }
+        let most = self.values.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
+        let starts: Vec<usize> = (0..self.values.len()).map(|_| self.random(most)).collect();
+        for step in 0..most {
+            let mut row = alloc::vec![0.0; self.file.features as usize];
+            for ((feature, values), start) in self.values.iter().zip(&starts) {
+                row[*feature as usize] = values[(start + step) % values.len()];
+            }
+            self.push(row);
+        }
     }
 
     fn push(&mut self, row: Vec<f64>) {

@@ -323,7 +323,9 @@ macro_rules! kernel {
             let mut planes = [Mask::NONE; PLANES];
             for (tree, root) in sliced.trees.iter().zip(&model.plan.roots) {
                 let of_tree = if tree.group == ALL { 0..groups } else { tree.group as usize..tree.group as usize + 1 };
-                if tree.shape == Shape::Walk {
+                // A large tree costs as many steps as it has leaves, a walk as many as it is deep.
+                let large = matches!(tree.shape, Shape::Reach(splits) if splits > MOST_SPLITS);
+                if large || tree.shape == Shape::Walk {
                     let Values::$variant(of_leaves) = &model.plan.values else { return };
                     let column = |column: usize, row: usize| s.bytes[column].0[row / 64][row % 64];
                     for row in 0..scores.len() / groups {

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::bytes::Checksum;
 use crate::cover;
 use crate::decide;
 use crate::error::{LoadError, PredictError};
@@ -263,17 +264,37 @@ impl Model {
     /// The scores of the cover's rows on each path that this machine has: does each give the bits that the exact
     /// predictor gave when the model was packed?
     pub fn self_test(&self) -> Result<SelfTest, PredictError> {
-        let values = self.cover_rows();
-        let rows = Rows::row_major(&values, self.features().max(1))?;
+        self.self_test_on(&self.cover_rows(), &mut |_| true)?.ok_or(PredictError::Shape)
+    }
+
+    /// As [`self_test`](Self::self_test) on rows that [`cover_rows`](Self::cover_rows) gave. `watch` is called now and then with the share that
+    /// is done, from 0 to 1; where it answers no, the test ends without a result.
+    pub fn self_test_on(
+        &self,
+        cover: &[f64],
+        watch: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Option<SelfTest>, PredictError> {
+        let rows = Rows::row_major(cover, self.features().max(1))?;
+        let available = Path::available();
+        let total = (available.len() * rows.count()).max(1) as f64;
+        let mut scores = alloc::vec![0.0; WATCHED.min(rows.count()) * self.outputs()];
         let mut paths = Vec::new();
-        for path in Path::available() {
-            let mut scores = alloc::vec![0.0; rows.count() * self.outputs()];
-            self.raw_scores_on(path, rows, &mut scores)?;
+        for (index, path) in available.into_iter().enumerate() {
+            let mut hash = Checksum::new();
+            for first in (0..rows.count()).step_by(WATCHED) {
+                if !watch((index * rows.count() + first) as f64 / total) {
+                    return Ok(None);
+                }
+                let part = rows.part(first..rows.count().min(first + WATCHED));
+                let scores = &mut scores[..part.count() * self.outputs()];
+                self.raw_scores_on(path, part, scores)?;
+                scores.iter().for_each(|score| hash.word(score.to_bits()));
+            }
             let fits = rows.count() as u64 == u64::from(self.file.cover_rows)
-                && cover::hash_of_scores(&scores) == self.file.cover_hash;
+                && hash.finish() == self.file.cover_hash;
             paths.push((path, fits));
         }
-        Ok(SelfTest { rows: rows.count(), paths })
+        Ok(Some(SelfTest { rows: rows.count(), paths }))
     }
 
     /// The sums, averaged for the decision.
@@ -336,6 +357,9 @@ impl Model {
         Ok(())
     }
 }
+
+/// Rows of a self-test between two looks at who watches it.
+const WATCHED: usize = 1 << 13;
 
 /// What a self-test found.
 #[derive(Clone, Debug, PartialEq, Eq)]

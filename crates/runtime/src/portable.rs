@@ -5,6 +5,9 @@ use crate::sliced::{Bytes, Floats32, Floats64, Mask};
 
 type V = Mask;
 
+/// With more splits a tree is walked row by row.
+const MOST_SPLITS: u16 = 128;
+
 #[inline]
 fn zero() -> V {
     Mask::NONE

@@ -79,7 +79,7 @@ pub use domain::OutsideRows;
 pub use error::Error;
 pub use logistic::probabilities;
 pub use pack::{
-    Packing, PackingCheck, PackingError, check_packing, malformed_packing, pack, pack_labelled, pack_pruned,
+    Packing, PackingCheck, PackingError, check_packing, malformed_packing, pack, pack_pruned, pack_watched,
 };
 pub use places::Places;
 pub use predict::{predict, raw_scores, values};

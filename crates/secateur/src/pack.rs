@@ -5,7 +5,7 @@ use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, 
 use secateur_checker::{PackingReason, PackingVerdict};
 use secateur_formats::packed::{PackError, Stamp};
 use secateur_formats::{ModelFile, packed};
-use secateur_model::{ClassLabels, Domain, PredictError, Predictor};
+use secateur_model::{ClassLabels, Domain, Ensemble, PredictError, Predictor};
 use secateur_runtime::{LoadError, Path, hash_of_scores};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -24,6 +24,9 @@ pub enum PackingError {
         "the pruned model has no certificate, so that the two steps cannot be proved together; give it more time"
     )]
     NotCertified,
+    /// Whoever watches asked for an end.
+    #[error("packing was stopped before the packed model was tested; nothing was written")]
+    Stopped,
     /// What follows is a fault of ours, found before anything was handed out.
     #[error(
         "secateur itself failed: {0}. Nothing was written. This is a bug: please report it with the model"
@@ -74,20 +77,30 @@ pub struct Packing {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pack(model: &ModelFile) -> Result<Packing, PackingError> {
-    packed_as(model, model, None, None)
+    pack_watched(model, None, &mut |_| true)
 }
 
-/// As [`pack`], with labels for the classes of a model whose own file has none.
-pub fn pack_labelled(model: &ModelFile, labels: &ClassLabels) -> Result<Packing, PackingError> {
-    packed_as(model, model, Some(labels), None)
+/// As [`pack`], with labels for the classes of a model whose own file has none. `watch` is called now and then with the share of the
+/// tests that is done, from 0 to 1; where it answers no, packing ends with [`PackingError::Stopped`].
+pub fn pack_watched(
+    model: &ModelFile,
+    labels: Option<&ClassLabels>,
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<Packing, PackingError> {
+    packed_as(model, model, labels, None, watch)
 }
 
-/// Packs a model that was pruned, with one certificate for both steps: original to pruned, pruned to packed.
-pub fn pack_pruned(original: &ModelFile, pruning: &Pruning) -> Result<Packing, PackingError> {
+/// Packs a model that was pruned, with one certificate for both steps: original to pruned, pruned to packed. `watch` as for
+/// [`pack_watched`].
+pub fn pack_pruned(
+    original: &ModelFile,
+    pruning: &Pruning,
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<Packing, PackingError> {
     let step = pruning.bytes.as_ref().zip(pruning.certificate.as_ref());
     let (model, certificate) = step.ok_or(PackingError::NotCertified)?;
     let step = PruningStep { model: model.clone(), certificate: certificate.bytes.clone() };
-    packed_as(original, &pruning.pruned.file, None, Some(step))
+    packed_as(original, &pruning.pruned.file, None, Some(step), watch)
 }
 
 fn packed_as(
@@ -95,6 +108,7 @@ fn packed_as(
     model: &ModelFile,
     labels: Option<&ClassLabels>,
     pruning: Option<PruningStep>,
+    watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Packing, PackingError> {
     let ensemble = model.ensemble();
     let mut stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
@@ -102,17 +116,13 @@ fn packed_as(
     let draft = secateur_runtime::Model::load(&packed::File::pack(model, labels, &stamp)?)?;
     let cover = draft.cover_rows();
     let width = ensemble.features().len().max(1);
-    let exact = match Predictor::new(ensemble).raw_scores(&cover) {
-        Ok(scores) => scores,
-        // A model without columns takes no rows at all.
-        Err(PredictError::Width { .. }) if cover.is_empty() => Vec::new(),
-        Err(error) => return Err(PackingError::fault(format!("a row of the cover is refused: {error}"))),
-    };
     stamp.cover_rows = u32::try_from(cover.len() / width).map_err(PackingError::fault)?;
-    stamp.cover_hash = hash_of_scores(&exact);
+    stamp.cover_hash = hash_of_scores(&exact_scores(ensemble, &cover, watch)?);
     let bytes = packed::File::pack(model, labels, &stamp)?;
     let runtime = secateur_runtime::Model::load(&bytes)?;
-    let test = runtime.self_test().map_err(PackingError::fault)?;
+    let mut later = |share: f64| watch(EXACT_SHARE + (1.0 - EXACT_SHARE) * share);
+    let test = runtime.self_test_on(&cover, &mut later).map_err(PackingError::fault)?;
+    let test = test.ok_or(PackingError::Stopped)?;
     if let Some((path, _)) = test.paths.iter().find(|(_, fits)| !fits) {
         return Err(PackingError::fault(format!("the path {path} does not give the library's bits")));
     }
@@ -129,6 +139,32 @@ fn packed_as(
     }
     let paths = test.paths.into_iter().map(|(path, _)| path).collect();
     Ok(Packing { bytes, certificate, cover_rows: test.rows, paths })
+}
+
+/// How much of the time the exact predictor takes, roughly; the rest is the paths.
+const EXACT_SHARE: f64 = 0.4;
+
+/// Rows of the cover between two looks at who watches.
+const WATCHED: usize = 1 << 13;
+
+/// The exact predictor's scores of the cover.
+fn exact_scores(
+    ensemble: &Ensemble,
+    cover: &[f64],
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<Vec<f64>, PackingError> {
+    let predictor = Predictor::new(ensemble);
+    let mut scores = Vec::new();
+    let width = ensemble.features().len().max(1);
+    for (index, rows) in cover.chunks(WATCHED * width).enumerate() {
+        if !watch(EXACT_SHARE * (index * WATCHED * width) as f64 / cover.len() as f64) {
+            return Err(PackingError::Stopped);
+        }
+        let refused =
+            |error: PredictError| PackingError::fault(format!("a row of the cover is refused: {error}"));
+        scores.extend(predictor.raw_scores(rows).map_err(refused)?);
+    }
+    Ok(scores)
 }
 
 impl Packing {

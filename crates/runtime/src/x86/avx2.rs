@@ -7,6 +7,9 @@ use crate::sliced::{Bytes, Floats32, Floats64, Mask};
 
 type V = [__m256i; 2];
 
+/// With more splits a tree is walked row by row.
+const MOST_SPLITS: u16 = u16::MAX;
+
 vectors! {
     words: [u64; 8] => [__m256i; 2];
     to_words: [__m256i; 2] => [u64; 8];
