@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use csv::WriterBuilder;
-use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, PredictError, Predictor, Value};
+use secateur::Scorer;
+use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, PredictError, Value};
 
 use crate::arguments::{Predict, Talk};
 use crate::model;
@@ -70,7 +71,7 @@ fn predict(
     output: &mut Output,
     talk: Talk,
 ) -> Result<u64> {
-    let predictor = Predictor::new(ensemble);
+    let mut scorer = Scorer::new(ensemble);
     let mut progress = Progress::start(talk);
     let labels = if shown == Shown::Class { label_lines(ensemble.classes())? } else { Vec::new() };
     let number = ensemble.accumulation().number;
@@ -84,7 +85,7 @@ fn predict(
         if count == 0 {
             break;
         }
-        let mut write_numbers = |numbers: &[f64]| {
+        let write_numbers = |numbers: &[f64]| {
             for (index, &value) in numbers.iter().enumerate() {
                 if index > 0 {
                     text.push(',');
@@ -94,11 +95,13 @@ fn predict(
             text.push('\n');
         };
         let written = match shown {
-            Shown::Class => {
-                predictor.for_each(&rows, |_, class: ClassId| text.push_str(&labels[class.index()]))
-            }
-            Shown::Scores => predictor.for_each(&rows, |scores, _| write_numbers(scores)),
-            Shown::Values => predictor.values(&rows).map(|values| {
+            Shown::Class => scorer.classes(&rows).map(|classes| {
+                classes.into_iter().for_each(|class| text.push_str(&labels[class.index()]));
+            }),
+            Shown::Scores => scorer.raw_scores(&rows).map(|scores| {
+                scores.chunks_exact(ensemble.group_count()).for_each(write_numbers);
+            }),
+            Shown::Values => scorer.values(&rows).map(|values| {
                 let values = values.unwrap_or_default();
                 values.chunks_exact(ensemble.group_count()).for_each(write_numbers);
             }),

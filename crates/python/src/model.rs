@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{CategoryRule, ClassLabels, FeatureId, Label, NumberType, Predictor, Test, TreeId};
+use secateur_model::{CategoryRule, ClassLabels, FeatureId, Label, NumberType, Test, TreeId};
 
 use crate::error;
 
@@ -113,7 +113,7 @@ impl Model {
         let (py, this) = (slf.py(), slf.get());
         let (count, values) = row_major(&given_rows(slf, rows)?);
         let groups = this.file.ensemble().group_count();
-        let scores = py.detach(|| Predictor::new(this.file.ensemble()).raw_scores(&values));
+        let scores = py.detach(|| secateur::raw_scores(&this.file, &values));
         scores.map_err(error::from_predict)?.into_pyarray(py).reshape([count, groups])
     }
 
@@ -129,7 +129,7 @@ impl Model {
             ));
         }
         let (_, values) = row_major(&given_rows(slf, rows)?);
-        let classes = py.detach(|| Predictor::new(this.file.ensemble()).classes(&values));
+        let classes = py.detach(|| secateur::predict(&this.file, &values));
         let classes = classes.map_err(error::from_predict)?;
         Ok(classes.into_iter().map(|class| i64::from(class.0)).collect::<Vec<_>>().into_pyarray(py))
     }
@@ -324,7 +324,7 @@ impl Model {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (count, values) = row_major(rows);
         let ensemble = self.file.ensemble();
-        let found = py.detach(|| Predictor::new(ensemble).values(&values)).map_err(error::from_predict)?;
+        let found = py.detach(|| secateur::values(&self.file, &values)).map_err(error::from_predict)?;
         let Some(found) = found else {
             return Err(error::ModelError::new_err(
                 "the last bits of this model's predictions depend on more than the model and the input (they end in exp, \

@@ -82,7 +82,7 @@ pub use pack::{
     Packing, PackingCheck, PackingError, check_packing, malformed_packing, pack, pack_pruned, pack_watched,
 };
 pub use places::Places;
-pub use predict::{predict, raw_scores, values};
+pub use predict::{Scorer, predict, raw_scores, values};
 pub use propose::{Proposal, propose};
 pub use prune::{
     MOST_ROWS, ProbabilityShift, PruneOptions, PruneReport, Pruning, ScoreRows, Seconds, accepted_rows,

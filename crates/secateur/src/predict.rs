@@ -1,7 +1,12 @@
 //! The road of `predict`: the bits of the model's own library.
+//!
+//! Few rows are predicted by the exact predictor, which needs no preparation. For many the model is packed in memory, and the kernels of
+//! `secateur-runtime` run it: the same bits, several times as fast. Whatever cannot be packed stays with the exact predictor.
 
-use secateur_formats::ModelFile;
-use secateur_model::{ClassId, PredictError, Predictor};
+use secateur_formats::packed::{File, Link, Stamp};
+use secateur_formats::{Framework, ModelFile};
+use secateur_model::{ClassId, Ensemble, PredictError, Predictor};
+use secateur_runtime::{Model, Path, Rows};
 
 /// The class of each row, as the model's own library decides. `rows` holds one row of the model's features after the
 /// other.
@@ -14,17 +19,179 @@ use secateur_model::{ClassId, PredictError, Predictor};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn predict(model: &ModelFile, rows: &[f64]) -> Result<Vec<ClassId>, PredictError> {
-    Predictor::new(model.ensemble()).classes(rows)
+    Scorer::new(model.ensemble()).classes(rows)
 }
 
 /// What a regressor's or ranker's own `predict` gives for each row, one number for each output, row after row. `None`
 /// for a classifier, and where the last bits of the prediction are not fixed by the file and the input (it ends in
 /// `exp`, for example): only [`raw_scores`] are told then.
 pub fn values(model: &ModelFile, rows: &[f64]) -> Result<Option<Vec<f64>>, PredictError> {
-    Predictor::new(model.ensemble()).values(rows)
+    Scorer::new(model.ensemble()).values(rows)
 }
 
 /// The raw scores of each row, one row after the other, with the very bits of the model's own library.
 pub fn raw_scores(model: &ModelFile, rows: &[f64]) -> Result<Vec<f64>, PredictError> {
-    Predictor::new(model.ensemble()).raw_scores(rows)
+    Scorer::new(model.ensemble()).raw_scores(rows)
+}
+
+/// Rows times trees from which on a model is packed: the exact predictor would take some tenths of a second.
+const WORTH_PACKING: usize = 1 << 24;
+
+/// A model made ready for the prediction of any number of rows, with the bits of its own library.
+#[derive(Debug)]
+pub struct Scorer<'a> {
+    ensemble: &'a Ensemble,
+    exact: Predictor<'a>,
+    packed: Packed,
+    /// Rows times trees so far, and from how many on the model is packed.
+    work: usize,
+    worth: usize,
+}
+
+#[derive(Debug)]
+enum Packed {
+    NotYet,
+    Ready(Box<Model>),
+    /// The format has no place for this model.
+    Impossible,
+}
+
+impl<'a> Scorer<'a> {
+    /// Makes a model ready.
+    pub fn new(ensemble: &'a Ensemble) -> Self {
+        Self::packing_from(ensemble, WORTH_PACKING)
+    }
+
+    /// As [`new`](Self::new), for who knows from how many rows times trees on packing pays; 0 packs at once. The bits do not depend on it.
+    pub fn packing_from(ensemble: &'a Ensemble, worth: usize) -> Self {
+        Self { ensemble, exact: Predictor::new(ensemble), packed: Packed::NotYet, work: 0, worth }
+    }
+
+    /// The raw scores of each row, one row after the other.
+    pub fn raw_scores(&mut self, rows: &[f64]) -> Result<Vec<f64>, PredictError> {
+        match self.fast_scores(rows) {
+            Some(scores) => Ok(scores),
+            None => self.exact.raw_scores(rows),
+        }
+    }
+
+    /// The class of each row. A model without classes has none, and this is 0.
+    pub fn classes(&mut self, rows: &[f64]) -> Result<Vec<ClassId>, PredictError> {
+        let Some(mut scores) = self.fast_scores(rows) else { return self.exact.classes(rows) };
+        self.average(&mut scores);
+        let decision = self.ensemble.decision();
+        Ok(scores.chunks(self.ensemble.group_count()).map(|scores| decision.class(scores)).collect())
+    }
+
+    /// A regressor's values, as [`values`] gives them.
+    pub fn values(&mut self, rows: &[f64]) -> Result<Option<Vec<f64>>, PredictError> {
+        // Nothing is predicted for a model whose values nobody can tell.
+        if self.exact.values(&[])?.is_none() {
+            return self.exact.values(rows);
+        }
+        let Some(scores) = self.fast_scores(rows) else { return self.exact.values(rows) };
+        let mut values = vec![0.0; scores.len()];
+        match &self.packed {
+            Packed::Ready(model) if model.values_of(&scores, &mut values).is_ok() => Ok(Some(values)),
+            _ => self.exact.values(rows),
+        }
+    }
+
+    /// The scores that are decided on, from raw scores.
+    fn average(&self, scores: &mut [f64]) {
+        let accumulation = self.ensemble.accumulation();
+        if let Some(average) = accumulation.average.filter(|average| !average.in_raw_scores) {
+            let number = accumulation.number;
+            scores.iter_mut().for_each(|score| *score = number.round(*score / average.divisor));
+        }
+    }
+
+    /// The raw scores by the kernels; `None` where the exact predictor has to do it: too few rows, a model that does not pack, or rows that
+    /// the library refuses, of which the exact predictor says which.
+    fn fast_scores(&mut self, rows: &[f64]) -> Option<Vec<f64>> {
+        let width = self.ensemble.features().len();
+        let count = rows.len().checked_div(width)?;
+        self.work = self.work.saturating_add(count.saturating_mul(self.ensemble.trees().len()));
+        if self.work < self.worth {
+            return None;
+        }
+        if let Packed::NotYet = self.packed {
+            self.packed = packed(self.ensemble).map_or(Packed::Impossible, Packed::Ready);
+        }
+        let Packed::Ready(model) = &self.packed else { return None };
+        let mut scores = vec![0.0; count * model.outputs()];
+        let table = Rows::row_major(rows, width).ok()?;
+        model.raw_scores_on(Path::best(), table, &mut scores).ok()?;
+        Some(scores)
+    }
+}
+
+/// The model in the runtime's tables. Head and labels mean nothing to the scores.
+fn packed(ensemble: &Ensemble) -> Option<Box<Model>> {
+    let stamp = Stamp { source: [0; 32], cover_rows: 0, cover_hash: 0 };
+    let source = (Framework::XgBoost, "");
+    let bytes = File::pack_ensemble(ensemble, source, Link::None, None, &stamp).ok()?;
+    Model::load(&bytes).ok().map(Box::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use secateur_testkit::{Shape, ensemble};
+
+    use super::*;
+
+    /// A generator of numbers, so that every run sees the same ones.
+    fn next(state: &mut u64) -> usize {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) as usize
+    }
+
+    #[test]
+    fn packed_or_not_the_bits_classes_values_and_refusals_are_the_same() {
+        let (mut ready, mut impossible, mut refused) = (0, 0, 0);
+        for seed in 0..400 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let shape = Shape::random(&mut rng);
+            let model = ensemble(&mut rng, &shape);
+            let width = model.features().len();
+            let mut state = seed;
+            let special = [f64::NAN, f64::INFINITY, 0.0, -0.0, 1e39];
+            let rows: Vec<f64> = (0..700 * width)
+                .map(|at| match next(&mut state) % 40 {
+                    // Where the library refuses some values, most models would refuse some row.
+                    0 if at > 600 * width || seed % 2 == 0 => special[next(&mut state) % special.len()],
+                    _ => (next(&mut state) % 33) as f64 / 4.0 - 4.0,
+                })
+                .collect();
+            let exact = Predictor::new(&model);
+            let mut scorer = Scorer::packing_from(&model, 0);
+            let bits = |scores: Result<Vec<f64>, PredictError>| {
+                scores.map(|scores| scores.iter().map(|score| score.to_bits()).collect::<Vec<_>>())
+            };
+            // NaN is not equal to itself, so that errors are compared by their words.
+            let words = |error: PredictError| error.to_string();
+            let found = bits(scorer.raw_scores(&rows)).map_err(words);
+            assert_eq!(found, bits(exact.raw_scores(&rows)).map_err(words), "seed {seed}");
+            refused += u32::from(found.is_err());
+            let found = scorer.classes(&rows).map_err(words);
+            assert_eq!(found, exact.classes(&rows).map_err(words), "seed {seed}");
+            assert_eq!(
+                scorer.values(&rows).map_err(words),
+                exact.values(&rows).map_err(words),
+                "seed {seed}"
+            );
+            ready += u32::from(matches!(scorer.packed, Packed::Ready(_)));
+            impossible += u32::from(matches!(scorer.packed, Packed::Impossible));
+        }
+        assert!(ready > 200 && impossible > 5 && refused > 20, "{ready} {impossible} {refused}");
+    }
+
+    #[test]
+    fn few_rows_are_not_worth_packing() {
+        let model = ModelFile::parse(crate::demo::MODEL).unwrap();
+        let rows = vec![0.0; model.ensemble().features().len() * 10];
+        let mut scorer = Scorer::new(model.ensemble());
+        scorer.raw_scores(&rows).unwrap();
+        assert!(matches!(scorer.packed, Packed::NotYet));
+    }
 }

@@ -92,3 +92,23 @@ fn what_cannot_be_packed_or_changed_is_refused() {
     folder.file("changed.cert", &bytes);
     assert_eq!(check(&folder, "model.skops model.spk changed.cert"), 1);
 }
+
+#[test]
+fn a_time_limit_ends_packing_and_testing_without_a_file() {
+    let folder = Folder::new();
+    folder.run("demo --dir .").ok();
+    let run = folder.run("pack loans.txt -o loans.spk --certificate loans.cert --time-limit 0s");
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
+    assert!(run.stderr.contains("the time limit was reached") && run.stdout.is_empty(), "{}", run.stderr);
+    for name in ["loans.spk", "loans.cert"] {
+        assert!(!folder.path().join(name).exists(), "{name} was written");
+    }
+    folder.run("pack loans.txt -o loans.spk --time-limit 1h").ok();
+    let run = folder.run("self-test loans.spk --time-limit 0s");
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
+    assert!(run.stderr.contains("the time limit was reached") && run.stdout.is_empty(), "{}", run.stderr);
+    folder.run("self-test loans.spk --time-limit 1h").ok();
+    // The search of a pruning ends at the limit, and what it has proved is packed.
+    let run = folder.run("pack loans.txt -o pruned.spk --prune --time-limit 10s");
+    assert!(run.stdout.contains("the same decisions on every input"), "{} {}", run.stdout, run.stderr);
+}
