@@ -353,7 +353,7 @@ fn given_rows<'py>(
         return Ok(array);
     }
     let read = model.py().import("secateur._rows")?.call_method1("to_predict", (rows, model))?;
-    Ok(read.extract()?)
+    read.extract()
 }
 
 /// The number of rows, and their values one row after the other.
