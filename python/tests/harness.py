@@ -107,6 +107,9 @@ def hostile_rows(
             special = special_values(domain)
             pool += special * max(1, len(pool) // (4 * len(special)))
         pool = accepted(pool, domain)
+        # CatBoost refuses rows whose category is missing.
+        if feature in model.hashed_columns():
+            pool = pool[~np.isnan(pool)]
         if domain["infinities"] and not takes_infinity(model, base[0], feature):
             pool = [value for value in pool if not np.isinf(value)]
         hit = random.random(count) < share
