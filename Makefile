@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help docs package demo test test-rust test-broken test-python test-package lint fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help docs package demo test test-rust test-broken test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -56,6 +56,8 @@ lint: ## formatting, clippy and documentation, warnings as errors
 	cargo tree --package secateur-checker --edges normal --locked
 	@! cargo tree --package secateur-checker --edges normal --prefix none --locked \
 	  | grep -E '^secateur(-(oracle|lp|prune|cli))? ' || { echo "the checker must not depend on what searches"; exit 1; }
+	@test "$$(cargo tree --package secateur-runtime --edges normal --prefix none --locked | wc -l)" = 1 \
+	  || { echo "the runtime must depend on nothing"; exit 1; }
 
 # What is published, as it would be: every crate builds from its own package, and the sdist's description is one that PyPI shows.
 PACKAGES := --workspace --exclude secateur-testkit --exclude secateur-faults --exclude secateur-wheel --exclude secateur-python
@@ -101,6 +103,10 @@ catboost-rows: $(STAMP) ## 10,000 hostile rows for every CatBoost fixture, by Ca
 	set -e; for version in 1.2 1.2.10; do \
 	  CATBOOST_FIXTURES=$(abspath $(CATBOOST_ROWS))/$$version cargo test --release --locked --quiet -p secateur-formats --test catboost_fixtures scores_and_classes; \
 	done
+
+# The runtime under Miri, which sees reads outside of a table and undefined behaviour: the paths without wider instructions, as Miri has none.
+miri: ## the runtime's tests under Miri (needs nightly Rust with its component miri; takes minutes)
+	cargo +nightly miri test --package secateur-runtime --lib --target-dir target/miri
 
 FUZZ_SECONDS := 60
 FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt catboost_binary:catboost/*.cbm catboost_json:catboost/*.json sklearn:sklearn/*.skops onnx:onnx/*.onnx

@@ -34,6 +34,7 @@ mod plan;
 mod portable;
 mod rows;
 mod scalar;
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod single;
 mod sliced;
 #[cfg(all(test, feature = "std"))]

@@ -13,7 +13,7 @@ use crate::path::Path;
 use crate::plan::Plan;
 use crate::rows::{Float, Rows};
 use crate::scalar;
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", target_arch = "x86_64"))]
 use crate::single::Single;
 use crate::sliced::{Ranks, Sliced};
 
@@ -28,7 +28,7 @@ pub struct Model {
     #[cfg(feature = "std")]
     sliced: std::sync::OnceLock<Sliced>,
     /// Made when the first row comes alone; `None` where it cannot be made.
-    #[cfg(feature = "std")]
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
     single: std::sync::OnceLock<Option<Single>>,
     #[cfg(not(feature = "std"))]
     pub(crate) sliced: Sliced,
@@ -49,7 +49,7 @@ impl Model {
         Ok(Self {
             #[cfg(feature = "std")]
             sliced: std::sync::OnceLock::new(),
-            #[cfg(feature = "std")]
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
             single: std::sync::OnceLock::new(),
             #[cfg(not(feature = "std"))]
             sliced: Sliced::new(&plan, file.intercepts.len()),
@@ -65,7 +65,7 @@ impl Model {
     }
 
     /// The layout for one row at a time, where there is one.
-    #[cfg(feature = "std")]
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
     pub(crate) fn single(&self) -> Option<&Single> {
         self.single.get_or_init(|| Single::new(&self.plan)).as_ref()
     }

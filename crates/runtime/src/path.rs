@@ -11,6 +11,8 @@ pub enum Path {
     Avx512,
     /// 512 rows at a time with AVX2.
     Avx2,
+    /// 512 rows at a time with SSE4.2.
+    Sse42,
     /// 512 rows at a time, on every processor.
     Portable,
     /// One row at a time, on every processor.
@@ -19,7 +21,7 @@ pub enum Path {
 
 impl Path {
     /// All paths, the fastest first.
-    pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Portable, Self::Scalar];
+    pub const ALL: [Self; 5] = [Self::Avx512, Self::Avx2, Self::Sse42, Self::Portable, Self::Scalar];
 
     /// The fastest path of this processor.
     pub fn best() -> Self {
@@ -39,16 +41,19 @@ impl Path {
             Self::Avx512 => crate::x86::has_avx512(),
             #[cfg(all(feature = "std", target_arch = "x86_64"))]
             Self::Avx2 => crate::x86::has_avx2(),
+            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            Self::Sse42 => crate::x86::has_sse42(),
             #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
-            Self::Avx512 | Self::Avx2 => false,
+            Self::Avx512 | Self::Avx2 | Self::Sse42 => false,
         }
     }
 
-    /// Its name: `avx512`, `avx2`, `portable` or `scalar`.
+    /// Its name: `avx512`, `avx2`, `sse42`, `portable` or `scalar`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Avx512 => "avx512",
             Self::Avx2 => "avx2",
+            Self::Sse42 => "sse42",
             Self::Portable => "portable",
             Self::Scalar => "scalar",
         }

@@ -1,4 +1,4 @@
-//! Wider instructions of x86: AVX2 and AVX-512. The one place with unsafe code: this file and those of its folder.
+//! Wider instructions of x86: SSE4.2, AVX2 and AVX-512. The one place with unsafe code: this file and those of its folder.
 //!
 //! Unsafe are two things here, and no more:
 //! - *Entering* an instruction set: the functions below are called only where `Path::is_available` has found it on
@@ -28,6 +28,8 @@ pub(crate) fn enter<T: Float>(
         Path::Avx512 if has_avx512() => Some(unsafe { avx512::sums(model, sliced, rows, scores) }),
         // SAFETY: the condition says that this processor has every feature that `avx2::sums` is compiled for.
         Path::Avx2 if has_avx2() => Some(unsafe { avx2::sums(model, sliced, rows, scores) }),
+        // SAFETY: the condition says that this processor has every feature that `sse42::sums` is compiled for.
+        Path::Sse42 if has_sse42() => Some(unsafe { sse42::sums(model, sliced, rows, scores) }),
         _ => None,
     }
 }
@@ -52,6 +54,11 @@ pub(crate) fn enter_single<T: Float>(
         }
         _ => None,
     }
+}
+
+/// Has this processor what `sse42` is compiled for?
+pub(crate) fn has_sse42() -> bool {
+    std::arch::is_x86_feature_detected!("sse4.2") && std::arch::is_x86_feature_detected!("popcnt")
 }
 
 /// Has this processor what `avx2` is compiled for?
@@ -89,4 +96,5 @@ macro_rules! vectors {
 mod avx2;
 mod avx2_single;
 mod avx512;
+mod sse42;
 mod vbmi;

@@ -1,0 +1,177 @@
+//! Blocks of rows with SSE4.2, for processors without AVX2.
+
+use core::arch::x86_64::*;
+
+use crate::kernel::kernel;
+use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+
+type V = [__m128i; 4];
+
+/// With more splits a tree is walked row by row.
+const MOST_SPLITS: u16 = 512;
+
+vectors! {
+    words: [u64; 8] => [__m128i; 4];
+    to_words: [__m128i; 4] => [u64; 8];
+    quarters: [u8; 64] => [__m128i; 4];
+    to_bytes: [__m128i; 4] => [u8; 64];
+    bytes: [u8; 16] => __m128i;
+    floats: [f32; 4] => __m128;
+    doubles: [f64; 2] => __m128d;
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn zero() -> V {
+    [_mm_setzero_si128(); 4]
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn load(mask: &Mask) -> V {
+    words(mask.0)
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn store(v: V) -> Mask {
+    Mask(to_words(v))
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn and(a: V, b: V) -> V {
+    core::array::from_fn(|part| _mm_and_si128(a[part], b[part]))
+}
+
+/// `b` where `a` is not set.
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn and_not(a: V, b: V) -> V {
+    core::array::from_fn(|part| _mm_andnot_si128(a[part], b[part]))
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn or(a: V, b: V) -> V {
+    core::array::from_fn(|part| _mm_or_si128(a[part], b[part]))
+}
+
+/// `a` where `s` is set, elsewhere `b`.
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn select(s: V, a: V, b: V) -> V {
+    core::array::from_fn(|part| {
+        _mm_xor_si128(b[part], _mm_and_si128(s[part], _mm_xor_si128(a[part], b[part])))
+    })
+}
+
+/// The rows whose byte is above the rank, which is below 255.
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn compare(column: &Bytes, rank: u8) -> Mask {
+    // There is no comparison of unsigned bytes: above the rank is what is the larger of itself and the next rank.
+    let next = _mm_set1_epi8(rank.saturating_add(1) as i8);
+    let mut mask = [0; 8];
+    for (mask, part) in mask.iter_mut().zip(&column.0) {
+        for (quarter, part) in quarters(*part).into_iter().enumerate() {
+            let above = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(part, next), part));
+            *mask |= u64::from(above as u16) << (16 * quarter);
+        }
+    }
+    Mask(mask)
+}
+
+/// The numbers of 64 rows whose bits are these planes.
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn numbers(planes: &[Mask], count: usize, part: usize) -> V {
+    // Byte j of a quarter gets byte j / 8 of its bits, and of these bit j % 8.
+    let spread = bytes(core::array::from_fn(|row| (row / 8) as u8));
+    let bit = _mm_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    let mut all = zero();
+    for (plane, mask) in planes[..count].iter().enumerate() {
+        let weight = _mm_set1_epi8((1u8 << plane) as i8);
+        let bits = mask.0[part];
+        for (quarter, all) in all.iter_mut().enumerate() {
+            let bits = _mm_set1_epi16((bits >> (16 * quarter)) as u16 as i16);
+            let bits = _mm_and_si128(_mm_shuffle_epi8(bits, spread), bit);
+            *all = _mm_or_si128(*all, _mm_and_si128(_mm_cmpeq_epi8(bits, bit), weight));
+        }
+    }
+    all
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+fn expand(planes: &[Mask], count: usize) -> Bytes {
+    let mut all = Bytes([[0; 64]; 8]);
+    for (part, to) in all.0.iter_mut().enumerate() {
+        *to = to_bytes(numbers(planes, count, part));
+    }
+    all
+}
+
+/// Adds the leaf of each row, of at most 64 leaves.
+#[target_feature(enable = "sse4.2,popcnt")]
+fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
+    let mut full = [0.0; 64];
+    full[..table.len()].copy_from_slice(table);
+    let count = table.len().trailing_zeros() as usize;
+    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate() {
+        let rows = sums.as_flattened_mut().iter_mut().zip(to_bytes(numbers(planes, count, part)));
+        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
+    }
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
+    let mut full = [0.0; 64];
+    full[..table.len()].copy_from_slice(table);
+    let count = table.len().trailing_zeros() as usize;
+    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
+        let rows = sums.as_flattened_mut().iter_mut().zip(to_bytes(numbers(planes, count, part)));
+        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
+    }
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn above32(value: __m128, table: &[f32; 16]) -> u32 {
+    let (parts, _) = table.as_chunks::<4>();
+    let of = |part: [f32; 4]| (_mm_movemask_ps(_mm_cmpgt_ps(value, floats(part))) as u32).count_ones();
+    parts.iter().map(|&part| of(part)).sum()
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn above64(value: __m128d, table: &[f64; 16]) -> u32 {
+    let (parts, _) = table.as_chunks::<2>();
+    let of = |part: [f64; 2]| (_mm_movemask_pd(_mm_cmpgt_pd(value, doubles(part))) as u32).count_ones();
+    parts.iter().map(|&part| of(part)).sum()
+}
+
+/// The number of thresholds that each value is above; 0 for what is no number.
+#[target_feature(enable = "sse4.2,popcnt")]
+fn rank32(pivots: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
+    let (table, _) = table.as_chunks::<16>();
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    for (rank, &value) in rows {
+        let value = _mm_set1_ps(value);
+        // The last pivot is an infinity, so that this is below sixteen.
+        let pivot = if count < 16 { 0 } else { above32(value, pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above32(value, &table[pivot])) as u8;
+    }
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+fn rank64(pivots: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
+    let (table, _) = table.as_chunks::<16>();
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    for (rank, &value) in rows {
+        let value = _mm_set1_pd(value);
+        let pivot = if count < 16 { 0 } else { above64(value, pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above64(value, &table[pivot])) as u8;
+    }
+}
+
+kernel!(#[target_feature(enable = "sse4.2,popcnt")]);
