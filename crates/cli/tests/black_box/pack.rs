@@ -97,10 +97,10 @@ fn what_cannot_be_packed_or_changed_is_refused() {
 fn a_time_limit_ends_packing_and_testing_without_a_file() {
     let folder = Folder::new();
     folder.run("demo --dir .").ok();
-    let run = folder.run("pack loans.txt -o loans.spk --certificate loans.cert --time-limit 0s");
+    let run = folder.run("pack loans.txt -o loans.spk --certificate packed.cert --time-limit 0s");
     assert_eq!(run.code, Some(3), "{}", run.stderr);
     assert!(run.stderr.contains("the time limit was reached") && run.stdout.is_empty(), "{}", run.stderr);
-    for name in ["loans.spk", "loans.cert"] {
+    for name in ["loans.spk", "packed.cert"] {
         assert!(!folder.path().join(name).exists(), "{name} was written");
     }
     folder.run("pack loans.txt -o loans.spk --time-limit 1h").ok();
