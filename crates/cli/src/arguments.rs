@@ -230,8 +230,8 @@ pub(crate) struct Pack {
     #[arg(long)]
     pub(crate) prune: bool,
 
-    /// Give up after this time (500ms, 30s, 10m, 2h) and write nothing. With --prune: end the search by then, and pack the \
-    /// best model proved
+    /// Give up after this time (500ms, 30s, 10m, 2h) and write nothing. With --prune: end the search by then, and pack
+    /// the best model proved
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<Limit>,
 
