@@ -347,6 +347,7 @@ PREDICTORS: dict[str, Callable[[Model], Predictor]] = {
     "the library": library,
     "packed, AVX-512": packed("avx512"),
     "packed, AVX2": packed("avx2"),
+    "packed, SSE4.2": packed("sse42"),
     "packed, portable": packed("portable"),
     "packed, scalar": packed("scalar"),
     "ONNX Runtime": onnxruntime,
