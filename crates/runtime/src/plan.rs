@@ -27,6 +27,8 @@ pub(crate) struct Feature {
     pub(crate) thresholds: Vec<f64>,
     pub(crate) variants: Vec<Variant>,
     pub(crate) specials: Vec<Special>,
+    /// Only comparisons without a side for zero, and at most as many as one column counts.
+    pub(crate) plain: bool,
     /// The position in `File::categories`.
     pub(crate) category: Option<usize>,
 }
@@ -243,6 +245,7 @@ fn features(file: &File) -> Result<(Vec<Feature>, Vec<Word>, usize), LoadError> 
                 thresholds: Vec::new(),
                 variants: Vec::new(),
                 specials: Vec::new(),
+                plain: false,
                 category,
             });
         }
@@ -313,6 +316,10 @@ fn features(file: &File) -> Result<(Vec<Feature>, Vec<Word>, usize), LoadError> 
                 }
             }
         }
+    }
+    for feature in &mut features {
+        let sides = feature.variants.iter().all(|variant| variant.zero_left.is_none());
+        feature.plain = sides && feature.specials.is_empty() && feature.chunks() == 1;
     }
     Ok((features, words, columns))
 }

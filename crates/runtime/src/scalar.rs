@@ -47,6 +47,14 @@ pub(crate) fn bytes_with<T: Float>(
             feature: feature.index,
             value,
         })?;
+        // Most features compare numbers in one column for each variant, and most values are not missing.
+        if feature.plain
+            && !value.is_nan()
+            && let Some(rank) = rank(index, value)
+        {
+            feature.variants.iter().for_each(|variant| bytes[variant.column as usize] = rank as u8);
+            continue;
+        }
         write_ranked(file, feature, value, |value| rank(index, value), |column, byte| bytes[column] = byte);
     }
     Ok(())
