@@ -14,10 +14,12 @@
 //! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `interrupted`,
 //! `checked` (has the independent checker accepted the proof?),
 //! `trees`, `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
-//! the moves), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word), `dialect` (of the file that is written, in words),
+//! the moves; null with `--within`, where no bound is claimed), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word),
+//! `dialect` (of the file that is written, in words),
 //! `scope` (`all`, `no_missing` where missing values are left out, or `domain`), `domain` (null for all, or `missing`, `columns`,
 //! `groups`, `where` as in a domain file, and `cells_log10`), `rows_outside_domain` (null, or `rows` and the `first` of them), `band` (`score`, `probability`, `exact`: the claim is
-//! about exact sums), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),
+//! about exact sums; null with `--within`), `within` (how far scores may be from the original's, or null), `score_shift` (with `--within` and
+//! rows: how far scores move on the `rows`, at the `largest`), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),
 //! `output`, `certificate` (a path, or null), `data` (null, or `rows`; of the `measured` ones `in_band` and `rounded`,
 //! which the library decides otherwise than the exact sums; `changed_in_band`), `probability_shift` (null, or how far probabilities
 //! move on the `rows`: `largest`, `mean`; measured, not proved), `fates` (for
@@ -35,7 +37,7 @@
 //! or null), `checked` (has the independent checker accepted it?), `nodes`, `seconds`.
 //! With `--scores`: `outcome` (`measured`, `within`, `exceeds`, `undecided`), `reason`, `scores` (`within`: the limit or null;
 //! `at_most`, `rounding`: what it has of both libraries' rounding; `at_least`, `input`, `labels`, `output` and `of_input`: both
-//! scores there; `ended`, `probability`), and `scope`, `inputs`, `domain`, `labels`, `nodes`, `seconds` as above.
+//! scores there; `ended`, `probability`), and `scope`, `inputs`, `domain`, `labels`, `certificate`, `checked`, `nodes`, `seconds` as above.
 //!
 //! # `domain --json`
 //! `domain` (`missing`, `columns`, `groups`, `where` as in a domain file), `support` (a sentence for each part), `rows`.
