@@ -275,7 +275,8 @@ library loading MODEL, on every input that it accepts. With --no-missing the cla
 values; more trees can often go then. OUT is written whole or not at all.
 
 What is kept are decisions: scores and probabilities change, and --data TABLE measures by how much. Where these are used \
-(ranking, calibration, a threshold of your own, soft voting, stacking), use `secateur pack`, which keeps every bit.
+(ranking, calibration, a threshold of your own, soft voting, stacking), --within EPS keeps scores up to EPS, and \
+`secateur pack` keeps every bit.
 
 The exit code is 0 when the work is done, and 3 when the time limit came first: OUT then holds the best model that was \
 proved by that time. After Ctrl-C it is 130 (143 after SIGTERM, 129 after SIGHUP), with the same file. What is not \

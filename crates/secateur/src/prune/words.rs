@@ -237,8 +237,8 @@ impl PruneReport<'_> {
         if !self.moves_scores() {
             return None;
         }
-        let advice = "where they are used (ranking, calibration, a threshold of your own), pack the model in place of \
-                      pruning it, or keep scores with --within EPS";
+        let advice = "where they are used (ranking, calibration, a threshold of your own), --within EPS keeps scores up to \
+                      EPS, and pack keeps every bit";
         Some(match (&self.pruning.probability_shift, has_probabilities(self.original)) {
             (Some(shift), _) => format!("probabilities: {}; {advice}", shift.words()),
             (None, true) => format!("probabilities: --data TABLE measures how far they move; {advice}"),
