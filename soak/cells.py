@@ -49,7 +49,8 @@ def values_of(models: list[secateur.Model], column: int, infinities: bool) -> li
         if infinities and domain["infinities"]:
             found.update((math.inf, -math.inf))
     values = sorted(found)
-    if all(model.domain["missing"] for model in models):
+    # CatBoost refuses a missing category.
+    if all(model.domain["missing"] and column not in model.hashed_columns() for model in models):
         values.append(math.nan)
     return values
 
