@@ -358,7 +358,7 @@ impl PruneReport<'_> {
 
     fn score_claim_words(&self, within: f64) -> String {
         let averaged = match self.original.ensemble().accumulation().average {
-            Some(_) => ", averaged as the library does",
+            Some(_) => " (averaged as the library does)",
             None => "",
         };
         let probability = score_probability([self.original, &self.pruning.pruned.file], within);
@@ -366,7 +366,7 @@ impl PruneReport<'_> {
             format!(" (probabilities at most {}, before the library rounds those)", upper(most))
         });
         format!(
-            "the library's raw scores{averaged}, with either file are at most {within:e} apart, rounding \
+            "the library's raw scores{averaged} with either file are at most {within:e} apart, rounding \
              included{probability}"
         )
     }
