@@ -139,4 +139,4 @@ def test_both_claims_are_those_of_the_libraries() -> None:
                 assert not (changed & (lead > decided.band * 2 + 1e-12)).any(), (pair, decided)
                 same += 1
     print(f"{measured} measured, {within} within, {refuted} refuted; {same} the same, {different} different")
-    assert measured >= PAIRS * 0.6 and refuted >= PAIRS * 0.4 and different >= PAIRS * 0.2
+    assert measured >= PAIRS * 0.6 and refuted >= PAIRS * 0.4 and different >= PAIRS * 0.1

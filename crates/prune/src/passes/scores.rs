@@ -8,6 +8,8 @@
 //! the others could meet the demands of the points without it: if none can be left out, that is the answer, and no proof
 //! is needed for it.
 
+use std::time::Instant;
+
 use secateur_lp::Limits;
 use secateur_model::Ensemble;
 use secateur_oracle::CompareError;
@@ -76,20 +78,24 @@ pub(crate) fn passes<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], rng:
 /// The columns that the others cannot do without, by the solver's word and the demands of the points.
 fn needed_columns<M: Editable>(engine: &mut Engine<'_, M>) -> Vec<bool> {
     engine.begin(Pass::Indispensable);
+    let started = Instant::now();
+    // Half of the time, so that what can go has the other half.
+    let deadline = engine.config.deadline.map(|end| started + end.saturating_duration_since(started) / 2);
     let count = engine.points.columns().len();
     let mut needed = vec![false; count];
     let mut master = engine.master(&engine.costs(), &vec![true; count], Rows::Lead);
     for (column, needed) in needed.iter_mut().enumerate() {
-        if engine.spent() {
+        if engine.spent() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             break;
         }
         let saved = master.save();
         master.drop_column(column);
         let config = engine.config;
         let stop = || config.cancel.is_cancelled();
-        let limits = Limits { deadline: config.deadline, stop: Some(&stop) };
+        let limits = Limits { deadline, stop: Some(&stop) };
         *needed = matches!(master.solve(engine.points.demands(), &limits), Solved::Infeasible);
         master.restore(saved);
     }
+    engine.seconds.lp += started.elapsed().as_secs_f64();
     needed
 }
