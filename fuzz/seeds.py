@@ -1,21 +1,21 @@
 """Writes the steps of every accepted certificate, uncompressed, as seeds of the target `certificate`."""
 
 import sys
-import zlib
 from pathlib import Path
 
-CERTIFICATES = Path(__file__).resolve().parent.parent / "testdata" / "certificates" / "accept"
-DIGESTS = 64
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "soak"))
+
+from certificate import encode, read  # noqa: E402: the reader of the soak, which knows both versions
+
+CERTIFICATES = ROOT / "testdata" / "certificates" / "accept"
 
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(CERTIFICATES.iterdir()):
-        _, _, stream = path.read_bytes().partition(b"\n")
-        claim_and_steps = zlib.decompress(stream)
-        # Digests, the band (a byte, and eight more for a score), scope and rounding.
-        claim = DIGESTS + (9 if claim_and_steps[DIGESTS] else 1) + 2
-        (folder / path.name).write_bytes(claim_and_steps[claim:])
+        steps = read(path.read_bytes()).steps
+        (folder / path.name).write_bytes(b"".join(encode(step) for step in steps))
 
 
 if __name__ == "__main__":

@@ -56,10 +56,17 @@ def values_of(models: list[secateur.Model], column: int, infinities: bool) -> li
 
 
 def every_cell(
-    models: list[secateur.Model], most: int, random: np.random.Generator, infinities: bool = True
+    models: list[secateur.Model],
+    most: int,
+    random: np.random.Generator,
+    infinities: bool = True,
+    more: dict[int, list[float]] | None = None,
 ) -> tuple[np.ndarray, bool]:
-    """Rows that meet every cell; where there are more than `most`, so many of them at random, and false."""
+    """Rows that meet every cell, and these values of some columns; where there are more than `most`, so many of them at random, and
+    false."""
     axes = [values_of(models, column, infinities) for column in range(len(models[0].feature_names))]
+    for column, values in (more or {}).items():
+        axes[column] += [value for value in values if value not in axes[column]]
     count = math.prod(len(axis) for axis in axes)
     if count <= most:
         return np.array(list(itertools.product(*axes)), dtype=np.float64).reshape(count, len(axes)), True

@@ -1,4 +1,4 @@
-"""A reader and a writer of certificates, made from `docs/spec/certificate-v1.md` alone and sharing no code with the project.
+"""A reader and a writer of certificates, made from `docs/spec/certificate-v1.md` and `-v2.md` alone and sharing no code with the project.
 
 A certificate is a `Claim` and a list of steps; a step is a tuple of its name and its fields, in the order of the page. What is read
 is written back byte by byte but for the compression, and what a forger makes of the tuples is written as well as it can be: the
@@ -13,7 +13,31 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 LINE = b"secateur certificate 1\n"
+LINE_2 = b"secateur certificate 2\n"
 Step = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """The limits of one column; the flags of the page, and the floats that they announce."""
+
+    number: int
+    flags: int
+    least: float | None = None
+    greatest: float | None = None
+    values: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The inputs of a claim of version 2."""
+
+    missing: int
+    columns: tuple[Column, ...] = ()
+    groups: tuple[tuple[int, tuple[int, ...], tuple[tuple[float, ...], ...]], ...] = ()
+    """Kind, columns, and the rows of a table."""
+    wheres: tuple[tuple[bytes, int, int, float], ...] = ()
+    """Digest, sum, side and bound."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +47,10 @@ class Claim:
     band: float | None
     """`None` for exact arithmetic."""
     scope: int
+    """Of version 1; whatever the domain says in version 2."""
     local: int
+    domain: Domain | None = None
+    """`None` in version 1."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +97,24 @@ class _Reader:
 
     def big(self) -> int:
         return int.from_bytes(self.take(self.number()), "little")
+
+    def domain(self) -> Domain:
+        missing = self.byte()
+        columns = []
+        for _ in range(self.number()):
+            number, flags = self.number(), self.byte()
+            least = self.float() if flags & 2 else None
+            greatest = self.float() if flags & 4 else None
+            values = tuple(self.float() for _ in range(self.number())) if flags & 32 else None
+            columns.append(Column(number, flags, least, greatest, values))
+        groups = []
+        for _ in range(self.number()):
+            kind = self.byte()
+            own = tuple(self.number() for _ in range(self.number()))
+            count = self.number() if kind == 3 else 0
+            groups.append((kind, own, tuple(tuple(self.float() for _ in own) for _ in range(count))))
+        wheres = tuple((self.take(32), self.number(), self.byte(), self.float()) for _ in range(self.number()))
+        return Domain(missing, tuple(columns), tuple(groups), wheres)
 
     def step(self) -> Step:
         first = self.byte()
@@ -118,12 +163,17 @@ class _Reader:
 
 
 def read(data: bytes) -> Certificate:
-    if not data.startswith(LINE):
+    second = data.startswith(LINE_2)
+    if not second and not data.startswith(LINE):
         raise ValueError("no certificate")
     reader = _Reader(zlib.decompress(data[len(LINE) :]))
+    if second and reader.byte() != 0:
+        raise ValueError("a claim that is not about decisions")
     original, pruned = reader.take(32), reader.take(32)
     band = reader.float() if reader.byte() else None
-    claim = Claim(original, pruned, band, reader.byte(), reader.byte())
+    domain = reader.domain() if second else None
+    scope = (1 - domain.missing) if domain is not None else reader.byte()
+    claim = Claim(original, pruned, band, scope, reader.byte(), domain)
     steps: list[Step] = []
     while not steps or steps[-1][0] != "End":
         steps.append(reader.step())
@@ -211,11 +261,31 @@ def encode(step: Step) -> bytes:
     raise ValueError(name)
 
 
+def _domain(domain: Domain) -> bytes:
+    def column(own: Column) -> bytes:
+        limits = b"".join(struct.pack("<d", limit) for limit in (own.least, own.greatest) if limit is not None)
+        values = b"" if own.values is None else _list(struct.pack("<d", value) for value in own.values)
+        return _number(own.number) + bytes([own.flags]) + limits + values
+
+    def group(own: tuple[int, tuple[int, ...], tuple[tuple[float, ...], ...]]) -> bytes:
+        kind, columns, rows = own
+        table = _list(struct.pack(f"<{len(row)}d", *row) for row in rows) if kind == 3 else b""
+        return bytes([kind]) + _list(map(_number, columns)) + table
+
+    wheres = (digest + _number(k) + bytes([side]) + struct.pack("<d", bound) for digest, k, side, bound in domain.wheres)
+    return bytes([domain.missing]) + _list(map(column, domain.columns)) + _list(map(group, domain.groups)) + _list(wheres)
+
+
 def write(certificate: Certificate, *, count: bool = True) -> bytes:
     """The file. Unless told otherwise, the end has the right number of steps: what is wrong is to be found elsewhere."""
     claim, steps = certificate.claim, list(certificate.steps)
     if count and steps and steps[-1][0] == "End":
         steps[-1] = ("End", len(steps) - 1, steps[-1][2])
     band = b"\0" if claim.band is None else b"\1" + struct.pack("<d", claim.band)
-    stream = claim.original + claim.pruned + band + bytes([claim.scope, claim.local])
-    return LINE + zlib.compress(stream + b"".join(map(encode, steps)), 1)
+    inputs = bytes([claim.scope]) if claim.domain is None else _domain(claim.domain)
+    stream = claim.original + claim.pruned + band + inputs + bytes([claim.local])
+    if claim.domain is not None:
+        # A claim about decisions.
+        stream = b"\0" + stream
+    line = LINE if claim.domain is None else LINE_2
+    return line + zlib.compress(stream + b"".join(map(encode, steps)), 1)

@@ -1,8 +1,8 @@
 """The models of the pruning benchmark, and the figures that they are held against.
 
-Six groups: `stumps` and `discrete`, where trees go; `deep`, where none can and that has to be said quickly; `paper`,
+Seven groups: `stumps` and `discrete`, where trees go; `deep`, where none can and that has to be said quickly; `paper`,
 the paper's own setting; `catboost`, symmetric trees of depth 1 and 6; `domains`, discrete models for the inputs that can occur
-(`domains/*.toml`). Goals are those of the prototype (sizes) and of the peer, fipepy with Gurobi (sizes, seconds).
+(`domains/*.toml`); `plausible`, each model for all inputs without missing values and for those that an isolation forest finds plausible. Goals are those of the prototype (sizes) and of the peer, fipepy with Gurobi (sizes, seconds).
 """
 
 from __future__ import annotations
@@ -56,11 +56,14 @@ class Case:
     seed: int = 0
     flags: tuple[str, ...] = ()
     goal: Goal = Goal()
+    plausible: bool = False
+    """Only inputs that an isolation forest finds plausible."""
 
     @property
     def name(self) -> str:
         seed = f" seed {self.seed}" if self.seed else ""
-        return f"{self.kind} d{self.depth} M{self.trees} {self.dataset}{seed}"
+        plausible = ", plausible inputs" if self.plausible else ""
+        return f"{self.kind} d{self.depth} M{self.trees} {self.dataset}{seed}{plausible}"
 
     @property
     def slug(self) -> str:
@@ -69,7 +72,7 @@ class Case:
     @property
     def missing(self) -> bool:
         """Are missing values part of the claim?"""
-        return "--no-missing" not in self.flags and self.domain is None
+        return "--no-missing" not in self.flags and self.domain is None and not self.plausible
 
     @property
     def domain(self) -> Path | None:
@@ -160,7 +163,7 @@ PEER = {
 
 
 def all_cases() -> list[Case]:
-    return [*_stumps(), *_discrete(), *_deep(), *_paper(), *_catboost(), *_domains()]
+    return [*_stumps(), *_discrete(), *_deep(), *_paper(), *_catboost(), *_domains(), *_plausible()]
 
 
 def _stumps():
@@ -221,6 +224,32 @@ def _domains():
                     flags = ("--effort", "minimum") if small else ()
                     goal = Goal(size, cut_off=cut_off, minimal=small, seconds=60.0)
                     yield Case("domains", kind, depth, trees, dataset, flags=flags, goal=goal)
+
+
+# The trees of an isolation forest, and the rows that each is grown from: every one of their thresholds cuts the input space.
+FOREST = (5, 8)
+
+
+def _plausible():
+    for dataset in ("COMPAS", "FICO", "Breast", "Pima", "HTRU2", "ELEC2", "Spambase", "House"):
+        for depth in (1, 2, 3):
+            yield Case("plausible", "XGBoost", depth, 50, dataset, flags=("--no-missing",))
+            yield Case("plausible", "XGBoost", depth, 50, dataset, plausible=True)
+
+
+def isolation(case: Case, rows: np.ndarray, folder: Path) -> tuple[Path, Path, object, float]:
+    """The domain of plausible inputs and its isolation forest, both as files; the forest; and the least score of a plausible
+    input: nineteen of twenty rows of the training have it."""
+    import skops.io
+    from sklearn.ensemble import IsolationForest
+
+    count, samples = FOREST
+    forest = IsolationForest(n_estimators=count, max_samples=samples, random_state=case.seed).fit(rows)
+    bound = float(np.quantile(forest.score_samples(rows), 0.05))
+    model, domain = folder / f"isolation-{case.dataset}.skops".lower(), folder / f"plausible-{case.dataset}.toml".lower()
+    skops.io.dump(forest, model)
+    domain.write_text(f'missing = false\n\n[[where]]\nmodel = "{model.name}"\nat_least = {bound!r}\n')
+    return domain, model, forest, bound
 
 
 def every_input(case: Case) -> np.ndarray:

@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 
 import secateur
-from cases import Case, all_cases, every_input, split, train
+from cases import Case, all_cases, every_input, isolation, split, train
 from library import adversarial, classes, outside_band
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-GROUPS = ("stumps", "discrete", "deep", "paper", "catboost", "domains")
+GROUPS = ("stumps", "discrete", "deep", "paper", "catboost", "domains", "plausible")
 # One of each kind of case, all of them quick.
 QUICK = {
     ("stumps", "adaboost-d1-m50-pima-s0"),
@@ -39,6 +39,7 @@ QUICK = {
     ("paper", "lightgbm-d1-m50-breast-s0"),
     ("catboost", "catboost-d1-m50-fico-s0"),
     ("domains", "xgboost-d2-m50-compas-s0"),
+    ("plausible", "xgboost-d1-m50-compas-s0"),
 }
 
 
@@ -175,6 +176,12 @@ def _run(case: Case, options: argparse.Namespace) -> Result:
     flags = [*case.flags, "--threads", str(options.threads), "--time-limit", f"{options.limit}s"]
     if case.domain is not None:
         flags += ["--domain", case.domain]
+    plausible = isolation(case, rows, options.work) if case.plausible else None
+    known = []
+    if plausible is not None:
+        domain, forest, _, _ = plausible
+        flags += ["--domain", domain]
+        known = ["--where", forest]
     if checker.exists():
         flags += ["--certificate", certificate]
     if options.with_data:
@@ -189,12 +196,17 @@ def _run(case: Case, options: argparse.Namespace) -> Result:
     if checker.exists() and result.answer["certificate"] is None:
         result.verdict = "not finished in the limit"
     elif checker.exists():
-        checked = subprocess.run([checker, model, pruned, certificate, "--json"], capture_output=True, text=True)
+        checked = subprocess.run([checker, model, pruned, certificate, "--json", *known], capture_output=True, text=True)
         result.verdict = json.loads(checked.stdout)["verdict"] if checked.stdout else "unreadable"
-        result.cost = None if case.domain else _cost(case, options, model, pruned, certificate)
+        result.cost = None if case.domain or case.plausible else _cost(case, options, model, pruned, certificate)
     # With a domain the libraries decide every input of it.
     hostile = every_input(case) if case.domain else adversarial(model, rows, options.rows, missing=case.missing)
-    _ask_library(case, model, pruned, [rows, test_rows, hostile], options, result)
+    tables = [rows, test_rows, hostile]
+    if plausible is not None:
+        # Of these, what the forest's own library finds plausible.
+        _, _, forest, bound = plausible
+        tables = [table[forest.score_samples(table) >= bound] for table in tables]
+    _ask_library(case, model, pruned, tables, options, result)
     return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from secateur import _domain, _labels
@@ -12,13 +13,19 @@ from secateur._secateur import check as _check
 
 
 def check(
-    original: Any, pruned: Any, certificate: bytes | str | os.PathLike[str], *, domain: Any = None
+    original: Any,
+    pruned: Any,
+    certificate: bytes | str | os.PathLike[str],
+    *,
+    domain: Any = None,
+    where: Iterable[Any] = (),
 ) -> dict[str, Any]:
     """Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the search.
 
     `original` and `pruned` are whatever `secateur.load` reads; `certificate` is a path, or the certificate itself.
     `domain`, a `secateur.Domain` or the path of its file, demands a proof that covers it: a claim about a smaller domain is
-    refused, and so is one that cannot be compared. Returns the claim that is proved. A certificate is about the models' files; live objects whose class labels say
+    refused, and so is one that cannot be compared. `where` has models whose scores the claim may ask for (`Domain(where=...)`): a certificate
+    names them by their digests and is refused without them; those of `domain` are known. Returns the claim that is proved. A certificate is about the models' files; live objects whose class labels say
     otherwise are refused with a `ComparisonError`, and an object beside a file without labels is logged. Raises `CertificateError` where it is not.
 
     >>> from sklearn.datasets import load_iris
@@ -40,7 +47,15 @@ def check(
     _labels.certified_classes(first.model, second.model)
     content = certificate if isinstance(certificate, bytes) else None
     path = None if isinstance(certificate, bytes) else os.fsdecode(certificate)
-    answer = _check(first.model, second.model, path=path, content=content, domain=_domain.as_text(domain))
+    scorers = [(str(model) if isinstance(model, (str, os.PathLike)) else type(model).__name__, model) for model in where]
+    answer = _check(
+        first.model,
+        second.model,
+        path=path,
+        content=content,
+        domain=_domain.as_given(domain),
+        scorers=[(name, recognise(model).model) for name, model in scorers],
+    )
     if answer["verdict"] == "valid":
         return answer["claim"]
     if answer["verdict"] == "malformed":

@@ -13,7 +13,14 @@ import numpy as np
 
 from secateur import _preprocessing
 from secateur._errors import OptionError
-from secateur._secateur import domain_from_toml, domain_to_toml, domain_words, propose_domain
+from secateur._secateur import (
+    Model,
+    SecateurError,
+    domain_from_toml,
+    domain_to_toml,
+    domain_words,
+    propose_domain,
+)
 
 
 class Domain:
@@ -25,6 +32,8 @@ class Domain:
     - `groups`: columns that go together. `{"kind": "one-hot", "columns": [...]}`: exactly one of them is 1, the others 0
       (with `"none": True` they may all be 0); `{"kind": "ordered", "columns": [...]}`: 0/1 columns, each implies the
       next; `{"kind": "table", "columns": [...], "rows": [...]}`: these rows and no others, `None` for a missing value.
+    - `where`: inputs on which another model's raw score is at least (or at most) so much: `{"model": model, "at_least": 0.5}`,
+      `"at_most"`, and `"output"` where it has several scores. `model` is whatever `secateur.load` reads.
 
     What contradicts itself is refused here, and what does not fit a model where it is used, each with its place.
 
@@ -54,7 +63,9 @@ class Domain:
         facts: dict[str, Any] = {} if missing else {"missing": False}
         facts["columns"] = {str(name): dict(limits) for name, limits in (columns or {}).items()}
         facts["groups"] = [dict(group) for group in groups]
-        facts["where"] = [dict(row) for row in where]
+        models: list[Model] = []
+        facts["where"] = [_where(row, models) for row in where]
+        self._models = tuple(models)
         self._text = json.dumps(_plain(facts), allow_nan=False)
         self._checked()
 
@@ -64,7 +75,11 @@ class Domain:
         with open(path, encoding="utf-8") as file:
             text = file.read()
         try:
-            return cls._of(domain_from_toml(text))
+            facts = json.loads(domain_from_toml(text))
+            for row in facts["where"]:
+                if "given" not in row:
+                    row["model"] = os.path.join(os.path.dirname(os.fsdecode(path)), row["model"])
+            return cls._of(json.dumps(facts))
         except ValueError as error:
             raise OptionError(f"{os.fsdecode(path)}: {error}") from None
 
@@ -103,9 +118,25 @@ class Domain:
         return of_steps(subject) or cls()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes a TOML file that `read` and the command line read back."""
+        """Writes a TOML file that `read` and the command line read back. Models of `where` that were no files are written
+        beside it."""
+        facts = json.loads(self._text)
+        place = os.path.abspath(os.fsdecode(path))
+        for number, row in enumerate(facts.get("where", []), 1):
+            if "given" not in row:
+                row["model"] = os.path.relpath(row["model"], os.path.dirname(place))
+                continue
+            model = self._models[row.pop("given")]
+            try:
+                content = bytes(model.to_bytes())
+            except SecateurError as error:
+                raise OptionError(f"where[{number}]: {error}, and give its path") from None
+            beside = f"{os.path.splitext(place)[0]}-where{number}.{model.extension}"
+            with open(beside, "wb") as file:
+                file.write(content)
+            row["model"] = os.path.basename(beside)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(domain_to_toml(self._text))
+            file.write(domain_to_toml(json.dumps(facts)))
 
     def to_dict(self) -> dict[str, Any]:
         """The arguments that make this domain."""
@@ -120,18 +151,20 @@ class Domain:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Domain):
             return NotImplemented
-        return domain_to_toml(self._text) == domain_to_toml(other._text)
+        same = domain_to_toml(self._text) == domain_to_toml(other._text)
+        return same and [model.digest for model in self._models] == [model.digest for model in other._models]
 
     __hash__ = None  # type: ignore[assignment]
 
     @classmethod
-    def _of(cls, text: str) -> Domain:
+    def _of(cls, text: str, models: Iterable[Model] = ()) -> Domain:
         facts = json.loads(text)
         # What says nothing is left out, as in a domain that is made from its arguments.
         if facts.get("missing") is True:
             del facts["missing"]
         domain = cls.__new__(cls)
         domain._text = json.dumps(facts)
+        domain._models = tuple(models)
         domain._checked()
         return domain
 
@@ -142,7 +175,11 @@ class Domain:
             raise OptionError(f"domain: {error}") from None
 
 
-def as_text(domain: Any, missing: bool = True) -> str | None:
+Given = tuple[str, list[Model]]
+"""A domain as the extension takes it: its text, and the models that a `where` names by position."""
+
+
+def as_given(domain: Any, missing: bool = True) -> Given | None:
     """A domain as the extension takes it; a path is read."""
     if domain is None:
         return None
@@ -152,7 +189,7 @@ def as_text(domain: Any, missing: bool = True) -> str | None:
         raise OptionError(f"domain must be a secateur.Domain or the path of a domain file, not {domain!r}")
     if not missing:
         raise OptionError("missing=False is the short form of a domain: give Domain(missing=False, ...) alone")
-    return domain._text
+    return domain._text, list(domain._models)
 
 
 def of_steps(subject: Any) -> Domain | None:
@@ -171,15 +208,40 @@ def of_steps(subject: Any) -> Domain | None:
     known = _preprocessing.guarantee([step for _, step in subject.before.steps], width)
     if len(known.columns) != len(names):
         return None
+    # A table's categories become codes of the model's own list, whatever label comes; one that is not in it is missing.
+    hashed = set(subject.model.hashed_columns())
+    for at, labels in subject.model.category_labels().items():
+        column = known.columns[at]
+        column.missing = True
+        if at not in hashed and column.group is None and not column.limits:
+            column.limits["values"] = list(range(len(labels)))
     domain = Domain(**_preprocessing.arguments(known, names))
     return None if str(domain) == "every input" else domain
 
 
-def of_facts(facts: dict[str, Any] | None) -> Domain | None:
-    """The domain that a result tells of."""
+def of_facts(facts: dict[str, Any] | None, given: Given | None) -> Domain | None:
+    """The domain that a result tells of, where this one was given: results do not hold the models of `where`."""
     if facts is None:
         return None
-    return Domain._of(json.dumps({key: facts[key] for key in ("missing", "columns", "groups", "where")}))
+    told = {key: facts[key] for key in ("missing", "columns", "groups", "where")}
+    if told["where"] and given is not None:
+        told["where"] = json.loads(given[0])["where"]
+        return Domain._of(json.dumps(told), given[1])
+    return Domain._of(json.dumps(told))
+
+
+def _where(row: Mapping[str, Any], models: list[Model]) -> dict[str, Any]:
+    """One `where`; a model that is no path joins those that are given."""
+    row = dict(row)
+    model = row.get("model")
+    if isinstance(model, os.PathLike):
+        row["model"] = os.fspath(model)
+    elif model is not None and not isinstance(model, str):
+        from secateur._model import recognise
+
+        row["model"], row["given"] = type(model).__name__, len(models)
+        models.append(recognise(model).model)
+    return row
 
 
 def _plain(value: Any) -> Any:

@@ -331,7 +331,7 @@ def prune(
         claim=answer["claim"],
         _facts=facts,
         _words=answer["words"],
-        domain=_domain.of_facts(facts["domain"]),
+        domain=_domain.of_facts(facts["domain"], settings["domain"]),
         within=facts["within"],
         score_shift=facts["score_shift"],
     )
@@ -341,7 +341,7 @@ def prune(
     return result
 
 
-def _chosen_domain(subject: Subject, domain: Any, missing: bool) -> str | None:
+def _chosen_domain(subject: Subject, domain: Any, missing: bool) -> _domain.Given | None:
     """The domain that was given; for a pipeline, what its steps guarantee."""
     if domain is False or domain is None and not missing:
         return None
@@ -351,7 +351,7 @@ def _chosen_domain(subject: Subject, domain: Any, missing: bool) -> str | None:
             return None
         _log.info("the steps of the pipeline guarantee a domain, which the claim is about: %r", found)
         domain = found
-    return _domain.as_text(domain, missing)
+    return _domain.as_given(domain, missing)
 
 
 def _wanted(certificate: bool | str | os.PathLike[str] | None) -> bool:

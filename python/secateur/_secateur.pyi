@@ -53,6 +53,10 @@ class Model:
     @property
     def file_has_labels(self) -> bool: ...
     @property
+    def extension(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
     def intercepts(self) -> list[float]: ...
     @property
     def domain(self) -> dict[str, Any]: ...
@@ -117,7 +121,7 @@ def verify_scores(
     threads: int | None = None,
     seed: int = 0,
     missing: bool = True,
-    domain: str | None = None,
+    domain: tuple[str, list[Model]] | None = None,
     certify: bool = False,
     certificate: str | None = None,
 ) -> dict[str, Any]: ...
@@ -131,7 +135,7 @@ def verify(
     threads: int | None = None,
     seed: int = 0,
     missing: bool = True,
-    domain: str | None = None,
+    domain: tuple[str, list[Model]] | None = None,
     certify: bool = False,
     certificate: str | None = None,
     paths: tuple[str | None, str | None] = ...,
@@ -153,7 +157,7 @@ def prune(
     solver: str = "simplex",
     progress: Callable[[dict[str, Any]], None] | None = None,
     missing: bool = True,
-    domain: str | None = None,
+    domain: tuple[str, list[Model]] | None = None,
     self_check: bool = True,
     path: str | None = None,
     certificate: str | None = None,
@@ -168,7 +172,8 @@ def check(
     *,
     path: str | PathLike[str] | None = None,
     content: bytes | None = None,
-    domain: str | None = None,
+    domain: tuple[str, list[Model]] | None = None,
+    scorers: list[tuple[str, Model]] = ...,
 ) -> dict[str, Any]: ...
 def domain_from_toml(text: str) -> str: ...
 def domain_to_toml(text: str) -> str: ...

@@ -18,6 +18,7 @@ from secateur._secateur import Model, ModelError, sklearn_model, sklearn_parts
 
 _TREES = "sklearn.tree._classes"
 _FORESTS = "sklearn.ensemble._forest"
+_ISOLATION = "sklearn.ensemble._iforest"
 _HISTOGRAM = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting"
 _CLASSIFIER_TREES = {(_TREES, "DecisionTreeClassifier"), (_TREES, "ExtraTreeClassifier")}
 _REGRESSOR_TREES = {(_TREES, "DecisionTreeRegressor"), (_TREES, "ExtraTreeRegressor")}
@@ -37,13 +38,14 @@ SUPPORTED = {
     (_FORESTS, "ExtraTreesRegressor"),
     ("sklearn.ensemble._gb", "GradientBoostingRegressor"),
     (_HISTOGRAM, "HistGradientBoostingRegressor"),
+    (_ISOLATION, "IsolationForest"),
 }
 
 
 def load(estimator: Any) -> Model:
     """The model of a fitted classifier or regressor."""
     _settings.check_methods(estimator)
-    if _is_regressor(_name(estimator)):
+    if _has_no_classes(_name(estimator)):
         return sklearn_model(_extract(estimator))
     return _labels.with_labels(sklearn_model(_extract(estimator)), estimator.classes_)
 
@@ -146,8 +148,8 @@ def _name(estimator: Any) -> str:
     if (kind.__module__, kind.__qualname__) not in SUPPORTED:
         raise ModelError(
             f"{kind.__module__}.{kind.__qualname__} is not supported; scikit-learn's DecisionTree, RandomForest, "
-            "ExtraTrees, AdaBoost, GradientBoosting and HistGradientBoosting classifiers are, and their regressors but "
-            "for AdaBoost's"
+            "ExtraTrees, AdaBoost, GradientBoosting and HistGradientBoosting classifiers are, their regressors but "
+            "for AdaBoost's, and IsolationForest"
         )
     return kind.__qualname__
 
@@ -157,7 +159,7 @@ def _extract(estimator: Any) -> dict[str, Any]:
     version = sys.modules["sklearn"].__version__
     if tuple(int(number) for number in version.split(".")[:2]) < (1, 4):
         raise ModelError(f"scikit-learn {version} is not supported; versions from 1.4 on are")
-    regressor = _is_regressor(name)
+    regressor = _has_no_classes(name)
     if not hasattr(estimator, "n_features_in_" if regressor else "classes_"):
         raise ModelError(f"this {name} is not fitted")
     if regressor:
@@ -181,7 +183,10 @@ def _extract(estimator: Any) -> dict[str, Any]:
         "baseline": [],
         "columns": [],
         "categories": [],
+        "max_samples": 0,
     }
+    if name == "IsolationForest":
+        return parts | _isolation(estimator)
     kind = name.removesuffix("Classifier").removesuffix("Regressor")
     if kind == "HistGradientBoosting":
         _settings.check_sklearn(estimator, name, _flat(estimator._predictors), _HISTOGRAM_TREES)
@@ -213,6 +218,28 @@ def _extract(estimator: Any) -> dict[str, Any]:
 
 def _is_regressor(name: str) -> bool:
     return name.endswith("Regressor")
+
+
+def _has_no_classes(name: str) -> bool:
+    return _is_regressor(name) or name == "IsolationForest"
+
+
+def _isolation(estimator: Any) -> dict[str, Any]:
+    """What an isolation forest adds at each leaf, and its splits as columns of the whole table."""
+    trees = list(estimator.estimators_)
+    _settings.check_sklearn(estimator, "IsolationForest", trees, {(_TREES, "ExtraTreeRegressor")})
+    if estimator._max_samples < 2:
+        raise ModelError("an IsolationForest of trees of one row gives every input the same score")
+    some_columns = estimator._max_features != estimator.n_features_in_
+    arrays = []
+    for at, tree in enumerate(trees):
+        nodes = tree.tree_.__getstate__()["nodes"].copy()
+        if some_columns:
+            splits = nodes["left_child"] != -1
+            nodes["feature"][splits] = np.asarray(estimator.estimators_features_[at])[nodes["feature"][splits]]
+        lengths = estimator._decision_path_lengths[at] + estimator._average_path_length_per_tree[at] - 1.0
+        arrays.append([_npy(nodes), _npy(np.asarray(lengths, dtype=np.float64).reshape(-1, 1, 1))])
+    return {"missing": True, "max_samples": int(estimator._max_samples), "trees": arrays}
 
 
 def _has_exponential_link(estimator: Any) -> bool:

@@ -138,13 +138,14 @@ def _verify_scores(
         # A certificate is about the models' files, whatever labels their objects have.
         _labels.certified_classes(first.model, second.model)
     place = os.fsdecode(certificate) if isinstance(certificate, (str, os.PathLike)) else None
+    given = _domain.as_given(domain, missing)
     answer = _run_scores(
         first.model,
         second.model,
         first.rows(X),
         within=None if within is None else float(within),
         missing=_options.flag("missing", missing),
-        domain=_domain.as_text(domain, missing),
+        domain=given,
         certify=certifies,
         certificate=place,
         **options,
@@ -169,7 +170,7 @@ def _verify_scores(
         scope=facts["scope"],
         nodes=facts["nodes"],
         seconds=facts["seconds"],
-        domain=_domain.of_facts(facts["domain"]),
+        domain=_domain.of_facts(facts["domain"], given),
         checked=facts["checked"],
         certificate=facts["certificate"] if place is not None else proof if certificate is True else None,
         _words=answer["words"],
@@ -273,13 +274,14 @@ def verify(
         # A certificate is about the models' files, whatever labels their objects have.
         _labels.certified_classes(first.model, second.model)
     place = os.fsdecode(certificate) if isinstance(certificate, (str, os.PathLike)) else None
+    given = _domain.as_given(domain, missing)
     answer = _run(
         first.model,
         second.model,
         first.rows(X),
         band=_options.band(band),
         missing=_options.flag("missing", missing),
-        domain=_domain.as_text(domain, missing),
+        domain=given,
         time_limit=_options.time_limit(time_limit),
         threads=_options.threads(threads),
         seed=_options.count("seed", seed, 0),
@@ -329,5 +331,5 @@ def verify(
         _facts=facts,
         _words=answer["words"],
         notes=(*notes, *loud),
-        domain=_domain.of_facts(facts["domain"]),
+        domain=_domain.of_facts(facts["domain"], given),
     )

@@ -261,6 +261,7 @@ impl Encoding<'_> {
                     Value::NotFixed(Transform::Logistic) => 3,
                     Value::NotFixed(Transform::LogOnePlusExp) => 4,
                     Value::NotFixed(Transform::Sorted) => 5,
+                    Value::NotFixed(Transform::PathLength) => 9,
                     Value::ScoreAsF32 => 6,
                 });
                 if let Value::Above { threshold } = value {

@@ -4,7 +4,7 @@
 
 use std::io::Read;
 
-use secateur_model::{Column, Domain, FeatureId, Group, GroupKind};
+use secateur_model::{Column, Domain, FeatureId, Group, GroupKind, Side, Where};
 
 use crate::encode::{float, number};
 use crate::reader::{ReadError, Reader};
@@ -21,6 +21,9 @@ const ONE_HOT: u8 = 0;
 const ONE_HOT_OR_NONE: u8 = 1;
 const ORDERED: u8 = 2;
 const TABLE: u8 = 3;
+
+const AT_LEAST: u8 = 0;
+const AT_MOST: u8 = 1;
 
 pub(crate) fn encode_domain(domain: &Domain, out: &mut Vec<u8>) {
     out.push(u8::from(domain.missing()));
@@ -57,8 +60,16 @@ pub(crate) fn encode_domain(domain: &Domain, out: &mut Vec<u8>) {
             rows.iter().flatten().for_each(|&value| float(out, value));
         }
     }
-    // Rows of other models: none yet.
-    number(out, 0);
+    number(out, domain.wheres().len() as u64);
+    for own in domain.wheres() {
+        out.extend_from_slice(&own.digest());
+        number(out, own.output().into());
+        out.push(match own.side() {
+            Side::AtLeast => AT_LEAST,
+            Side::AtMost => AT_MOST,
+        });
+        float(out, own.bound());
+    }
 }
 
 impl<R: Read> Reader<R> {
@@ -66,12 +77,10 @@ impl<R: Read> Reader<R> {
         let missing = self.choice(2)? == 1;
         let columns = self.list(Self::read_column)?;
         let groups = self.list(Self::read_group)?;
-        if self.number()? != 0 {
-            return Err(ReadError::Domain);
-        }
+        let wheres = self.list(Self::read_where)?;
         let ascending = columns.windows(2).all(|pair| pair[0].0 < pair[1].0);
         let domain = Domain::new(missing, columns.iter().cloned(), groups.clone());
-        let domain = domain.map_err(|_| ReadError::Domain)?;
+        let domain = domain.map_err(|_| ReadError::Domain)?.with_wheres(wheres.clone());
         // The normal form is what was read, or else it was not in it. Zeros have no sign there.
         let signs = |value: &f64| value.to_bits() != (-0.0f64).to_bits();
         let plain = columns.iter().all(|(_, column)| {
@@ -85,11 +94,32 @@ impl<R: Read> Reader<R> {
             _ => true,
         });
         let same = domain.columns().map(|(feature, column)| (feature, column.clone())).eq(columns);
-        if ascending && plain && plain_groups && same && domain.groups() == groups {
+        if ascending
+            && plain
+            && plain_groups
+            && same
+            && domain.groups() == groups
+            && domain.wheres() == wheres
+        {
             Ok(domain)
         } else {
             Err(ReadError::Domain)
         }
+    }
+
+    /// A score of a model that is known by its digest only.
+    fn read_where(&mut self) -> Result<Where, ReadError> {
+        let digest = self.array()?;
+        let output = self.index()?;
+        let side = match self.choice(2)? {
+            AT_LEAST => Side::AtLeast,
+            _ => Side::AtMost,
+        };
+        let bound = self.float()?;
+        if bound.to_bits() == (-0.0f64).to_bits() {
+            return Err(ReadError::Domain);
+        }
+        Where::of_digest(digest, output, side, bound).map_err(|_| ReadError::Domain)
     }
 
     fn read_column(&mut self) -> Result<(FeatureId, Column), ReadError> {

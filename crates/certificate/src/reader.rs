@@ -321,7 +321,7 @@ impl<R: Read> Reader<R> {
         Ok(f64::from_bits(u64::from_le_bytes(self.array()?)))
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], ReadError> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], ReadError> {
         let mut bytes = [0; N];
         for byte in &mut bytes {
             *byte = self.byte()?;

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 use secateur_certificate::{Intercept, Step};
-use secateur_model::{ClassId, Ensemble, Exact, FeatureId, LeafId, Output};
+use secateur_model::{ClassId, Ensemble, Exact, FeatureId, LeafId, Output, Outside};
 
 use crate::layout::finite;
 use crate::pair::{Pair, leaves, others};
@@ -174,7 +174,10 @@ impl<'a> Bounds<'a> {
             let mut each = values.iter().copied().enumerate();
             let columns = model.features().len();
             let unaccepted = each.find(|&(at, value)| model.read(FeatureId::new(at), value).is_none());
-            let outside = || model.inputs().first_outside(values).map(|at| (at.index(), values[at.index()]));
+            let outside = || match model.inputs().outside(values)? {
+                Outside::Column(at) => Some((at.index(), values[at.index()])),
+                Outside::Score(_) => None,
+            };
             let unaccepted = unaccepted.or_else(|| (values.len() == columns).then(outside).flatten());
             return Err(Reason::PointValues { values: values.len(), columns, unaccepted });
         }

@@ -9,7 +9,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use secateur_certificate::{
-    BandClaim, Intercept, PACKING_MAGIC, PackingRecord, Reader, Statement, explain_claim, explain_step,
+    BandClaim, Digest, Intercept, PACKING_MAGIC, PackingRecord, Reader, Statement, explain_claim,
+    explain_step,
 };
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Domain, Ensemble, FeatureId};
@@ -17,8 +18,8 @@ use serde_json::{Value, json};
 
 use crate::covers::covers;
 use crate::{
-    ColumnBound, Limits, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, Reason,
-    Verdict, aligned, check, check_packing,
+    ColumnBound, Limits, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, Reason, Scorer,
+    Verdict, aligned, check_packing, check_where,
 };
 
 const USAGE: &str = "\
@@ -43,6 +44,8 @@ Options:
                  invalid
   --every-input  Demand a claim about every input. A certificate that leaves
                  any out is invalid
+  --where FILE   A model whose scores the claim's domain asks for; may be given
+                 more than once. Models that the --domain file names are known
   --json         Print one JSON object
   --explain[=N]  Print the certificate as text, with its first N steps (all
                  unless given). Nothing is checked
@@ -62,6 +65,8 @@ struct Arguments {
     within: Option<f64>,
     every_input: bool,
     domain: Option<PathBuf>,
+    /// Models whose scores the claim's domain may ask for.
+    scorers: Vec<PathBuf>,
 }
 
 /// Runs the command as its process would; the exit code. The first argument is the name of the program.
@@ -98,6 +103,10 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
             "--domain" => {
                 arguments.domain = Some(words.next().ok_or("--domain needs a file")?.into());
             }
+            "--where" => {
+                arguments.scorers.push(words.next().ok_or("--where needs a file")?.into());
+            }
+            _ if text.starts_with("--where=") => arguments.scorers.push(text["--where=".len()..].into()),
             _ if text.starts_with("--domain=") => {
                 arguments.domain = Some(text["--domain=".len()..].into());
             }
@@ -146,16 +155,25 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     let asked = match &arguments.domain {
         Some(path) => {
             let told = |error| format!("{}: {error}", path.display());
-            Some(DomainFile::read(path).and_then(|file| file.resolve(original.ensemble())).map_err(told)?)
+            let digest = |model: &Ensemble| Digest::of(model).0;
+            let file = DomainFile::read(path).and_then(|file| file.resolve(original.ensemble(), &digest));
+            Some(file.map_err(told)?)
         }
         None => None,
     };
+    let given = scorers(arguments, original.ensemble())?;
+    let mut scorers: Vec<Scorer<'_>> =
+        given.iter().map(|(model, name)| Scorer { model, name: name.as_str() }).collect();
+    scorers.extend(asked.iter().flat_map(Scorer::of));
     if let Some(bytes) = packing(certificate)? {
-        return answer_packing(&original, &pruned, &bytes, certificate, asked.as_ref(), arguments);
+        let verdict = check_packing(&original, &pruned, &scorers, &bytes, &|| false)
+            .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
+        return answer_packing(&original, verdict, asked.as_ref(), arguments);
     }
     let pruned_aligned = aligned(original.ensemble(), pruned.ensemble());
     let pruned = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
-    let verdict = check(original.ensemble(), pruned, open()?, &Limits::default())
+    let limits = Limits::default();
+    let verdict = check_where(original.ensemble(), pruned, &scorers, open()?, &limits, &|| false)
         .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
     let verdict = match verdict {
         Verdict::Valid(proved) => {
@@ -181,6 +199,16 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     Ok((text, code))
 }
 
+/// The models of `--where`, with their columns in the order of the original's, and their names.
+fn scorers(arguments: &Arguments, original: &Ensemble) -> Result<Vec<(Ensemble, String)>, String> {
+    let one = |path: &PathBuf| {
+        let file = read(path)?;
+        let model = aligned(original, file.ensemble()).unwrap_or_else(|| file.ensemble().clone());
+        Ok((model, path.display().to_string()))
+    };
+    arguments.scorers.iter().map(one).collect()
+}
+
 /// The bytes of a certificate of a packing; `None` for any other file.
 fn packing(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let unreadable = |error: io::Error| format!("{}: {error}", path.display());
@@ -200,15 +228,11 @@ fn packing(path: &Path) -> Result<Option<Vec<u8>>, String> {
 /// The answer about a packed model.
 fn answer_packing(
     original: &ModelFile,
-    packed: &ModelFile,
-    bytes: &[u8],
-    path: &Path,
+    verdict: PackingVerdict,
     asked: Option<&Domain>,
     arguments: &Arguments,
 ) -> Result<(String, u8), String> {
     let model = original.ensemble();
-    let verdict = check_packing(original, packed, bytes, &|| false)
-        .map_err(|error| format!("{}: {error} ({})", path.display(), error.code()))?;
     let verdict = match verdict {
         PackingVerdict::Valid(proved) => {
             // Equal bits are all that can be asked for; what a pruning before them proves may be less.

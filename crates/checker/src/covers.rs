@@ -45,6 +45,13 @@ pub(crate) fn covers(claimed: &Domain, asked: &Domain, columns: usize) -> Result
             return Err(format!("it has tuples that are not in the claim's group {number}"));
         }
     }
+    // Inputs on which a model scores more are among those on which it scores as much. Nothing else tells that scores of
+    // other models let all inputs in.
+    for own in claimed.wheres() {
+        if !asked.wheres().iter().any(|there| there.is_within(own)) {
+            return Err(format!("the claim is only about inputs where {}", own.words()));
+        }
+    }
     Ok(())
 }
 

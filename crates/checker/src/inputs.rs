@@ -20,7 +20,7 @@ use crate::reason::Reason;
 /// The ways that values of one column go.
 struct Sides<'a> {
     feature: FeatureId,
-    models: [Questions<'a>; 2],
+    models: Vec<Questions<'a>>,
     /// The number of each distinct list of ways.
     classes: BTreeMap<Vec<usize>, usize>,
 }
@@ -79,8 +79,8 @@ impl<'a> Questions<'a> {
 }
 
 impl<'a> Sides<'a> {
-    fn new(models: [&'a Ensemble; 2], feature: FeatureId) -> Self {
-        let models = models.map(|model| Questions::new(model, feature));
+    fn new(models: &[&'a Ensemble], feature: FeatureId) -> Self {
+        let models = models.iter().map(|model| Questions::new(model, feature)).collect();
         Self { feature, models, classes: BTreeMap::new() }
     }
 
@@ -95,18 +95,20 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Refuses a grid that has no cell for some input of the domain of the models, which have the same.
+/// Refuses a grid that has no cell for some input of the domain of the models, which have the same. Models whose scores
+/// the domain asks for tell cells apart as the two do.
 pub(crate) fn looks_at_all(grid: &Grid, models: [&Ensemble; 2]) -> Result<(), Reason> {
     let domain = models[0].inputs();
-    // Models that read different number types have only those values in common that both read alike.
-    let mixed = models[0].domain().number != models[1].domain().number;
+    let models: Vec<&Ensemble> = models.into_iter().chain(domain.scorers()).collect();
+    // Models that read different number types have only those values in common that all read alike.
+    let mixed = models.iter().any(|model| model.domain().number != models[0].domain().number);
     let in_common = |value: f64| !mixed || value.is_nan() || NumberType::F32.round(value) == value;
     for (feature, column) in domain.columns() {
         let limited = column.min.is_some() || column.max.is_some() || column.whole || column.f32_only;
         if !limited && column.values.is_none() || grid.axis_of(feature).is_none() {
             continue;
         }
-        let mut sides = Sides::new(models, feature);
+        let mut sides = Sides::new(&models, feature);
         let values = match &column.values {
             Some(values) => values.clone(),
             None => behind(&sides, column, mixed),
@@ -125,7 +127,7 @@ pub(crate) fn looks_at_all(grid: &Grid, models: [&Ensemble; 2]) -> Result<(), Re
             continue;
         }
         let mut sides: Vec<Sides<'_>> =
-            group.columns.iter().map(|&column| Sides::new(models, column)).collect();
+            group.columns.iter().map(|&column| Sides::new(&models, column)).collect();
         let known = witnesses(grid, &mut sides.iter_mut().collect::<Vec<_>>());
         for tuple in tuples(&group.kind, group.columns.len()) {
             let classes: Option<Vec<usize>> =

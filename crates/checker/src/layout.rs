@@ -5,7 +5,10 @@
 //! sound: the sum over all pieces is the sum over all trees. What trees have in common cancels inside a joint
 //! leaf; that is how folds, merged trees and equal structures are proved, without any rule of their own.
 //!
-//! Missing values: where some other cell of the axis is sent by every split of both models to the side that
+//! Where the claim's domain asks for scores of other models, their trees are pieces too, each by itself, with sums of
+//! their own: no certificate names them.
+//!
+//! Missing values: where some other cell of the axis is sent by every split of all models to the side that
 //! missing values go to, any input with a missing value reaches the same leaves as one in that cell. The
 //! missing cell, always the last, is then left out.
 
@@ -25,6 +28,8 @@ use crate::verdict::Limits;
 /// Both models over their grid.
 pub(crate) struct Layout<'a> {
     models: [&'a Ensemble; 2],
+    /// The models whose scores the claim's domain asks for, in its order.
+    scorers: Vec<&'a Ensemble>,
     pub(crate) grid: Grid,
     /// The number of cells of each axis that are looked at; a missing cell that behaves as another one is not.
     pub(crate) sizes: Vec<u32>,
@@ -114,6 +119,8 @@ impl Touch {
 impl<'a> Layout<'a> {
     pub(crate) fn new(pair: &Pair<'a>, limits: Limits) -> Result<Self, Reason> {
         let models = [pair.original, pair.pruned];
+        let scorers: Vec<&Ensemble> = pair.original.inputs().scorers().collect();
+        let all: Vec<&Ensemble> = models.iter().chain(&scorers).copied().collect();
         let grid = Grid::new(&models).map_err(|error| match error {
             GridError::Domain(error) => Reason::ClaimDomain { error },
             _ => Reason::ClaimFeatures {
@@ -122,23 +129,26 @@ impl<'a> Layout<'a> {
             },
         })?;
         looks_at_all(&grid, models)?;
-        let sizes = searched_sizes(&grid, models);
+        let sizes = searched_sizes(&grid, &all);
         let rounding = pair.local().map(|local| Rounding {
             steps: local.steps.clone(),
             factor: local.factor,
             bits: local.factor_bits,
         });
-        let exponent = smallest_exponent(models) - rounding.as_ref().map_or(0, |own| i64::from(own.bits));
+        let exponent = smallest_exponent(&all) - rounding.as_ref().map_or(0, |own| i64::from(own.bits));
         let mut constants: Vec<BigInt> = models
             .iter()
             .flat_map(|model| model.intercepts())
             .map(|&value| integer(&finite(value), exponent))
             .collect();
         constants.resize(constants.len() + models[1].group_count(), BigInt::zero());
+        let of_scorers = scorers.iter().flat_map(|model| model.intercepts());
+        constants.extend(of_scorers.map(|&value| integer(&finite(value), exponent)));
         let touches = grid.axes().iter().map(|_| Vec::new()).collect();
         let placed = models.map(|model| vec![false; model.trees().len()]);
         Ok(Self {
             models,
+            scorers,
             grid,
             sizes,
             pieces: Vec::new(),
@@ -153,7 +163,8 @@ impl<'a> Layout<'a> {
         })
     }
 
-    /// The sums: those of the original, of the pruned model, and of the pruned model's rounding.
+    /// The sums: those of the original, of the pruned model, of the pruned model's rounding, and of the models whose scores
+    /// the domain asks for.
     pub(crate) fn sums(&self) -> usize {
         self.constants.len()
     }
@@ -162,6 +173,12 @@ impl<'a> Layout<'a> {
     pub(crate) fn sum_of(&self, which: usize, group: usize) -> usize {
         let (first, second) = (self.models[0].group_count(), self.models[1].group_count());
         [0, first, first + second][which] + group
+    }
+
+    /// The position of a sum of one of the models whose scores the domain asks for.
+    pub(crate) fn sum_of_scorer(&self, scorer: usize, group: usize) -> usize {
+        let before: usize = self.scorers[..scorer].iter().map(|model| model.group_count()).sum();
+        self.sum_of(2, self.models[1].group_count()) + before + group
     }
 
     /// Lays these trees over each other.
@@ -180,7 +197,7 @@ impl<'a> Layout<'a> {
                 if std::mem::replace(placed, true) {
                     return Err(Reason::StackTwice { model: role, tree });
                 }
-                layers.push(self.layer(model, tree as usize));
+                layers.push(self.layer_of(model, tree as usize));
             }
         }
         self.add(&layers)
@@ -194,16 +211,37 @@ impl<'a> Layout<'a> {
                     if stop() {
                         return Err(Reason::Stopped);
                     }
-                    let layer = self.layer(model, tree);
+                    let layer = self.layer_of(model, tree);
                     self.add(&[layer])?;
                 }
+            }
+        }
+        for scorer in 0..self.scorers.len() {
+            let model = self.scorers[scorer];
+            for tree in 0..model.trees().len() {
+                if stop() {
+                    return Err(Reason::Stopped);
+                }
+                let layer = self.layer(model, tree, self.sum_of_scorer(scorer, 0));
+                self.add(&[layer])?;
             }
         }
         Ok(())
     }
 
-    fn layer(&self, model: usize, index: usize) -> Layer<'a> {
-        let ensemble = self.models[model];
+    /// A tree of the original (0) or of the pruned model (1).
+    fn layer_of(&self, model: usize, index: usize) -> Layer<'a> {
+        let mut layer = self.layer(self.models[model], index, self.sum_of(model, 0));
+        if let Some(own) = self.rounding.as_ref().filter(|_| model == 1) {
+            let group = layer.sum - self.sum_of(1, 0);
+            let factor = BigInt::from(own.steps[index]) * own.factor;
+            layer.rounding = Some((self.sum_of(2, group), factor, own.bits));
+        }
+        layer
+    }
+
+    /// A tree of a model whose first sum is given.
+    fn layer(&self, ensemble: &'a Ensemble, index: usize, first_sum: usize) -> Layer<'a> {
         let tree = &ensemble.trees()[index];
         let side = |node| match node {
             Node::Split { split, .. } => {
@@ -218,13 +256,11 @@ impl<'a> Layout<'a> {
             Output::Group(group) => group.index(),
             Output::All => 0,
         };
-        let rounding = self.rounding.as_ref().filter(|_| model == 1);
         Layer {
             side: Side { tree, left: tree.nodes().map(|(_, node)| side(node)).collect() },
             values: tree.leaf_values().iter().map(value).collect(),
-            sum: self.sum_of(model, group),
-            rounding: rounding
-                .map(|own| (self.sum_of(2, group), BigInt::from(own.steps[index]) * own.factor, own.bits)),
+            sum: first_sum + group,
+            rounding: None,
         }
     }
 
@@ -363,7 +399,7 @@ impl Layer<'_> {
 }
 
 /// The cells of each axis that count: all, or all but the missing one where that is the twin of another.
-fn searched_sizes(grid: &Grid, models: [&Ensemble; 2]) -> Vec<u32> {
+fn searched_sizes(grid: &Grid, models: &[&Ensemble]) -> Vec<u32> {
     // For each axis the cells that every split so far sends where it sends missing values.
     let mut twins: Vec<Vec<Range>> =
         grid.axes().iter().map(|axis| axis.missing_cell().iter().map(|cell| (0, cell.0)).collect()).collect();
@@ -386,7 +422,7 @@ fn searched_sizes(grid: &Grid, models: [&Ensemble; 2]) -> Vec<u32> {
 }
 
 /// The smallest power of two among all weights times leaves and intercepts.
-fn smallest_exponent(models: [&Ensemble; 2]) -> i64 {
+fn smallest_exponent(models: &[&Ensemble]) -> i64 {
     let mut smallest = 0;
     let mut see = |value: &Exact| {
         if !value.is_zero() {

@@ -72,7 +72,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use secateur_certificate::{Claim, Digest, ReadError, Reader, Slack, Step};
-use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch};
+use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch, Where};
 
 use bounds::Bounds;
 use layout::Layout;
@@ -108,15 +108,53 @@ pub fn check_until(
     limits: &Limits,
     stop: &dyn Fn() -> bool,
 ) -> Result<Verdict, ReadError> {
+    check_where(original, pruned, &[], certificate, limits, stop)
+}
+
+/// A model whose scores the domain of a claim may ask for, with its columns in the order of the original's (see
+/// [`aligned`]), and what it is called in messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Scorer<'a> {
+    /// The model.
+    pub model: &'a Ensemble,
+    /// Its name, such as that of its file.
+    pub name: &'a str,
+}
+
+impl<'a> Scorer<'a> {
+    /// The models of a domain, those that are known.
+    pub fn of(domain: &'a Domain) -> Vec<Self> {
+        let known = |own: &'a Where| Some(Self { model: own.model()?, name: own.name()? });
+        domain.wheres().iter().filter_map(known).collect()
+    }
+}
+
+/// As [`check_until`], for claims about inputs on which other models have certain scores: a certificate names these by
+/// their digests, and each of them has to be among `scorers`.
+pub fn check_where(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    scorers: &[Scorer<'_>],
+    certificate: impl Read,
+    limits: &Limits,
+    stop: &dyn Fn() -> bool,
+) -> Result<Verdict, ReadError> {
     let mut reader = Reader::new(certificate)?;
+    let domain = match with_scorers(&reader.claim().domain, scorers) {
+        Ok(domain) => domain,
+        Err(reason) => return Ok(Verdict::Invalid { reason, step: None }),
+    };
     // What is looked at is what the claim is about, whatever inputs the caller has in mind.
-    let answer = match narrowed(original, pruned, &reader.claim().domain) {
+    let answer = match narrowed(original, pruned, &domain) {
         Err(reason) => Err((reason, None)),
         Ok([original, pruned]) => match matched(&original, &pruned, reader.claim()) {
             Ok(labels) => match Pair::new(&original, labels.models(), reader.claim()) {
                 Ok(pair) => {
                     let told = MatchedLabels::of(&labels, &original);
-                    follow(&pair, &mut reader, *limits, stop)?.map(|proved| Proved { labels: told, ..proved })
+                    follow(&pair, &mut reader, *limits, stop)?.map(|proved| {
+                        let claim = Claim { domain, ..proved.claim };
+                        Proved { labels: told, claim, ..proved }
+                    })
                 }
                 Err(reason) => Err((reason, None)),
             },
@@ -128,6 +166,19 @@ pub fn check_until(
         Err((reason, step)) if reason.is_incomplete() => Verdict::Incomplete { reason, step },
         Err((reason, step)) => Verdict::Invalid { reason, step },
     })
+}
+
+/// The domain of a claim with the models whose scores it asks for, which it names by their digests.
+fn with_scorers(domain: &Domain, scorers: &[Scorer<'_>]) -> Result<Domain, Reason> {
+    let mut wheres = Vec::with_capacity(domain.wheres().len());
+    for own in domain.wheres() {
+        let digest = Digest(own.digest());
+        let found = scorers.iter().find(|scorer| Digest::of(scorer.model) == digest);
+        let scorer = found.ok_or_else(|| Reason::ClaimWhere { digest: Box::new(digest) })?;
+        let known = own.with_model(scorer.model.clone(), scorer.name);
+        wheres.push(known.map_err(|error| Reason::ClaimDomain { error })?);
+    }
+    Ok(domain.without_wheres().with_wheres(wheres))
 }
 
 /// Both models for the inputs of the claim, which count columns as the original does.

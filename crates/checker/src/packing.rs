@@ -22,7 +22,7 @@ use secateur_formats::ModelFile;
 use secateur_formats::packed::Link;
 use secateur_model::{ClassLabels, Ensemble, Node, NodeId, Split, Test, Tree};
 
-use crate::{Limits, Proved, Reason, Verdict, aligned, check_until};
+use crate::{Limits, Proved, Reason, Scorer, Verdict, aligned, check_where};
 
 /// What the certificate of a packing proves.
 #[derive(Clone, Debug)]
@@ -136,15 +136,16 @@ impl PackingReason {
     }
 }
 
-/// Checks the certificate of a packing. `stop` is asked now and then while a pruning is checked.
+/// Checks the certificate of a packing. `scorers` are for a pruning whose claim asks for scores of other models. `stop` is asked now and then while a pruning is checked.
 pub fn check_packing(
     original: &ModelFile,
     packed: &ModelFile,
+    scorers: &[Scorer<'_>],
     certificate: &[u8],
     stop: &dyn Fn() -> bool,
 ) -> Result<PackingVerdict, PackingReadError> {
     let record = PackingRecord::parse(certificate)?;
-    Ok(match judged(original, packed, &record, stop) {
+    Ok(match judged(original, packed, scorers, &record, stop) {
         Ok(proved) => PackingVerdict::Valid(Box::new(proved)),
         Err((reason, false)) => PackingVerdict::Invalid(reason),
         Err((reason, true)) => PackingVerdict::Incomplete(reason),
@@ -155,6 +156,7 @@ pub fn check_packing(
 fn judged(
     original: &ModelFile,
     packed: &ModelFile,
+    scorers: &[Scorer<'_>],
     record: &PackingRecord,
     stop: &dyn Fn() -> bool,
 ) -> Result<PackingProved, (PackingReason, bool)> {
@@ -178,7 +180,7 @@ fn judged(
             let (ours, theirs) = (original.ensemble(), read.ensemble());
             let in_order = aligned(ours, theirs);
             let theirs = in_order.as_ref().unwrap_or(theirs);
-            match check_until(ours, theirs, step.certificate.as_slice(), &Limits::default(), stop) {
+            match check_where(ours, theirs, scorers, step.certificate.as_slice(), &Limits::default(), stop) {
                 Err(error) => return Err(wrong(PackingReason::PruningUnreadable(error))),
                 Ok(Verdict::Valid(proved)) => pruning = Some(proved),
                 Ok(Verdict::Invalid { reason, step }) => {

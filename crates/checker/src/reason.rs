@@ -184,6 +184,10 @@ reasons! {
     /// The claim's domain does not fit the models.
     ClaimDomain { error: DomainError } = "claim.domain",
         "The domain of the claim does not fit the models: {error}.";
+    /// The claim's domain asks for the score of a model that was not given.
+    ClaimWhere { digest: Box<Digest> } = "claim.where",
+        "The claim is about inputs on which another model has certain scores, and that model is not given; its digest is \
+         {digest}.";
     /// The claim leaves out inputs, and one about every input was asked for.
     ClaimScopeAsked { inputs: String } = "claim.scope_asked",
         "A claim about every input was asked for, and this one is about fewer: {inputs}.";

@@ -3,7 +3,8 @@
 //! The one of a pair of classes asks for a cell where the original leads with y over every other class by more than the band (a row
 //! for each), and the pruned model's lead of y over c is within its rounding (the last row). If no cell
 //! solves it, then wherever the original decides y so clearly, the pruned model puts y above c for certain.
-//! All systems empty is the claim.
+//! All systems empty is the claim. Where the claim's domain asks for scores of other models, each is one more row, before the
+//! last: an input of the domain reaches its bound, less what that model's rounding can do.
 //!
 //! The one of an output of a claim about scores has a single row: the pruned model's exact score is above the
 //! original's (or below it) by more than the limit without the rounding of both (`scores.rs`).
@@ -11,10 +12,10 @@
 //! Rows are `sum over pieces of value >= bound` over integers, so a strict row is one with a bound one higher.
 
 use num_bigint::BigInt;
-use secateur_certificate::Slack;
-use secateur_model::{ClassId, Exact};
+use secateur_certificate::{Digest, Slack};
+use secateur_model::{ClassId, Exact, Side};
 
-use crate::layout::Layout;
+use crate::layout::{Layout, finite};
 use crate::pair::{Claimed, Decisions, Lead, Pair, Question, others};
 use crate::reason::Reason;
 use crate::scores::Scores;
@@ -47,6 +48,7 @@ impl System {
                 let mut rows: Vec<Row> = others(pair.original, winner)
                     .map(|class| original_leads(pair, claimed, layout, winner, class))
                     .collect();
+                rows.extend(in_domain(pair, layout)?);
                 rows.push(pruned_fails(pair, claimed, layout, [winner, other], slack)?);
                 rows
             }
@@ -96,6 +98,31 @@ fn original_leads(
     };
     let terms = lead.terms.iter().map(|&(group, factor)| (layout.sum_of(0, group), factor)).collect();
     Row { terms, bound: &needed - &lead.constant, strict }
+}
+
+/// What the scores of other models that the domain asks for reach on every input of the domain.
+fn in_domain(pair: &Pair<'_>, layout: &Layout<'_>) -> Result<Vec<Row>, Reason> {
+    let mut rows = Vec::new();
+    for (scorer, own) in pair.original.inputs().wheres().iter().enumerate() {
+        let error = || Reason::ClaimWhere { digest: Box::new(Digest(own.digest())) };
+        let model = own.model().ok_or_else(error)?;
+        let group = own.output() as usize;
+        let rounding = model.rounding().and_then(|rounding| Exact::from_f64(rounding.scores[group]));
+        let rounding = rounding.ok_or_else(error)?;
+        let average = model.accumulation().average;
+        let divisor = finite(average.map_or(1.0, |average| average.divisor));
+        // Sums are compared: of a library whose raw scores are averages the bound is one of averages.
+        let averaged = average.is_some_and(|average| average.in_raw_scores);
+        let bound = finite(own.bound());
+        let bound = if averaged { &bound * &divisor } else { bound };
+        let sign = match own.side() {
+            Side::AtLeast => 1,
+            Side::AtMost => -1,
+        };
+        let bound = &(&bound * &Exact::from(sign)) - &(&rounding * &divisor);
+        rows.push(Row { terms: vec![(layout.sum_of_scorer(scorer, group), sign)], bound, strict: false });
+    }
+    Ok(rows)
 }
 
 /// The pruned model's lead is within its rounding, `-lead >= -rounding`; in exact arithmetic: y does not win.

@@ -6,6 +6,7 @@ use crate::reason::Reason;
 
 /// The answer to "does this certificate prove its claim for these two models?".
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one verdict for each check")]
 pub enum Verdict {
     /// Yes.
     Valid(Proved),

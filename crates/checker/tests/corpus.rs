@@ -15,9 +15,9 @@ use secateur_certificate::{
     BandClaim, CoverTerm, CutTerm, Digest, Domain, Intercept, MAGIC, MAGIC_2, Slack, Statement, Step, Writer,
     encode,
 };
-use secateur_checker::{Limits, Reason, Verdict, check};
+use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where};
 use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{Column, Ensemble, FeatureId, Group, GroupKind, TreeId};
+use secateur_model::{Column, Ensemble, FeatureId, Group, GroupKind, Side, TreeId, Where};
 use secateur_oracle::{Band, Options};
 
 fn testdata() -> PathBuf {
@@ -234,6 +234,19 @@ fn cases(models: &Models) -> Vec<Case> {
     assert_eq!(together.claim.version(), 2);
     add("accept", "domain", TOGETHER, together.write(), None);
 
+    // Other columns decide, and where the first model's own score is high they hold the same.
+    let score = |digest: Digest, output: u32, bound: f64| {
+        let own = Where::of_digest(digest.0, output, Side::AtLeast, bound).unwrap();
+        move |copy: &mut Opened| {
+            copy.claim.domain = copy.claim.domain.without_wheres().with_wheres(vec![own.clone()]);
+        }
+    };
+    let own = Where::of_digest(Digest::of(first).0, 0, Side::AtLeast, 2.0).unwrap();
+    let high = Domain::everything().with_wheres(vec![own.with_model(first.clone(), "stumps").unwrap()]);
+    let scored =
+        certified(&first.within(&high).unwrap(), other, Band::Auto).expect("they decide alike there");
+    let scored = Opened::read(&scored).unwrap();
+    add("accept", "where", TOGETHER, scored.write(), None);
     // Scores: logistic ones of a binary model, and the three of a softmax.
     let scores = |names: [&str; 2], within: f64| {
         let [first, second] = models.pair(names);
@@ -334,6 +347,16 @@ fn cases(models: &Models) -> Vec<Case> {
         copy.steps.push(Step::Point { values });
     };
     refuse("point_outside_of_the_domain", TOGETHER, &together, &outside, "point.values");
+
+    let of_stumps = Digest::of(models.get("stumps"));
+    let of_three = Digest::of(models.get("three"));
+    refuse("where_wider_than_proved", TOGETHER, &scored, &score(of_stumps, 0, 0.5), "narrow.bound_not_met");
+    refuse("where_gone", TOGETHER, &scored, &widen, "lens.rows");
+    refuse("where_another_model_scores", TOGETHER, &scored, &score(of_three, 0, 2.0), "claim.where");
+    refuse("where_no_score_is", TOGETHER, &scored, &score(of_stumps, 1, 2.0), "claim.domain");
+    refuse("where_nothing_scores_so", TOGETHER, &scored, &score(of_stumps, 0, 99.0), "claim.domain");
+    let low = |copy: &mut Opened| copy.steps.push(Step::Point { values: vec![0.0; width] });
+    refuse("point_with_another_score", TOGETHER, &scored, &low, "point.values");
 
     let stack = |original: Vec<u32>| {
         move |copy: &mut Opened| {
@@ -559,7 +582,15 @@ fn cases(models: &Models) -> Vec<Case> {
     malformed("score_system_in_decisions", body(&[12 << 3, 0, 0]), "malformed.unknown_step");
     // One column, number 0, may be missing: it says nothing that the first byte does not.
     malformed("domain_says_nothing", claim(0, &[1, 1, 0, 1, 0, 0]), "malformed.domain");
-    malformed("domain_with_unknown_part", claim(0, &[0, 0, 0, 1]), "malformed.domain");
+    let scored = |output: u8, side: u8, bound: f64| {
+        [&[1, 0, 0, 1][..], &[7; 32], &[output, side], &bound.to_le_bytes()].concat()
+    };
+    malformed("where_of_no_number", claim(0, &scored(0, 0, f64::NAN)), "malformed.domain");
+    malformed("where_of_negative_zero", claim(0, &scored(0, 0, -0.0)), "malformed.domain");
+    malformed("where_of_no_side", claim(0, &scored(0, 2, 1.0)), "malformed.choice");
+    let one = &scored(0, 0, 1.0)[4..];
+    let twice = [&[1, 0, 0, 2][..], one, one].concat();
+    malformed("where_twice", claim(0, &twice), "malformed.domain");
     malformed("domain_with_group_of_one", claim(0, &[1, 0, 1, 0, 1, 3, 0]), "malformed.domain");
     malformed("domain_with_columns_turned", claim(0, &[1, 0, 1, 0, 2, 3, 2, 0]), "malformed.domain");
     malformed("domain_with_unknown_flag", claim(0, &[1, 1, 0, 64, 0, 0]), "malformed.choice");
@@ -567,13 +598,17 @@ fn cases(models: &Models) -> Vec<Case> {
 }
 
 /// What the checker says: verdict, reason, step, message.
-fn answer(models: [&Ensemble; 2], bytes: &[u8]) -> (&'static str, &'static str, String, String) {
+fn answer(
+    models: [&Ensemble; 2],
+    scorers: &[Scorer<'_>],
+    bytes: &[u8],
+) -> (&'static str, &'static str, String, String) {
     let refused = |verdict, reason: Reason, step: Option<u64>| {
         assert_told(&reason);
         let step = step.map_or("-".to_owned(), |step| step.to_string());
         (verdict, reason.code(), step, reason.message())
     };
-    match check(models[0], models[1], bytes, &Limits::default()) {
+    match check_where(models[0], models[1], scorers, bytes, &Limits::default(), &|| false) {
         Ok(Verdict::Valid(_)) => ("valid", "-", "-".to_owned(), "-".to_owned()),
         Ok(Verdict::Invalid { reason, step }) => refused("invalid", reason, step),
         Ok(Verdict::Incomplete { reason, step }) => refused("incomplete", reason, step),
@@ -613,8 +648,9 @@ fn the_corpus_is_judged_as_it_says() {
     let mut seen = BTreeSet::new();
     let mut wrong = Vec::new();
     let cases = cases(&models);
+    let scorers = [Scorer { model: models.get("stumps"), name: "models/stumps.json" }];
     for case in &cases {
-        let (verdict, reason, step, message) = answer(models.pair(case.models), &case.bytes);
+        let (verdict, reason, step, message) = answer(models.pair(case.models), &scorers, &case.bytes);
         let expected = case.reason.unwrap_or("-");
         if reason != expected {
             wrong.push(format!("{}: {expected} expected, {verdict} {reason} at {step}", case.name));
@@ -654,8 +690,8 @@ fn the_corpus_is_judged_as_it_says() {
     for case in &cases {
         let committed = fs::read(folder.join(&case.name)).unwrap();
         assert_eq!(
-            answer(models.pair(case.models), &committed),
-            answer(models.pair(case.models), &case.bytes),
+            answer(models.pair(case.models), &scorers, &committed),
+            answer(models.pair(case.models), &scorers, &case.bytes),
             "{}",
             case.name
         );
@@ -689,7 +725,8 @@ fn the_program_ends_with_the_codes_of_its_contract() {
         let fields: Vec<&str> = line.split('\t').collect();
         let [file, first, second, verdict, reason, step, message] = fields[..] else { panic!("{line}") };
         let (first, second) = (format!("models/{first}"), format!("models/{second}"));
-        let (code, text, errors) = run(&[&first, &second, file, "--json"]);
+        let given = ["--where", "models/stumps.json"];
+        let (code, text, errors) = run(&[&first, &second, file, "--json", given[0], given[1]]);
         let expected = match verdict {
             "valid" => 0,
             "invalid" => 1,
@@ -706,7 +743,7 @@ fn the_program_ends_with_the_codes_of_its_contract() {
         assert_eq!(json["reason"].as_str().unwrap_or("-"), reason, "{line}");
         assert_eq!(json["message"].as_str().unwrap_or("-"), message, "{line}");
         if verdict != "valid" {
-            let (_, text, _) = run(&[&first, &second, file]);
+            let (_, text, _) = run(&[&first, &second, file, given[0], given[1]]);
             let place = if step == "-" { "the claim".to_owned() } else { format!("step {step}") };
             assert_eq!(text, format!("{verdict}: {message} ({reason} at {place})\n"));
         }
@@ -825,6 +862,30 @@ fn the_program_ends_with_the_codes_of_its_contract() {
     assert_eq!(asked("").0, 1);
     let (code, _, errors) = asked("[columns.no]\nmin = 1\n");
     assert!(code == 2 && errors.contains("columns.no: the model has no column \"no\""), "{errors}");
+    // Scores of another model, which has to be given, by itself or by the domain that is asked for.
+    let scored = ["models/stumps.json", "models/second_stump.json", "accept/where"];
+    let (code, text, _) = run(&scored);
+    assert!(code == 1 && text.contains("that model is not given") && text.contains("claim.where"), "{text}");
+    let (code, text, _) = run(&[&scored[..], &["--where=models/binary.json"]].concat());
+    assert!(code == 1 && text.contains("claim.where"), "another model is not it: {text}");
+    let (code, text, _) = run(&[&scored[..], &["--where=models/stumps.json"]].concat());
+    assert!(code == 0 && text.contains("domain: the raw score of models/stumps.json (digest "), "{text}");
+    assert!(text.contains(") is at least 2\n"), "{text}");
+    let asked = |bound: f64| {
+        let model = folder.join("models/stumps.json");
+        let toml = format!("[[where]]\nmodel = {:?}\nat_least = {bound:?}\n", model.to_str().unwrap());
+        fs::write(&scratch, toml).unwrap();
+        run(&[&scored[..], &["--domain", scratch.to_str().unwrap()]].concat())
+    };
+    assert_eq!(asked(2.0).0, 0);
+    assert_eq!(asked(2.5).0, 0, "a higher score is asked for, which fewer inputs have");
+    let (code, text, _) = asked(1.5);
+    assert!(code == 1 && text.contains("the claim is only about inputs where the raw score of"), "{text}");
+    assert_eq!(run(&[&scored[..], &["--where=models/stumps.json", "--every-input"]].concat()).0, 1);
+    let (code, text, _) = run(&["--explain=0", "accept/where"]);
+    assert!(code == 0 && text.contains("raw score 0 of the model with digest"), "{text}");
+    assert_eq!(with("--where").0, 2);
+    assert_eq!(with("--where=nothing.json").0, 2);
     fs::remove_file(&scratch).unwrap();
     let (_, text, _) = run(&["--explain", "accept/no_missing"]);
     assert!(text.contains("every input without missing values"), "{text}");

@@ -4,12 +4,14 @@ mod common;
 
 use common::{Opened, leads_by_more_than};
 use fastrand::Rng;
-use secateur_certificate::Domain;
-use secateur_checker::Verdict;
+use secateur_certificate::{Digest, Domain};
 use secateur_checker::command::domain_not_covered;
-use secateur_model::{Column, Ensemble, FeatureId, Grid, GridError, Group, GroupKind, Predictor};
+use secateur_checker::{Scorer, Verdict};
+use secateur_model::{
+    Column, Ensemble, FeatureId, Grid, GridError, Group, GroupKind, Predictor, Side, Where,
+};
 use secateur_oracle::{Band, Comparison, Options, Verdict as Compared, exact_class};
-use secateur_testkit::{Shape, domain, ensemble, every_row, inputs_of, mutate};
+use secateur_testkit::{Shape, domain, ensemble, every_row, inputs_of, mutate, scored_domain};
 
 /// Does the claim hold on a row? From its definition.
 fn holds(models: [&Ensemble; 2], predictor: &Predictor<'_>, row: &[f64], band: Band) -> bool {
@@ -255,4 +257,107 @@ fn a_claim_covers_what_its_domain_holds() {
     }
     println!("{covered} cover, {outside} do not");
     assert!(covered > 500 && outside > 200, "a weak test");
+}
+
+/// Claims about inputs on which other models have certain scores, judged on every such input; and what the checker makes of
+/// another model, another bound, another score and another side.
+#[test]
+fn scores_of_other_models_are_proved_and_checked_for_their_inputs_alone() {
+    let digest = |model: &Ensemble| Digest::of(model).0;
+    let (mut proved, mut refuted, mut only_there, mut lies) = (0, 0, 0, 0);
+    for seed in 0..2600u64 {
+        let mut rng = Rng::with_seed(seed);
+        let [first, second] = pair(&mut rng);
+        let drawn = scored_domain(&mut rng, &first, &digest);
+        let band = if rng.bool() { Band::Exact } else { Band::Auto };
+        let narrow = first.within(&drawn).unwrap();
+        match Grid::new(&[&narrow, &second]) {
+            Ok(grid) if grid.log10_cells() <= 2.8 => {}
+            Ok(_) | Err(GridError::Domain(_)) => continue,
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+        let Ok(comparison) = Comparison::new(&narrow, &second, band) else { continue };
+        let claimed = comparison.inputs();
+        let Some(rows) = inputs_of(&claimed, &[&first, &second], 6_000) else { continue };
+        let predictor = Predictor::new(&second);
+        let wrong = |row: &Vec<f64>| !holds([&first, &second], &predictor, row, band);
+        let true_there = !rows.iter().any(wrong);
+        // The same without the scores: how often do they matter?
+        let product = inputs_of(&claimed.without_wheres(), &[&first, &second], 6_000);
+        let true_without = product.is_some_and(|rows| !rows.iter().any(wrong));
+        only_there += u32::from(true_there && !true_without && !rows.is_empty());
+        let (compared, certificate) = comparison.certify(&Options::unlimited(), Vec::new()).unwrap();
+        match &compared.verdict {
+            Compared::Identical => assert!(true_there, "seed {seed}: a false claim was proved: {drawn:?}"),
+            Compared::Different(example) => {
+                assert!(!true_there, "seed {seed}: a true claim was refuted: {drawn:?}");
+                assert!(drawn.contains(&example.row), "seed {seed}: {:?} is outside", example.row);
+                let data: Vec<f64> = rows.iter().take(8).flatten().copied().collect();
+                if let Some((near, ..)) = comparison.nearest(example, &data) {
+                    assert!(drawn.contains(&near.row), "seed {seed}: {:?} is outside", near.row);
+                }
+                refuted += 1;
+            }
+            // The last bits of a free order of addition.
+            Compared::Undecided(_) => continue,
+        }
+        let Some(certificate) = certificate else { continue };
+        let opened = Opened::read(&certificate.finish(true).unwrap()).unwrap();
+        assert_eq!(opened.claim.domain, claimed, "seed {seed}");
+        let scorers = Scorer::of(&claimed);
+        let verdict = opened.verdict_with(&first, &second, &scorers);
+        assert!(matches!(verdict, Verdict::Valid(_)), "seed {seed}: {verdict:?}");
+        // Without the models there is nothing to be said, and others are not they.
+        for others in [&[][..], &scorers[1..], &[Scorer { model: &first, name: "another" }]] {
+            let verdict = opened.verdict_with(&first, &second, others);
+            let Verdict::Invalid { reason, step: None } = verdict else { panic!("seed {seed}: {verdict:?}") };
+            assert_eq!(reason.code(), "claim.where");
+        }
+        proved += 1;
+        let wheres = claimed.wheres();
+        for at in 0..wheres.len() {
+            let own = &wheres[at];
+            let side = if own.side() == Side::AtLeast { Side::AtMost } else { Side::AtLeast };
+            let (less, more) = (own.bound() - 0.25, own.bound() + 0.25);
+            let changes = [
+                None,
+                Some((own.output(), own.side(), less)),
+                Some((own.output(), own.side(), more)),
+                Some((own.output(), own.side(), own.bound().next_down())),
+                Some((own.output(), own.side(), own.bound().next_up())),
+                Some((own.output(), side, own.bound())),
+                Some((own.output() ^ 1, own.side(), own.bound())),
+            ];
+            for change in changes {
+                let mut changed = wheres.to_vec();
+                match change {
+                    None => drop(changed.remove(at)),
+                    Some((output, side, bound)) => {
+                        let bare = Where::of_digest(own.digest(), output, side, bound).unwrap();
+                        changed[at] = bare.with_model(own.model().unwrap().clone(), "").unwrap_or(bare);
+                    }
+                }
+                let other = claimed.without_wheres().with_wheres(changed);
+                let mut mutant = opened.clone();
+                mutant.claim.domain = other.clone();
+                let refused = !matches!(mutant.verdict_with(&first, &second, &scorers), Verdict::Valid(_));
+                if other.wheres().iter().any(|own| own.model().is_none()) {
+                    assert!(refused, "seed {seed}: a claim about nothing was accepted");
+                    continue;
+                }
+                let Some(rows) = inputs_of(&other, &[&first, &second], 12_000) else { continue };
+                let lie = rows.iter().any(wrong);
+                assert!(refused || !lie, "seed {seed}: a false claim passes: {other:?}");
+                lies += u32::from(lie);
+                if !lie && refused {
+                    continue;
+                }
+                let inside = rows.iter().all(|row| claimed.contains(row));
+                let covered = domain_not_covered(&claimed, &other, &first).is_none();
+                assert!(inside || !covered, "seed {seed}: {claimed:?} does not hold {other:?}");
+            }
+        }
+    }
+    println!("{proved} proved, {refuted} refuted, {only_there} hold there only, {lies} false claims refused");
+    assert!(proved > 1_000 && refuted > 200 && only_there > 30 && lies > 200, "a weak test");
 }

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use secateur::DomainFile;
-use secateur_model::Ensemble;
+use secateur::{DomainFile, ModelFile, resolve_domain};
 
 use crate::output::complain;
 use crate::shell::{Completions, Man};
@@ -398,28 +397,28 @@ pub(crate) struct Prune {
 }
 
 /// The domain of a file, or what `--no-missing` stands for, over the columns of a model.
-fn domain(file: Option<&PathBuf>, no_missing: bool, model: &Ensemble) -> Result<secateur::Domain> {
+fn domain(file: Option<&PathBuf>, no_missing: bool, model: &ModelFile) -> Result<secateur::Domain> {
     let Some(path) = file else {
         return Ok(if no_missing { secateur::Domain::no_missing() } else { secateur::Domain::everything() });
     };
-    let found = DomainFile::read(path).and_then(|file| file.resolve(model));
+    let found = DomainFile::read(path).and_then(|file| resolve_domain(&file, model));
     found.map_err(|error| anyhow!("{}: {error}", path.display()))
 }
 
 impl Verify {
-    pub(crate) fn domain(&self, first: &Ensemble) -> Result<secateur::Domain> {
+    pub(crate) fn domain(&self, first: &ModelFile) -> Result<secateur::Domain> {
         domain(self.domain.as_ref(), self.no_missing, first)
     }
 }
 
 impl Prune {
-    pub(crate) fn domain(&self, model: &Ensemble) -> Result<secateur::Domain> {
+    pub(crate) fn domain(&self, model: &ModelFile) -> Result<secateur::Domain> {
         domain(self.domain.as_ref(), self.no_missing, model)
     }
 }
 
 impl Inspect {
-    pub(crate) fn domain(&self, model: &Ensemble) -> Result<secateur::Domain> {
+    pub(crate) fn domain(&self, model: &ModelFile) -> Result<secateur::Domain> {
         domain(self.domain.as_ref(), false, model)
     }
 }

@@ -9,7 +9,7 @@ use crate::{model, output};
 
 pub(crate) fn run(command: &Inspect, talk: Talk) -> Result<()> {
     let model = model::read(&command.model)?;
-    let domain = command.domain(model.file.ensemble())?;
+    let domain = command.domain(&model.file)?;
     let place = Some((command.model.display().to_string(), model.bytes));
     let facts = describe_within(&model.file, place, &domain).map_err(|error| anyhow!("{error}"))?;
     output::print(&if command.json { json_text(&facts.json())? } else { facts.words(talk == Talk::Verbose) })

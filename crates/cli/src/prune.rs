@@ -33,7 +33,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
     let taken = refuse_to_overwrite(command)?;
-    let domain = command.domain(original.file.ensemble())?;
+    let domain = command.domain(&original.file)?;
     let rows = read_rows(command, original.file.ensemble(), talk)?;
     // A place that cannot be written to is told before the work, not after it.
     let mut output = Output::open(Some(&command.output))?;

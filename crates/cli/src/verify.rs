@@ -39,7 +39,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         None => None,
     };
     let page = PageFile::open(command.report.as_deref(), &taken)?;
-    let domain = command.domain(first.file.ensemble())?;
+    let domain = command.domain(&first.file)?;
     let rows = read_rows(command, first.file.ensemble(), talk)?;
     let options = VerifyOptions {
         band: command.band.0,

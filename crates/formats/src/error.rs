@@ -154,6 +154,8 @@ pub enum EditError {
     NoTrees { model: &'static str },
     #[error("a packed model cannot be changed: change the model that it was packed from, and pack that")]
     Packed,
+    #[error("an {model} is only read, to say which inputs a claim is about; it cannot be changed")]
+    ReadOnly { model: &'static str },
     #[error("the edited file does not read back: {reason}")]
     ReadBack { reason: String },
 }

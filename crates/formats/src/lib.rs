@@ -25,7 +25,7 @@ use std::path::Path;
 use secateur_model::Ensemble;
 
 pub use detect::Format;
-pub use domain::{DomainFile, DomainFileError};
+pub use domain::{DigestOf, DomainFile, DomainFileError};
 pub use edit::{Edit, TreeEdit};
 pub use error::{EditError, FormatError, Place, Problem};
 
@@ -185,6 +185,14 @@ impl ModelFile {
     /// The ending of names of such files, without a dot: some libraries choose a reader by it.
     pub fn extension(&self) -> &'static str {
         each!(self, document => document.extension())
+    }
+
+    /// Of an isolation forest, the sum of path lengths that is to be expected of its trees; `None` for any other model.
+    pub fn expected_path_lengths(&self) -> Option<f64> {
+        match self {
+            Self::Sklearn(file) => file.expected_path_lengths(),
+            _ => None,
+        }
     }
 
     /// The factor `a` where the library turns a score into the probability `1 / (1 + exp(-a * score))` of

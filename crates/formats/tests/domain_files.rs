@@ -1,7 +1,7 @@
 //! Domain files: read, printed, read back; and what is wrong with them, with its place.
 
 use secateur_formats::{DomainFile, ModelFile};
-use secateur_model::{FeatureId, GroupKind};
+use secateur_model::{Ensemble, FeatureId, GroupKind, Side};
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/models/xgboost/3.4.1-logistic.json");
 
@@ -9,8 +9,18 @@ fn model() -> ModelFile {
     ModelFile::read(MODEL.as_ref()).unwrap()
 }
 
+/// Anything that tells models apart will do here.
+fn digest(model: &Ensemble) -> [u8; 32] {
+    let mut digest = [7; 32];
+    digest[0] = model.trees().len() as u8;
+    digest
+}
+
 fn wrong(text: &str) -> String {
-    DomainFile::parse(text).and_then(|file| file.resolve(model().ensemble())).unwrap_err().to_string()
+    DomainFile::parse(text)
+        .and_then(|file| file.resolve(model().ensemble(), &digest))
+        .unwrap_err()
+        .to_string()
 }
 
 const LIMITS: &str = r#"
@@ -42,7 +52,7 @@ rows = [[0, 0], [0, nan], [2.5, 1]]
 #[test]
 fn a_file_is_read_by_name_or_number_and_printed_as_it_reads_back() {
     let model = model();
-    let resolved = |text: &str| DomainFile::parse(text).unwrap().resolve(model.ensemble()).unwrap();
+    let resolved = |text: &str| DomainFile::parse(text).unwrap().resolve(model.ensemble(), &digest).unwrap();
     let domain = resolved(LIMITS);
     assert!(!domain.missing());
     let age = domain.column(FeatureId(0)).unwrap();
@@ -56,10 +66,10 @@ fn a_file_is_read_by_name_or_number_and_printed_as_it_reads_back() {
         let file = DomainFile::parse(text).unwrap();
         assert_eq!(DomainFile::parse(&file.to_toml()).unwrap().to_toml(), file.to_toml());
         let again = DomainFile::from_json(&file.to_json()).unwrap();
-        assert_eq!(&again.resolve(model.ensemble()).unwrap(), domain);
+        assert_eq!(&again.resolve(model.ensemble(), &digest).unwrap(), domain);
         let printed = DomainFile::of(domain, model.ensemble().features());
         for back in [DomainFile::parse(&printed.to_toml()), DomainFile::from_json(&printed.to_json())] {
-            assert_eq!(&back.unwrap().resolve(model.ensemble()).unwrap(), domain);
+            assert_eq!(&back.unwrap().resolve(model.ensemble(), &digest).unwrap(), domain);
         }
     }
     assert_eq!(
@@ -74,7 +84,7 @@ fn a_file_is_read_by_name_or_number_and_printed_as_it_reads_back() {
     let words = DomainFile::parse(GROUP).unwrap().words().unwrap();
     assert_eq!(words, ["0: at least 0.5", "f1, 2 together take one of 3 rows"]);
     assert!(resolved("").is_everything());
-    assert!(DomainFile::no_missing().resolve(model.ensemble()).unwrap().is_no_missing());
+    assert!(DomainFile::no_missing().resolve(model.ensemble(), &digest).unwrap().is_no_missing());
 }
 
 #[test]
@@ -146,9 +156,24 @@ fn mistakes_are_told_with_their_place() {
             "[columns.1]\nmin = 0\n[[groups]]\nkind = \"one-hot\"\ncolumns = [0, 1]",
             "column \"f1\" has limits of its own and is in group 1: a column can be in one of them only",
         ),
+        ("[where]\nmodel = \"a\"", "where: a table where a list is expected"),
+        ("[[where]]\nat_least = 1", "where[1]: \"model\" is needed"),
+        ("[[where]]\nmodel = \"a\"", "where[1]: \"at_least\" is needed"),
         (
-            "[[where]]\nmodel = \"a\"\nat_least = 1",
-            "where: inputs limited by the score of another model are not supported by this version; leave the table out",
+            "[[where]]\nmodel = \"a\"\nmore_than = 1",
+            "where[1]: unknown key \"more_than\"; known are model, at_least, at_most, output, raw and digest",
+        ),
+        (
+            "[[where]]\nmodel = \"a\"\nat_least = nan",
+            "where[1].at_least: an infinite number or nan where a finite number is expected",
+        ),
+        (
+            "[[where]]\nmodel = \"a\"\nat_least = 1\ndigest = \"12\"",
+            "where[1].digest: a digest is 64 hexadecimal digits",
+        ),
+        (
+            "[[where]]\nmodel = \"a\"\nat_least = 1\noutput = -1",
+            "where[1].output: -1 is no number that scores are counted by, from 0",
         ),
     ] {
         assert_eq!(wrong(text), message, "{text}");
@@ -159,4 +184,59 @@ fn mistakes_are_told_with_their_place() {
             .starts_with("groups[1].columns: the model has no column \"colour_red\"; it has \"f0\", \"f1\""),
         "{unknown}"
     );
+}
+
+/// Models of other files: their scores, and what is wrong with them.
+#[test]
+fn scores_of_other_models_are_read_from_their_files() {
+    let model = model();
+    let folder = std::path::Path::new(MODEL).parent().unwrap();
+    let resolved =
+        |text: &str| DomainFile::parse(text).unwrap().below(folder).resolve(model.ensemble(), &digest);
+    let text = "[[where]]\nmodel = \"3.4.1-logistic.json\"\nat_least = -0.25\nat_most = 0.5\n";
+    let domain = resolved(text).unwrap();
+    let [least, most] = domain.wheres() else { panic!("{domain:?}") };
+    assert_eq!((least.side(), least.bound(), least.output()), (Side::AtLeast, -0.25, 0));
+    assert_eq!((most.side(), most.bound()), (Side::AtMost, 0.5));
+    assert_eq!((least.digest(), least.name()), (digest(model.ensemble()), Some("3.4.1-logistic.json")));
+    let file = DomainFile::parse(text).unwrap();
+    assert_eq!(DomainFile::parse(&file.to_toml()).unwrap(), file);
+    let printed = DomainFile::of(&domain, model.ensemble().features());
+    for back in [DomainFile::parse(&printed.to_toml()), DomainFile::from_json(&printed.to_json())] {
+        assert_eq!(back.unwrap().below(folder).resolve(model.ensemble(), &digest).unwrap(), domain);
+    }
+    // A path is told as it can be found, and a model that is given needs none.
+    let json = file.below(folder).to_json();
+    assert_eq!(DomainFile::from_json(&json).unwrap().resolve(model.ensemble(), &digest).unwrap(), domain);
+    let text = "[[where]]\nmodel = \"it\"\ngiven = 0\nat_least = -0.25\nat_most = 0.5\n";
+    let given = DomainFile::parse(text).unwrap();
+    let found = given.resolve_with(model.ensemble(), &digest, &[&model]);
+    assert_eq!(found.unwrap(), domain);
+    assert_eq!(
+        DomainFile::parse("[[where]]\nmodel = \"a.skops\"\nat_most = 3").unwrap().words().unwrap(),
+        ["the score of a.skops is at most 3"]
+    );
+    let wrong = |text: &str| resolved(text).unwrap_err().to_string();
+    let other = "ff".repeat(32);
+    for (text, message) in [
+        ("[[where]]\nmodel = \"nothing.json\"\nat_least = 1".to_owned(), "where[1]: nothing.json: "),
+        (
+            format!("[[where]]\nmodel = \"3.4.1-logistic.json\"\nat_least = 0\ndigest = \"{other}\""),
+            "where[1]: 3.4.1-logistic.json has the digest ",
+        ),
+        (
+            "[[where]]\nmodel = \"3.4.1-logistic.json\"\nat_least = 0\noutput = 1".to_owned(),
+            "where[1]: 3.4.1-logistic.json has no score 1: it has 1, counted from 0",
+        ),
+        (
+            "[[where]]\nmodel = \"3.4.1-logistic.json\"\nat_least = 1e9".to_owned(),
+            "where[1]: no input at all has a score of 3.4.1-logistic.json that is at least 1000000000",
+        ),
+        (
+            "[[where]]\nmodel = \"a\"\ngiven = 0\nat_least = 0".to_owned(),
+            "where[1]: the model a is not given",
+        ),
+    ] {
+        assert!(wrong(&text).starts_with(message), "{text}: {}", wrong(&text));
+    }
 }

@@ -65,6 +65,28 @@ fn every_model_gives_the_bits_of_the_library() {
     }
 }
 
+/// Isolation forests: what the library adds up; they are read and nothing else.
+#[test]
+fn isolation_forests_give_the_path_lengths_of_the_library() {
+    for (name, samples) in [("isolation", 20.0), ("isolation_columns", 20.0)] {
+        let file = model(name);
+        let predictor = Predictor::new(file.ensemble());
+        for (index, case) in expected(name).iter().enumerate() {
+            let raw = predictor.raw_scores(&case.row).unwrap();
+            assert_eq!(raw[0].to_bits(), case.raw[0], "{name}, row {index}: {:?}", case.row);
+        }
+        assert!(!file.ensemble().decision().is_classifier() && file.ensemble().scores_vary());
+        let one: f64 =
+            2.0 * (f64::ln(samples - 1.0) + 0.577_215_664_901_532_9) - 2.0 * (samples - 1.0) / samples;
+        assert_eq!(file.expected_path_lengths(), Some(4.0 * one));
+        assert_eq!(file.to_bytes(), std::fs::read(path(&format!("{name}.skops"))).unwrap());
+        let edit = Edit { trees: vec![TreeEdit::Keep(TreeId(0))], intercepts: None };
+        let told = file.edit(&edit).unwrap_err().to_string();
+        assert!(told.contains("IsolationForest is only read"), "{told}");
+    }
+    assert_eq!(model("forest").expected_path_lengths(), None);
+}
+
 #[test]
 fn a_model_that_is_written_unchanged_has_the_same_bytes() {
     for name in MODELS {

@@ -63,6 +63,9 @@ pub enum Transform {
     Sorted,
     /// The first score as it is, and `exp` of twice the second (CatBoost's `RMSEWithUncertainty`).
     MeanAndVariance,
+    /// `-(2 ** -(score / expected))` for a sum of path lengths, where the expected one is that of a random tree
+    /// (scikit-learn's isolation forests).
+    PathLength,
 }
 
 /// Which library's softmax.

@@ -3,7 +3,8 @@
 //! A domain is a set of input rows that its user vouches for. It is a product: every column that is named nowhere may
 //! hold whatever the library accepts (or, with `missing` off, all of that but missing values), a [`Column`] limits one
 //! column, and a [`Group`] lists the tuples that several columns can hold together. No column is in two of them, so
-//! a row is in the domain if each part of it is, and each part may be looked at on its own.
+//! a row is in the domain if each part of it is, and each part may be looked at on its own. Beside this product there may
+//! be [`Where`]s: of its rows those on which another model scores at least, or at most, so much.
 //!
 //! Values are those of a row as it is given, before a library rounds them. A missing value is NaN: a number that a
 //! library treats like one, such as a category it does not know or a zero it takes for missing, is a number all the same.
@@ -18,9 +19,11 @@ use crate::feature::NumberType;
 use crate::ids::FeatureId;
 
 mod error;
+mod scored;
 mod words;
 
 pub use error::DomainError;
+pub use scored::{Side, Where};
 
 /// The most values that the tuples of one group may have in all.
 const MOST_VALUES: usize = 1 << 24;
@@ -31,6 +34,16 @@ pub struct Domain {
     missing: bool,
     columns: BTreeMap<FeatureId, Column>,
     groups: Vec<Group>,
+    wheres: Vec<Where>,
+}
+
+/// By what a row is outside of a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// What a column holds, or the group that it is in.
+    Column(FeatureId),
+    /// The score of another model: the position of the [`Where`].
+    Score(usize),
 }
 
 /// What one column can hold.
@@ -108,7 +121,7 @@ impl Default for Column {
 impl Domain {
     /// Every input that the models accept.
     pub fn everything() -> Self {
-        Self { missing: true, columns: BTreeMap::new(), groups: Vec::new() }
+        Self { missing: true, columns: BTreeMap::new(), groups: Vec::new(), wheres: Vec::new() }
     }
 
     /// All of those without a missing value in any column.
@@ -122,7 +135,7 @@ impl Domain {
         columns: impl IntoIterator<Item = (FeatureId, Column)>,
         groups: Vec<Group>,
     ) -> Result<Self, DomainError> {
-        let mut domain = Self { missing, columns: BTreeMap::new(), groups: Vec::new() };
+        let mut domain = Self { missing, ..Self::everything() };
         for (feature, column) in columns {
             let column = column.normal(feature)?;
             if domain.columns.insert(feature, column).is_some() {
@@ -147,9 +160,27 @@ impl Domain {
         Ok(domain)
     }
 
+    /// Those of its inputs that are in each of these too. Of two with the same model, score and side the stricter stays.
+    pub fn with_wheres(mut self, wheres: Vec<Where>) -> Self {
+        for new in wheres {
+            match self.wheres.iter_mut().find(|own| own.key() == new.key()) {
+                Some(own) if new.is_within(own) => *own = new,
+                Some(_) => {}
+                None => self.wheres.push(new),
+            }
+        }
+        self.wheres.sort_by_key(Where::key);
+        self
+    }
+
+    /// The same without the scores of other models.
+    pub fn without_wheres(&self) -> Self {
+        Self { wheres: Vec::new(), ..self.clone() }
+    }
+
     /// Does it leave nothing out?
     pub fn is_everything(&self) -> bool {
-        self.missing && self.columns.is_empty() && self.groups.is_empty()
+        self.missing && self.columns.is_empty() && self.groups.is_empty() && self.wheres.is_empty()
     }
 
     /// Does it leave out missing values, and nothing else?
@@ -170,6 +201,21 @@ impl Domain {
     /// The groups, in the order in which they were given.
     pub fn groups(&self) -> &[Group] {
         &self.groups
+    }
+
+    /// Which scores of other models its inputs have, in the order of the models' digests.
+    pub fn wheres(&self) -> &[Where] {
+        &self.wheres
+    }
+
+    /// Do the scores of other models let this row in? What its columns hold is not asked.
+    pub fn scores_hold(&self, row: &[f64]) -> bool {
+        self.wheres.iter().all(|own| own.holds(row))
+    }
+
+    /// The models whose scores are asked for, those that are known.
+    pub fn scorers(&self) -> impl Iterator<Item = &Ensemble> {
+        self.wheres.iter().filter_map(Where::model)
     }
 
     /// The limits of a column, `None` for one without.
@@ -200,11 +246,19 @@ impl Domain {
 
     /// Is this row in the domain?
     pub fn contains(&self, row: &[f64]) -> bool {
-        self.first_outside(row).is_none()
+        self.outside(row).is_none()
     }
 
-    /// The first column by which a row is outside.
-    pub fn first_outside(&self, row: &[f64]) -> Option<FeatureId> {
+    /// The first thing by which a row is outside.
+    pub fn outside(&self, row: &[f64]) -> Option<Outside> {
+        if let Some(column) = self.first_column_outside(row) {
+            return Some(Outside::Column(column));
+        }
+        self.wheres.iter().position(|own| !own.holds(row)).map(Outside::Score)
+    }
+
+    /// The first column by which a row is outside, whatever other models say of it.
+    fn first_column_outside(&self, row: &[f64]) -> Option<FeatureId> {
         if !self.missing {
             let missing = row.iter().enumerate().filter(|(_, value)| value.is_nan());
             let left_out = |&feature: &FeatureId| !self.may_be_missing(feature);
@@ -232,17 +286,25 @@ impl Domain {
         let columns: BTreeMap<FeatureId, Column> =
             self.columns.iter().map(|(&feature, column)| (feature, open(column))).collect();
         let columns = columns.into_iter().filter(|(_, column)| *column != Column::default()).collect();
-        Self { missing: true, columns, groups: self.groups.clone() }
+        Self { missing: true, columns, groups: self.groups.clone(), wheres: self.wheres.clone() }
     }
 
-    /// The domain over columns that were put in another order.
+    /// The domain over columns that were put in another order. Models that score have to be given anew where columns
+    /// moved: their own are in the old order, and in another their digests are others.
     pub(crate) fn renumbered(&self, new: impl Fn(FeatureId) -> FeatureId) -> Self {
         let columns = self.columns.iter().map(|(&old, column)| (new(old), column.clone()));
         let groups = self.groups.iter().map(|group| Group {
             columns: group.columns.iter().map(|&old| new(old)).collect(),
             kind: group.kind.clone(),
         });
-        Self::new(self.missing, columns, groups.collect()).expect("only the numbers of the columns change")
+        let product = Self::new(self.missing, columns, groups.collect());
+        let product = product.expect("only the numbers of the columns change");
+        let wheres = self.wheres.iter().map(|own| {
+            let columns = own.model().map_or(0, |model| model.features().len());
+            let moved = (0..columns).map(FeatureId::new).any(|column| new(column) != column);
+            if moved { own.without_model() } else { own.clone() }
+        });
+        product.with_wheres(wheres.collect())
     }
 
     /// Those of its inputs whose limited columns hold values that an f32 can hold; `None` where there are none.
@@ -257,7 +319,21 @@ impl Domain {
             }
             _ => group.clone(),
         });
-        Self::new(self.missing, columns, groups.collect()).ok()
+        let product = Self::new(self.missing, columns, groups.collect()).ok()?;
+        Some(product.with_wheres(self.wheres.clone()))
+    }
+
+    /// Does a column hold nothing but values that an f32 can hold?
+    fn holds_f32_only(&self, feature: FeatureId) -> bool {
+        let fits = |value: f64| value.is_nan() || is_f32(value);
+        if let Some(group) = self.group_of(feature) {
+            let group = &self.groups[group];
+            let at = group.columns.iter().position(|&own| own == feature);
+            return group.rows().iter().all(|row| at.is_some_and(|at| fits(row[at])));
+        }
+        self.column(feature).is_some_and(|column| {
+            column.f32_only || column.values.as_ref().is_some_and(|values| values.iter().all(|&v| fits(v)))
+        })
     }
 
     /// Does the domain fit a model's columns, and does the library accept an input of every part of it?
@@ -284,6 +360,35 @@ impl Domain {
             };
             if !group.rows().iter().any(accepted) {
                 return Err(DomainError::GroupNotAccepted { group: index });
+            }
+        }
+        self.wheres.iter().try_for_each(|own| self.where_fits(own, model))
+    }
+
+    /// Does the model that scores read the columns as this one does? Only then a row says the same to both.
+    fn where_fits(&self, own: &Where, model: &Ensemble) -> Result<(), DomainError> {
+        let (Some(scorer), Some(name)) = (own.model(), own.name().map(str::to_owned)) else {
+            return Err(DomainError::WhereUnknown { digest: own.digest() });
+        };
+        let (features, theirs) = (model.features(), scorer.features());
+        if features.len() != theirs.len() {
+            let (columns, found) = (features.len(), theirs.len());
+            return Err(DomainError::WhereColumns { name, columns, found });
+        }
+        if features.unplaced_labels().is_some() || theirs.unplaced_labels().is_some() {
+            return Err(DomainError::WhereUnplaced { name });
+        }
+        let mixed = model.domain().number != scorer.domain().number;
+        for column in (0..features.len()).map(FeatureId::new) {
+            let alike = match (features.categories(column), theirs.categories(column)) {
+                (Some(ours), None) => ours.labels.is_none(),
+                (ours, theirs) => ours == theirs,
+            };
+            if !alike {
+                return Err(DomainError::WhereCategories { name, column });
+            }
+            if mixed && !self.holds_f32_only(column) {
+                return Err(DomainError::WhereNumber { name, column });
             }
         }
         Ok(())

@@ -19,7 +19,10 @@
 //!   apart, in the order of the first tuple of each. A categorical column with a list of values is such an axis too, of
 //!   one column, a missing value among its tuples.
 //!
-//! Every cell has a witness: an input value of the domain, or a tuple, that lies in it.
+//! Where the domain asks for scores of other models ([`Where`](crate::Where)), their splits are boundaries too: all inputs of a cell have the
+//! same score, and all of a cell is in the domain or none of it ([`Grid::scores_hold`]). Cells outside stay in the grid.
+//!
+//! Every cell has a witness: an input value of the domain, or a tuple, that lies in it, whatever its scores.
 //!
 //! Invariants: boundaries ascend strictly and the last is below the largest input; only features that
 //! some split uses have an axis, or are in a group with one that has; `cell_of(witness(cell)) == cell`.
@@ -191,7 +194,7 @@ impl CellSet {
 }
 
 impl Grid {
-    /// The inputs that one or more models with the same columns all accept.
+    /// The inputs that one or more models with the same columns all accept, and those whose scores their domain asks for.
     pub fn common_domain(ensembles: &[&Ensemble]) -> Result<InputDomain, GridError> {
         let first = ensembles[0];
         let mut domain = *first.domain();
@@ -202,15 +205,10 @@ impl Grid {
                     second: other.features().len(),
                 });
             }
-            if other.domain().number == NumberType::F32 {
-                domain.number = NumberType::F32;
-            }
-            domain.missing &= other.domain().missing;
-            domain.infinities &= other.domain().infinities;
-            if domain.zero_window != other.domain().zero_window {
-                // Then the window is one model's way of reading, not a property of the inputs.
-                domain.zero_window = None;
-            }
+            narrow(&mut domain, other.domain());
+        }
+        for scorer in ensembles.iter().flat_map(|model| model.inputs().scorers()) {
+            narrow(&mut domain, scorer.domain());
         }
         Ok(domain)
     }
@@ -222,7 +220,7 @@ impl Grid {
         let inputs = common_inputs(ensembles)?;
         let first = ensembles[0];
         let mut makers: BTreeMap<FeatureId, AxisMaker> = BTreeMap::new();
-        for ensemble in ensembles {
+        for ensemble in ensembles.iter().copied().chain(inputs.scorers()) {
             for split in ensemble.trees().iter().flat_map(|tree| tree.splits()) {
                 makers.entry(split.feature).or_default().add(ensemble, &domain, split);
             }
@@ -351,6 +349,11 @@ impl Grid {
     /// The inputs that the models are looked at for.
     pub fn inputs(&self) -> &Domain {
         &self.inputs
+    }
+
+    /// Do the scores of other models that the domain asks for let these cells in? Always where it asks for none.
+    pub fn scores_hold(&self, cells: &[CellId]) -> bool {
+        self.inputs.wheres().is_empty() || self.inputs.scores_hold(&self.witness(cells))
     }
 
     /// The cells of an input row, or `None` where it is outside the domain.
@@ -601,6 +604,19 @@ impl Tuples {
     }
 }
 
+/// What is left of a domain when another model reads the inputs too.
+fn narrow(domain: &mut InputDomain, other: &InputDomain) {
+    if other.number == NumberType::F32 {
+        domain.number = NumberType::F32;
+    }
+    domain.missing &= other.missing;
+    domain.infinities &= other.infinities;
+    if domain.zero_window != other.zero_window {
+        // Then the window is one model's way of reading, not a property of the inputs.
+        domain.zero_window = None;
+    }
+}
+
 /// The inputs that models are looked at for: those of the one that has a domain, or that all of them have.
 fn common_inputs(ensembles: &[&Ensemble]) -> Result<Arc<Domain>, GridError> {
     let limited = ensembles.iter().find(|model| !model.inputs().is_everything());
@@ -616,8 +632,9 @@ fn common_inputs(ensembles: &[&Ensemble]) -> Result<Arc<Domain>, GridError> {
         return Err(DomainError::TwoDomains.into());
     }
     // Models that read other number types have the values of the smaller one in common.
-    let number = |model: &&Ensemble| model.domain().number;
-    if ensembles.iter().any(|model| number(model) != number(&ensembles[0])) {
+    let scorers = limited.inputs().scorers();
+    let mut numbers = ensembles.iter().copied().chain(scorers).map(|model| model.domain().number);
+    if numbers.any(|number| number != ensembles[0].domain().number) {
         return limited.inputs().of_f32().map(Arc::new).ok_or(DomainError::NoCommonValue.into());
     }
     Ok(limited.inputs.clone())

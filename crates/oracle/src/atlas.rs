@@ -10,6 +10,9 @@
 //! - trees of two models that stand at the same place and differ a little (a rounded threshold), as long
 //!   as the overlay stays small.
 //!
+//! Where the models' domain asks for scores of other models, the trees of those are pieces too, one each: certificates do
+//! not name them, so nothing is laid over them.
+//!
 //! Where every split treats missing values as it treats some other cell of the feature (XGBoost trained
 //! without missing values sends them all to one side), the search leaves the missing cell out.
 //!
@@ -23,6 +26,7 @@ use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 use secateur_model::{
     CellId, CellSet, Ensemble, Exact, Grid, GridError, LeafId, LocalRounding, Node, NodeId, Output, Tree,
+    Where,
 };
 use thiserror::Error;
 
@@ -30,6 +34,7 @@ use crate::fault;
 use crate::joint::{Joint, Overlaid, Part, Sign};
 use crate::masks::fill_masks;
 use crate::stop::{Budget, StopReason};
+use crate::system::Row;
 
 /// Trees of a model pair may be laid over each other when the result has at most this many times the
 /// leaves of the larger one.
@@ -62,6 +67,8 @@ pub struct Atlas {
     missing_as: Vec<Option<CellId>>,
     /// For each model the position of its first sum; then the number of all sums.
     offsets: Vec<usize>,
+    /// For each score that the domain asks for the position of the first sum of its model.
+    scorer_sums: Vec<usize>,
     /// The constant part of each sum.
     constants: Vec<BigInt>,
     /// All numbers are multiples of two to this power.
@@ -79,9 +86,13 @@ impl Cells {
     /// The cells of one model.
     pub fn of(model: &Ensemble) -> Self {
         let grid = Grid::new(&[model]).expect("one model has the columns that it has");
-        let splits = model.trees().iter().flat_map(|tree| tree.splits()).map(|split| {
-            let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
-            (axis, grid.axes()[axis].left_cells(model, split, grid.domain()))
+        let models = std::iter::once(model).chain(model.inputs().scorers());
+        let splits = models.flat_map(|model| {
+            let splits = model.trees().iter().flat_map(|tree| tree.splits());
+            splits.map(|split| {
+                let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
+                (axis, grid.axes()[axis].left_cells(model, split, grid.domain()))
+            })
         });
         let sizes = searched_sizes(&grid, &equals_of_missing(&grid, splits));
         Self { grid, sizes }
@@ -102,7 +113,8 @@ impl Cells {
 /// A partition of the cells with exact values.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// The trees that are laid over each other, of the first and of the second model, ascending.
+    /// The trees that are laid over each other, of the first and of the second model, ascending; none for a tree of
+    /// another model.
     pub(crate) trees: [Vec<u32>; 2],
     /// How many leaves.
     pub(crate) leaf_count: usize,
@@ -170,17 +182,23 @@ impl Atlas {
         for model in models {
             offsets.push(offsets.last().expect("starts with one") + model.group_count());
         }
-        let mut exponent = smallest_exponent(models);
+        let scorers: Vec<&Ensemble> = grid.inputs().scorers().collect();
+        let mut exponent = smallest_exponent(models.iter().chain(&scorers).copied());
         if let (Some(rounding), Some(second)) = (rounding, models.last()) {
             offsets.push(offsets.last().expect("starts with one") + second.group_count());
             exponent -= i64::from(rounding.factor_bits);
+        }
+        let mut scorer_sums = Vec::with_capacity(scorers.len());
+        for scorer in &scorers {
+            scorer_sums.push(*offsets.last().expect("starts with one"));
+            offsets.push(offsets.last().expect("starts with one") + scorer.group_count());
         }
         let mut layers: Vec<Vec<Layer<'_>>> = Vec::new();
         for (own, (model, &offset)) in models.iter().zip(&offsets).enumerate() {
             let mut list = Vec::with_capacity(model.trees().len());
             for (index, tree) in model.trees().iter().enumerate() {
                 go_on()?;
-                let place = (own, index as u32);
+                let place = Some((own, index as u32));
                 list.push(Layer { place, ..Layer::new(model, tree, &grid, offset, exponent) });
             }
             layers.push(list);
@@ -195,24 +213,37 @@ impl Atlas {
                 });
             }
         }
-        let splits = layers.iter().flatten().flat_map(|layer| layer.splits.iter().flatten());
+        let mut of_scorers: Vec<Layer<'_>> = Vec::new();
+        for (scorer, &first) in scorers.iter().zip(&scorer_sums) {
+            for tree in scorer.trees() {
+                go_on()?;
+                of_scorers.push(Layer::new(scorer, tree, &grid, first, exponent));
+            }
+        }
+        let all = layers.iter().flatten().chain(&of_scorers);
+        let splits = all.flat_map(|layer| layer.splits.iter().flatten());
         let missing_as = equals_of_missing(&grid, splits.map(|(axis, set)| (*axis, set)));
         go_on()?;
         let sums = *offsets.last().expect("starts with one");
         let sizes = searched_sizes(&grid, &missing_as);
-        layers.iter_mut().flatten().for_each(|layer| layer.leave_out_undivided(&sizes));
+        let all = layers.iter_mut().flatten().chain(&mut of_scorers);
+        all.for_each(|layer| layer.leave_out_undivided(&sizes));
         let mut maker = PieceMaker { sizes: &sizes, sums, most_masked, budget, pieces: Vec::new() };
         for stack in stacks(&layers) {
             maker.add(&stack).map_err(LayoutError::Stopped)?;
         }
+        for layer in &of_scorers {
+            maker.add(&[layer]).map_err(LayoutError::Stopped)?;
+        }
         let pieces = maker.pieces;
-        let mut constants: Vec<BigInt> = models
-            .iter()
-            .flat_map(|model| model.intercepts())
-            .map(|&value| scaled(&exact(value), exponent))
-            .collect();
-        constants.resize(sums, BigInt::zero());
-        Ok(Self { grid, pieces, missing_as, offsets, constants, exponent })
+        let mut constants = vec![BigInt::zero(); sums];
+        let firsts = offsets[..models.len()].iter().chain(&scorer_sums);
+        for (model, &first) in models.iter().chain(&scorers).zip(firsts) {
+            for (slot, &value) in constants[first..].iter_mut().zip(model.intercepts()) {
+                *slot = scaled(&exact(value), exponent);
+            }
+        }
+        Ok(Self { grid, pieces, missing_as, offsets, scorer_sums, constants, exponent })
     }
 
     /// The common grid.
@@ -233,6 +264,16 @@ impl Atlas {
     /// The position of the sum that holds the rounding of the second model's group, before averaging.
     pub(crate) fn rounding_of(&self, group: usize) -> usize {
         self.offsets[2] + group
+    }
+
+    /// The rows that every input of the domain satisfies: the scores of other models that it asks for, with room for
+    /// their rounding. A cell that satisfies them may be outside of the domain all the same ([`Grid::scores_hold`]).
+    pub fn domain_rows(&self) -> Vec<Row> {
+        let row = |(own, &first): (&Where, &usize)| {
+            let bound = own.needed().expect("a grid is made for domains whose models are known").clone();
+            Row { terms: vec![(first + own.output() as usize, own.sign())], bound, strict: false }
+        };
+        self.grid.inputs().wheres().iter().zip(&self.scorer_sums).map(row).collect()
     }
 
     pub(crate) fn sums(&self) -> usize {
@@ -397,8 +438,8 @@ fn intersect(first: &[(u32, u32)], second: impl Iterator<Item = (u32, u32)>, com
 /// A tree of a model, its splits turned into cell sets.
 struct Layer<'a> {
     tree: &'a Tree,
-    /// Its model and its position there.
-    place: (usize, u32),
+    /// Its model, of the two that are compared, and its position there.
+    place: Option<(usize, u32)>,
     /// Its first sum.
     sum: usize,
     /// For each leaf what it adds to its sums, weight included.
@@ -438,7 +479,7 @@ impl<'a> Layer<'a> {
         };
         let weight = exact(tree.weight());
         let values = tree.leaf_values().iter().map(|&value| scaled(&(&weight * &exact(value)), exponent));
-        Self { tree, place: (0, 0), sum, values: values.collect(), splits, axes, rounding: None }
+        Self { tree, place: None, sum, values: values.collect(), splits, axes, rounding: None }
     }
 
     /// Leaves out the axes of which every split has all cells on one side, as splits may that no input of a domain
@@ -607,8 +648,8 @@ impl PieceMaker<'_> {
             None
         };
         let mut trees = [Vec::new(), Vec::new()];
-        for layer in stack {
-            trees[layer.place.0].push(layer.place.1);
+        for (model, tree) in stack.iter().filter_map(|layer| layer.place) {
+            trees[model].push(tree);
         }
         trees.iter_mut().for_each(|list| list.sort_unstable());
         Piece { trees, axes, leaf_count, values, tree }
@@ -624,7 +665,7 @@ fn scaled(value: &Exact, exponent: i64) -> BigInt {
 }
 
 /// The smallest power of two that all products of weight and leaf, and all intercepts, are multiples of.
-fn smallest_exponent(models: &[&Ensemble]) -> i64 {
+fn smallest_exponent<'a>(models: impl Iterator<Item = &'a Ensemble>) -> i64 {
     let mut smallest = 0;
     let mut see = |value: &Exact| {
         if !value.is_zero() {

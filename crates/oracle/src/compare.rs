@@ -16,7 +16,9 @@
 //! library's scores are not fixed (a free order of addition) it stays open.
 //!
 //! The claim is about the inputs that both models accept and that are in their domain ([`Ensemble::within`]): the
-//! grid has no cell without such an input, so nothing here looks at another.
+//! grid has no cell without such an input, so nothing here looks at another. Where the domain asks for scores of other
+//! models, each is one more row of every system, with room for rounding, and a cell that solves a system
+//! counts only if those models' own libraries let it in.
 //!
 //! With band zero the claim is about exact arithmetic on both sides, ties included.
 
@@ -191,6 +193,7 @@ impl<'a> Comparison<'a> {
             .filter(|&class| class != winner)
             .map(|class| self.first_leads(winner, class, band))
             .collect();
+        rows.extend(self.atlas.domain_rows());
         rows.push(second_fails);
         System::new(&self.atlas, &rows)
     }
@@ -520,10 +523,14 @@ impl<'a> Judge<'a> {
     /// Is a solution of a system a counterexample? One where only the last bits that vary could make a
     /// difference is noted in `open`.
     fn differs(&self, cells: &[CellId], open: &Mutex<Option<Vec<f64>>>) -> bool {
+        let grid = self.comparison.atlas.grid();
+        if !grid.scores_hold(cells) {
+            return false;
+        }
         if self.comparison.band.is_none() {
             return true;
         }
-        let row = self.comparison.atlas.grid().witness(cells);
+        let row = grid.witness(cells);
         let [first, second] = self.library_classes(&row);
         if self.comparison.classes[first.index()] != second {
             return true;

@@ -17,6 +17,7 @@ mod lens_tree;
 mod masks;
 mod meet;
 mod multipliers;
+mod occurs;
 mod outline;
 mod record;
 mod scores;
@@ -29,6 +30,7 @@ pub use atlas::{Atlas, Cells, LayoutError, Piece};
 pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};
 #[cfg(feature = "_broken")]
 pub use fault::{Fault, with_fault};
+pub use occurs::has_inputs;
 pub use outline::{Band, CompareError, Outline};
 pub use record::{ProofStep, Record};
 pub use scores::{Limit, Measured, ScoreComparison, ScorePoint};

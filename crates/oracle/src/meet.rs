@@ -61,7 +61,9 @@ pub(crate) enum Met {
 /// for it.
 pub(crate) fn solve(system: &System<'_>, budget: &Budget) -> Option<Met> {
     let atlas = system.atlas();
-    if system.row_count() != 2 || !atlas.is_univariate() {
+    // One table for each axis: trees of models that only choose inputs are pieces beside the others.
+    let chosen = !atlas.grid().inputs().wheres().is_empty();
+    if system.row_count() != 2 || !atlas.is_univariate() || chosen {
         return None;
     }
     let wide = |value: &num_bigint::BigInt| (value.bits() < BITS).then(|| value.to_i128()).flatten();

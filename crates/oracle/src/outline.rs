@@ -42,6 +42,11 @@ pub enum CompareError {
     NoClasses { model: &'static str },
     #[error("the models have {first} and {second} classes")]
     ClassCount { first: usize, second: usize },
+    #[error(
+        "differences of scores are not measured for a domain that asks for the score of another model (where); leave that \
+         out, and what is proved holds for its inputs too"
+    )]
+    ScoresWhere,
     #[error("the models have {first} and {second} scores, so there are no pairs of them to compare")]
     ScoreCount { first: usize, second: usize },
     #[error(

@@ -112,6 +112,9 @@ impl<'a> ScoreComparison<'a> {
                 return Err(CompareError::ScoreOrder);
             }
         }
+        if !first.inputs().wheres().is_empty() {
+            return Err(CompareError::ScoresWhere);
+        }
         let domain = Grid::common_domain(&[first, second])?;
         if !first.inputs().is_everything() {
             second.within(first.inputs())?;

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use secateur_certificate::ReadError;
-use secateur_checker::{Limits, Proved, Reason, Verdict as Checked, check_until};
+use secateur_checker::{Limits, Proved, Reason, Scorer, Verdict as Checked, check_where};
 use secateur_model::Ensemble;
 use secateur_oracle::{
     Band, Budget, Cancel, CompareError, Limit, Options, Outline, Progress, ScoreComparison, Verdict,
@@ -134,7 +134,9 @@ pub fn have_checked(
     certificate: &[u8],
     cancel: &Cancel,
 ) -> Result<Proved, CertifyError> {
-    match check_until(original, pruned, certificate, &Limits::default(), &|| cancel.is_cancelled())? {
+    let scorers = Scorer::of(original.inputs());
+    let stop = || cancel.is_cancelled();
+    match check_where(original, pruned, &scorers, certificate, &Limits::default(), &stop)? {
         Checked::Valid(proved) => Ok(proved),
         Checked::Incomplete { reason: Reason::Stopped, .. } => Err(CertifyError::Interrupted),
         Checked::Invalid { reason, step } | Checked::Incomplete { reason, step } => {

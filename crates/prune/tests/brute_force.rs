@@ -72,14 +72,29 @@ fn pruned_models_decide_alike_on_every_cell() {
     assert!(scaled > 20, "{scaled}");
 }
 
-/// Every input of a domain, by its definition; and the certificate, which the checker has accepted.
 #[test]
 fn pruned_models_decide_alike_on_every_input_of_a_domain() {
+    let [runs, fewer, bounds, inputs] = judged_within(0..700, &secateur_testkit::domain);
+    assert!(runs > 150 && fewer > 30 && bounds > 100 && inputs > 3_000, "a weak test");
+}
+
+/// The same where scores of other models choose the inputs.
+#[test]
+fn pruned_models_decide_alike_wherever_other_models_score_so() {
+    let digest = |model: &Ensemble| secateur_certificate::Digest::of(model).0;
+    let draw = |rng: &mut Rng, model: &Ensemble| secateur_testkit::scored_domain(rng, model, &digest);
+    let [runs, fewer, bounds, inputs] = judged_within(5_000..5_500, &draw);
+    assert!(runs > 100 && fewer > 20 && bounds > 50 && inputs > 3_000, "a weak test");
+}
+
+/// Every input of a random domain, by its definition; and the certificate, which the checker has accepted. Runs, those with
+/// fewer trees than for every input, those with a bound, and inputs.
+fn judged_within(seeds: std::ops::Range<u64>, draw: &dyn Fn(&mut Rng, &Ensemble) -> Domain) -> [usize; 4] {
     let (mut runs, mut fewer, mut inputs, mut bounds) = (0, 0, 0, 0);
-    for seed in 0..700 {
+    for seed in seeds {
         let mut rng = Rng::with_seed(seed);
         let Some(model) = random_model(&mut rng) else { continue };
-        let drawn = secateur_testkit::domain(&mut rng, &model);
+        let drawn = draw(&mut rng, &model);
         let config = Config { domain: drawn.clone(), ..random_config(&mut rng) };
         if model.features().len() < 2
             || Comparison::new(&model, &model, config.claim.band().unwrap()).is_err()
@@ -132,7 +147,7 @@ fn pruned_models_decide_alike_on_every_input_of_a_domain() {
     println!(
         "{runs} runs, {fewer} with fewer trees than for every input, {bounds} with bounds, {inputs} inputs"
     );
-    assert!(runs > 150 && fewer > 30 && bounds > 100 && inputs > 3_000, "a weak test");
+    [runs, fewer, bounds, inputs]
 }
 
 /// A majority of trees that look at one column each, where half of them send missing values to the other side:

@@ -11,26 +11,28 @@ use pyo3::types::PyDict;
 use secateur::{Cancel, CertificateError, Domain, ModelFile};
 
 use crate::model::Model;
+use crate::options::GivenDomain;
 use crate::{interrupt, options};
 
 /// Checks a certificate, from a path or from its content: `verdict`, `reason`, `message`, `step`, `claim`; with a
-/// `domain`, a JSON text, also that it covers that.
+/// `domain` (a JSON text, and the models that it names by position) also that it covers that.
 #[pyfunction]
-#[pyo3(signature = (original, pruned, *, path=None, content=None, domain=None))]
+#[pyo3(signature = (original, pruned, *, path=None, content=None, domain=None, scorers=Vec::new()))]
 pub(crate) fn check<'py>(
     py: Python<'py>,
     original: &Model,
     pruned: &Model,
     path: Option<PathBuf>,
     content: Option<Vec<u8>>,
-    domain: Option<&str>,
+    domain: Option<GivenDomain>,
+    scorers: Vec<(String, Py<Model>)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut source: Box<dyn Read + Send> = match (path, content) {
         (Some(path), None) => Box::new(File::open(path)?),
         (None, Some(content)) => Box::new(Cursor::new(content)),
         _ => return Err(PyValueError::new_err("give either a path or the content")),
     };
-    let asked = domain.map(|text| options::domain(Some(text), true, original)).transpose()?;
+    let asked = domain.map(|given| options::domain(Some(&given), true, original)).transpose()?;
     let answer = PyDict::new(py);
     if matches!(&*pruned.file, ModelFile::Packed(_)) {
         let mut content = Vec::new();
@@ -43,13 +45,13 @@ pub(crate) fn check<'py>(
         source = Box::new(Cursor::new(content));
     }
     let cancel = Cancel::default();
-    let work = || secateur::check_until(&original.file, &pruned.file, source, &|| cancel.is_cancelled());
+    let stop = || cancel.is_cancelled();
+    let scorers: Vec<(&str, &ModelFile)> =
+        scorers.iter().map(|(name, model)| (name.as_str(), &*model.get().file)).collect();
+    let work =
+        || secateur::check_scored(&original.file, &pruned.file, &scorers, asked.as_ref(), source, &stop);
     match interrupt::interruptible(py, &cancel, |_| Ok(()), work)? {
         Ok(verdict) => {
-            let verdict = match asked {
-                Some(asked) => secateur_checker::command::covering(verdict, &asked, original.file.ensemble()),
-                None => verdict,
-            };
             let text = secateur_checker::command::to_json(&verdict, original.file.ensemble()).to_string();
             answer.update(py.import("json")?.call_method1("loads", (text,))?.cast()?)?;
         }
@@ -71,13 +73,12 @@ fn packing(
     certificate: &[u8],
     asked: Option<&Domain>,
 ) -> String {
-    py.detach(|| match secateur::check_packing(&original.file, &packed.file, certificate) {
-        Ok(check) => match asked {
-            Some(asked) => check.covering(asked, &original.file),
-            None => check,
-        }
-        .json(&original.file)
-        .to_string(),
+    let checked = || match asked {
+        Some(asked) => secateur::check_packing_covering(&original.file, &packed.file, asked, certificate),
+        None => secateur::check_packing(&original.file, &packed.file, certificate),
+    };
+    py.detach(|| match checked() {
+        Ok(check) => check.json(&original.file).to_string(),
         Err(error) => secateur::malformed_packing(&error).to_string(),
     })
 }

@@ -169,6 +169,18 @@ impl Model {
         self.file.dialect()
     }
 
+    /// What the name of its file ends with.
+    #[getter]
+    fn extension(&self) -> &'static str {
+        self.file.extension()
+    }
+
+    /// What stands for the model in certificates, in hexadecimal digits.
+    #[getter]
+    fn digest(&self) -> String {
+        secateur::Digest::of(self.file.ensemble()).to_string()
+    }
+
     /// What to know about how this file is executed.
     #[getter]
     fn notes(&self) -> Vec<String> {

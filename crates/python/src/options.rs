@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use secateur::{Band, Budget, Domain, DomainFile, LinearSolver};
+use secateur::{Band, Budget, Domain, DomainFile, LinearSolver, ModelFile};
 
 use crate::model::Model;
 
@@ -18,12 +18,17 @@ pub(crate) fn band(score: Option<f64>) -> Band {
     }
 }
 
-/// The domain that a JSON text describes, over the columns of a model; without one, with or without missing values.
-pub(crate) fn domain(text: Option<&str>, missing: bool, model: &Model) -> PyResult<Domain> {
-    match text {
-        Some(text) => {
+/// A domain as the package gives it: a JSON text, and the models that a `where` in it names by position.
+pub(crate) type GivenDomain = (String, Vec<Py<Model>>);
+
+/// The domain that the package gives, over the columns of a model; without one, with or without missing values.
+pub(crate) fn domain(given: Option<&GivenDomain>, missing: bool, model: &Model) -> PyResult<Domain> {
+    match given {
+        Some((text, models)) => {
             let file = domain_file(text)?;
-            file.resolve(model.file.ensemble()).map_err(|error| PyValueError::new_err(error.to_string()))
+            let models: Vec<&ModelFile> = models.iter().map(|model| &*model.get().file).collect();
+            let found = secateur::resolve_domain_with(&file, &model.file, &models);
+            found.map_err(|error| PyValueError::new_err(error.to_string()))
         }
         None if missing => Ok(Domain::everything()),
         None => Ok(Domain::no_missing()),

@@ -7,11 +7,12 @@ use pyo3::types::{PyBytes, PyDict};
 use secateur::{Claim, Effort, Moves, Objective, Places, PruneOptions, PruneReport, Status, Unit, Watch};
 
 use crate::model::{Model, row_major};
+use crate::options::GivenDomain;
 use crate::{error, interrupt, options};
 
 /// Prunes a model, and certifies and checks the result unless `self_check` is off. `rows` are start points,
 /// `progress` is called with a dictionary whenever there is news. `path` is the model's own, and `certificate` the one
-/// that its certificate will be written to; both are only told of. `domain` is a JSON text that says which inputs can occur. With `report` the result has an HTML page.
+/// that its certificate will be written to; both are only told of. `domain` says which inputs can occur: a JSON text, and the models that it names by position. With `report` the result has an HTML page.
 #[pyfunction]
 #[pyo3(signature = (
     model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None, within=None,
@@ -35,7 +36,7 @@ pub(crate) fn prune<'py>(
     solver: &str,
     progress: Option<Py<PyAny>>,
     missing: bool,
-    domain: Option<&str>,
+    domain: Option<GivenDomain>,
     self_check: bool,
     path: Option<String>,
     certificate: Option<String>,
@@ -52,7 +53,7 @@ pub(crate) fn prune<'py>(
             Some(within) => Claim::Scores { within },
             None => Claim::Decisions { band: options::band(band) },
         },
-        domain: options::domain(domain, missing, model)?,
+        domain: options::domain(domain.as_ref(), missing, model)?,
         threads,
         seed,
         self_check,

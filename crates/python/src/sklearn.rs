@@ -36,6 +36,7 @@ struct Extracted {
     baseline: Vec<f64>,
     columns: Vec<u32>,
     categories: Vec<(Categories, [u32; 8])>,
+    max_samples: u64,
 }
 
 #[derive(FromPyObject)]
@@ -53,18 +54,22 @@ fn sklearn_model(py: Python<'_>, parts: Extracted) -> PyResult<Model> {
 }
 
 fn convert(from: Extracted) -> PyResult<Parts> {
+    let isolation = from.estimator == "IsolationForest";
     let (kind, regressor) = match from.estimator.strip_suffix("Regressor") {
         Some(kind) => (kind, true),
+        None if isolation => ("IsolationForest", true),
         None => (from.estimator.strip_suffix("Classifier").unwrap_or_default(), false),
     };
     let histogram = kind == "HistGradientBoosting";
     let regression = regressor.then_some(match from.exponential_link {
+        _ if isolation => Value::NotFixed(Transform::PathLength),
         true => Value::NotFixed(Transform::Exp),
         false => Value::Score,
     });
     let estimator = match kind {
         "DecisionTree" | "ExtraTree" => Estimator::DecisionTree,
         "RandomForest" => Estimator::RandomForest,
+        "IsolationForest" => Estimator::IsolationForest { max_samples: from.max_samples },
         "ExtraTrees" => Estimator::ExtraTrees,
         "AdaBoost" if !regressor => Estimator::AdaBoost { weights: from.weights },
         "GradientBoosting" => {

@@ -11,6 +11,7 @@ use secateur::{
 };
 
 use crate::model::{Model, row_major};
+use crate::options::GivenDomain;
 use crate::{error, interrupt, options};
 
 /// How far the scores of two models can be apart, or whether they are within a limit everywhere.
@@ -30,14 +31,14 @@ pub(crate) fn verify_scores<'py>(
     threads: Option<usize>,
     seed: u64,
     missing: bool,
-    domain: Option<&str>,
+    domain: Option<GivenDomain>,
     certify: bool,
     certificate: Option<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::budget(time_limit)?;
     let settings = ScoreOptions {
         within,
-        domain: options::domain(domain, missing, first)?,
+        domain: options::domain(domain.as_ref(), missing, first)?,
         threads,
         seed,
         certificate: certify,
@@ -67,7 +68,7 @@ pub(crate) fn verify_scores<'py>(
 
 /// Proves that two models decide alike, or finds an input on which they do not. `rows` are start points. `band` is
 /// `None` for the smallest certain one, zero for exact arithmetic; without `missing`, inputs with missing values are
-/// left out, and `domain` is a JSON text that says which inputs can occur; with `certify` the proof is written down and checked, and `certificate` is where it will be. Columns are
+/// left out, and `domain` says which inputs can occur: a JSON text, and the models that it names by position; with `certify` the proof is written down and checked, and `certificate` is where it will be. Columns are
 /// matched by name where both models have names, and a row is in the order of the first.
 #[pyfunction]
 #[pyo3(signature = (
@@ -85,7 +86,7 @@ pub(crate) fn verify<'py>(
     threads: Option<usize>,
     seed: u64,
     missing: bool,
-    domain: Option<&str>,
+    domain: Option<GivenDomain>,
     certify: bool,
     certificate: Option<String>,
     paths: (Option<String>, Option<String>),
@@ -94,7 +95,7 @@ pub(crate) fn verify<'py>(
     let budget = options::budget(time_limit)?;
     let settings = VerifyOptions {
         band: options::band(band),
-        domain: options::domain(domain, missing, first)?,
+        domain: options::domain(domain.as_ref(), missing, first)?,
         threads,
         seed,
         certificate: certify,

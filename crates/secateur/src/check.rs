@@ -1,10 +1,13 @@
 //! The road of `check`: does a certificate prove that two models decide alike?
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use secateur_certificate::ReadError;
-use secateur_checker::{Limits, Verdict, aligned};
+use secateur_checker::command::covering;
+use secateur_checker::{Limits, Scorer, Verdict, aligned, check_where};
 use secateur_formats::ModelFile;
+use secateur_model::{Domain, Ensemble};
 
 /// Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the search. Columns are
 /// matched by name where both models have names, else by order. An error says that this is no certificate at all.
@@ -19,8 +22,46 @@ pub fn check_until(
     certificate: impl Read,
     stop: &dyn Fn() -> bool,
 ) -> Result<Verdict, ReadError> {
+    checked(original, pruned, &[], certificate, stop)
+}
+
+/// As [`check_until`], for a certificate whose claim may ask for scores of other models: it names them by their digests, and each of them
+/// has to be among `scorers`, which have names for messages, or among the models of the domain that is asked for. A valid
+/// certificate that does not cover that domain is refused.
+pub fn check_scored(
+    original: &ModelFile,
+    pruned: &ModelFile,
+    scorers: &[(&str, &ModelFile)],
+    asked: Option<&Domain>,
+    certificate: impl Read,
+    stop: &dyn Fn() -> bool,
+) -> Result<Verdict, ReadError> {
+    let ours = original.ensemble();
+    let in_order: Vec<(&str, Cow<'_, Ensemble>)> = scorers
+        .iter()
+        .map(|&(name, file)| {
+            let model = file.ensemble();
+            (name, aligned(ours, model).map_or(Cow::Borrowed(model), Cow::Owned))
+        })
+        .collect();
+    let mut known: Vec<Scorer<'_>> = in_order.iter().map(|(name, model)| Scorer { model, name }).collect();
+    known.extend(asked.into_iter().flat_map(Scorer::of));
+    let verdict = checked(original, pruned, &known, certificate, stop)?;
+    Ok(match asked {
+        Some(asked) => covering(verdict, asked, ours),
+        None => verdict,
+    })
+}
+
+fn checked(
+    original: &ModelFile,
+    pruned: &ModelFile,
+    scorers: &[Scorer<'_>],
+    certificate: impl Read,
+    stop: &dyn Fn() -> bool,
+) -> Result<Verdict, ReadError> {
     let (ours, theirs) = (original.ensemble(), pruned.ensemble());
     let aligned = aligned(ours, theirs);
     let theirs = aligned.as_ref().unwrap_or(theirs);
-    secateur_checker::check_until(ours, theirs, certificate, &Limits::default(), stop)
+    check_where(ours, theirs, scorers, certificate, &Limits::default(), stop)
 }

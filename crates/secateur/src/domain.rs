@@ -1,7 +1,8 @@
 //! What is said of the inputs that a claim is about, and rows of data that are outside of them.
 
-use secateur_formats::DomainFile;
-use secateur_model::{Domain, Ensemble, FeatureId, Grid, InputDomain, NumberType};
+use secateur_certificate::Digest;
+use secateur_formats::{DomainFile, DomainFileError, ModelFile};
+use secateur_model::{Domain, Ensemble, FeatureId, Grid, InputDomain, NumberType, Outside};
 use serde_json::{Value, json};
 
 use crate::text::{counted, printable};
@@ -64,13 +65,27 @@ pub(crate) fn json(domain: &Domain, models: &[&Ensemble]) -> Value {
     object
 }
 
+/// The domain that a file describes, over the columns of a model. Models whose scores it asks for are read.
+pub fn resolve_domain(file: &DomainFile, model: &ModelFile) -> Result<Domain, DomainFileError> {
+    resolve_domain_with(file, model, &[])
+}
+
+/// As [`resolve_domain`], where a `where` may name one of these models by its position (`given`).
+pub fn resolve_domain_with(
+    file: &DomainFile,
+    model: &ModelFile,
+    given: &[&ModelFile],
+) -> Result<Domain, DomainFileError> {
+    file.resolve_with(model.ensemble(), &|scorer| Digest::of(scorer).0, given)
+}
+
 /// Rows that a library accepts and that are outside of the domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutsideRows {
     /// How many.
     pub count: usize,
-    /// The positions of the first of them, from 0, and the column by which each is outside.
-    pub first: Vec<(usize, FeatureId)>,
+    /// The positions of the first of them, from 0, and by what each is outside.
+    pub first: Vec<(usize, Outside)>,
 }
 
 impl OutsideRows {
@@ -82,10 +97,10 @@ impl OutsideRows {
         }
         let mut found = Self { count: 0, first: Vec::new() };
         for (at, row) in rows.chunks_exact(model.features().len().max(1)).enumerate() {
-            if let Some(column) = domain.first_outside(row).filter(|_| library.accepts(row)) {
+            if let Some(by) = domain.outside(row).filter(|_| library.accepts(row)) {
                 found.count += 1;
                 if found.first.len() < TOLD {
-                    found.first.push((at, column));
+                    found.first.push((at, by));
                 }
             }
         }
@@ -94,9 +109,12 @@ impl OutsideRows {
 
     /// In words, with rows counted from 1.
     pub fn words(&self, original: &Ensemble) -> String {
-        let name = |column: FeatureId| printable(&original.features().name(column)).into_owned();
+        let name = |by: Outside| match by {
+            Outside::Column(column) => printable(&original.features().name(column)).into_owned(),
+            Outside::Score(_) => "its score".to_owned(),
+        };
         let told: Vec<String> =
-            self.first.iter().map(|&(row, column)| format!("row {} by {}", row + 1, name(column))).collect();
+            self.first.iter().map(|&(row, by)| format!("row {} by {}", row + 1, name(by))).collect();
         let more = if self.count > told.len() { ", ..." } else { "" };
         let rows = counted(self.count as u64, "row is", "rows are");
         format!("{rows} outside of the domain ({}{more}): nothing is claimed about them", told.join(", "))
@@ -104,7 +122,10 @@ impl OutsideRows {
 
     /// For scripts.
     pub(crate) fn json(&self, original: &Ensemble) -> Value {
-        let row = |&(row, column): &(usize, FeatureId)| json!({"row": row, "column": original.features().name(column)});
+        let row = |&(row, by): &(usize, Outside)| match by {
+            Outside::Column(column) => json!({"row": row, "column": original.features().name(column)}),
+            Outside::Score(at) => json!({"row": row, "column": null, "where": at}),
+        };
         json!({"rows": self.count, "first": self.first.iter().map(row).collect::<Vec<_>>()})
     }
 }

@@ -73,13 +73,14 @@ mod text;
 mod verify;
 
 pub use budget::Budget;
-pub use check::{check, check_until};
+pub use check::{check, check_scored, check_until};
 pub use describe::{Description, describe, describe_within};
-pub use domain::OutsideRows;
+pub use domain::{OutsideRows, resolve_domain, resolve_domain_with};
 pub use error::Error;
 pub use logistic::probabilities;
 pub use pack::{
-    Packing, PackingCheck, PackingError, check_packing, malformed_packing, pack, pack_pruned, pack_watched,
+    Packing, PackingCheck, PackingError, check_packing, check_packing_covering, malformed_packing, pack,
+    pack_pruned, pack_watched,
 };
 pub use places::Places;
 pub use predict::{Scorer, predict, raw_scores, values};
@@ -93,8 +94,8 @@ pub use verify::{
     verify, verify_scores,
 };
 
-pub use secateur_certificate::PACKING_MAGIC;
 pub use secateur_certificate::ReadError as CertificateError;
+pub use secateur_certificate::{Digest, PACKING_MAGIC};
 pub use secateur_checker::{PackingProved, PackingReason, PackingVerdict};
 pub use secateur_checker::{Proved, Reason, Verdict};
 pub use secateur_formats::catboost::category_hash;

@@ -2,7 +2,7 @@
 //! handed out.
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
-use secateur_checker::{PackingReason, PackingVerdict};
+use secateur_checker::{PackingReason, PackingVerdict, Scorer};
 use secateur_formats::packed::{PackError, Stamp};
 use secateur_formats::{ModelFile, packed};
 use secateur_model::{ClassLabels, Domain, Ensemble, PredictError, Predictor};
@@ -87,7 +87,7 @@ pub fn pack_watched(
     labels: Option<&ClassLabels>,
     watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Packing, PackingError> {
-    packed_as(model, model, labels, None, watch)
+    packed_as(model, model, labels, None, &[], watch)
 }
 
 /// Packs a model that was pruned, with one certificate for both steps: original to pruned, pruned to packed. `watch` as for
@@ -100,7 +100,8 @@ pub fn pack_pruned(
     let step = pruning.bytes.as_ref().zip(pruning.certificate.as_ref());
     let (model, certificate) = step.ok_or(PackingError::NotCertified)?;
     let step = PruningStep { model: model.clone(), certificate: certificate.bytes.clone() };
-    packed_as(original, &pruning.pruned.file, None, Some(step), watch)
+    let scorers = Scorer::of(&pruning.pruned.domain);
+    packed_as(original, &pruning.pruned.file, None, Some(step), &scorers, watch)
 }
 
 fn packed_as(
@@ -108,6 +109,7 @@ fn packed_as(
     model: &ModelFile,
     labels: Option<&ClassLabels>,
     pruning: Option<PruningStep>,
+    scorers: &[Scorer<'_>],
     watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Packing, PackingError> {
     let ensemble = model.ensemble();
@@ -130,7 +132,7 @@ fn packed_as(
         PackingRecord { original: Digest::of(original.ensemble()), packed: FileDigest::of(&bytes), pruning };
     let certificate = record.to_bytes();
     let read = ModelFile::parse(&bytes).map_err(PackingError::fault)?;
-    match secateur_checker::check_packing(original, &read, &certificate, &|| false) {
+    match secateur_checker::check_packing(original, &read, scorers, &certificate, &|| false) {
         Ok(PackingVerdict::Valid(_)) => {}
         Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
             return Err(PackingError::fault(reason.message()));
@@ -233,7 +235,19 @@ pub fn check_packing(
     packed: &ModelFile,
     certificate: &[u8],
 ) -> Result<PackingCheck, PackingReadError> {
-    secateur_checker::check_packing(original, packed, certificate, &|| false).map(PackingCheck)
+    secateur_checker::check_packing(original, packed, &[], certificate, &|| false).map(PackingCheck)
+}
+
+/// As [`check_packing`], and where the model was pruned first, a claim about this domain is asked for.
+pub fn check_packing_covering(
+    original: &ModelFile,
+    packed: &ModelFile,
+    asked: &Domain,
+    certificate: &[u8],
+) -> Result<PackingCheck, PackingReadError> {
+    let scorers = Scorer::of(asked);
+    let check = secateur_checker::check_packing(original, packed, &scorers, certificate, &|| false);
+    Ok(PackingCheck(check?).covering(asked, original))
 }
 
 /// What is said of bytes that are no certificate of a packing.

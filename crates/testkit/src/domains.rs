@@ -1,7 +1,11 @@
 //! Random domains, and brute force over their inputs, from their definition and without the grid of a domain.
 
 use fastrand::Rng;
-use secateur_model::{Column, Domain, Ensemble, FeatureId, Grid, Group, GroupKind};
+use secateur_model::{
+    CellId, Column, Domain, Ensemble, Exact, FeatureId, Grid, Group, GroupKind, Predictor, Side, Where,
+};
+
+use crate::generate::{Shape, ensemble};
 
 /// A random domain over the columns of a model; columns of numbers get limits near the model's own boundaries.
 pub fn domain(rng: &mut Rng, model: &Ensemble) -> Domain {
@@ -12,6 +16,45 @@ pub fn domain(rng: &mut Rng, model: &Ensemble) -> Domain {
             && !drawn.is_everything()
         {
             return drawn;
+        }
+    }
+}
+
+/// A random domain that asks for scores of one or two random models as well; `digest` is what stands for a model. Most let some
+/// of the inputs in and leave some out.
+pub fn scored_domain(rng: &mut Rng, model: &Ensemble, digest: &dyn Fn(&Ensemble) -> [u8; 32]) -> Domain {
+    loop {
+        let mut product = if rng.bool() { domain(rng, model) } else { Domain::everything() };
+        let mut wheres = Vec::new();
+        for _ in 0..rng.usize(1..=2) {
+            let mut shape = Shape::random(rng);
+            shape.features = model.features().len() as u32;
+            shape.categorical = 0;
+            shape.thresholds = shape.thresholds.min(3);
+            shape.trees = shape.trees.min(3);
+            if rng.u32(0..8) > 0 {
+                shape.domain.number = model.domain().number;
+            }
+            let scorer = ensemble(rng, &shape);
+            let output = rng.u32(0..scorer.group_count() as u32);
+            let grid = Grid::new(&[&scorer]).expect("a model has a grid of its own");
+            let cells: Vec<CellId> =
+                grid.axes().iter().map(|axis| CellId::new(rng.usize(0..axis.len()))).collect();
+            // The score of some input: there the last bit decides.
+            let scores = Predictor::new(&scorer).raw_scores(&grid.witness(&cells));
+            let bound = scores.expect("a witness is an input")[output as usize];
+            let bound = match rng.u32(0..4) {
+                0 => bound.next_up(),
+                1 => bound.next_down(),
+                _ => bound,
+            };
+            let side = if rng.bool() { Side::AtLeast } else { Side::AtMost };
+            let own = Where::of_digest(digest(&scorer), output, side, bound);
+            wheres.extend(own.and_then(|own| own.with_model(scorer, "a random model")));
+        }
+        product = product.with_wheres(wheres);
+        if !product.wheres().is_empty() && product.fits(model).is_ok() {
+            return product;
         }
     }
 }
@@ -67,6 +110,23 @@ fn draw(rng: &mut Rng, model: &Ensemble) -> Result<Domain, secateur_model::Domai
     Domain::new(rng.bool(), columns, groups)
 }
 
+/// Does a model's score let a row in? From the definition, with the prediction of the whole model.
+fn scores_there(own: &Where, row: &[f64]) -> bool {
+    let model = own.model().expect("the domain's models are known");
+    let group = own.output() as usize;
+    if model.scores_vary() {
+        // Where the last bits are open, whoever is near enough is in.
+        let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).expect("accepted")).collect();
+        let sum = &model.exact_sums(model.leaves(&read))[group] * &Exact::from(own.sign());
+        return &sum >= own.needed().expect("the domain's models are known");
+    }
+    let score = Predictor::new(model).raw_scores(row).expect("the model accepts the row")[group];
+    match own.side() {
+        Side::AtLeast => score >= own.bound(),
+        Side::AtMost => score <= own.bound(),
+    }
+}
+
 /// A value that the model's boundaries are near to, or a small number.
 fn some_value(rng: &mut Rng, model: &Ensemble, feature: FeatureId, missing: bool) -> f64 {
     if missing && model.accepts_missing() && rng.u32(0..6) == 0 {
@@ -107,6 +167,7 @@ fn candidates(model: &Ensemble, feature: FeatureId) -> Vec<f64> {
 /// Inputs of the models' domain: for each cell that they have without it, an input there of every part of the domain
 /// that has one. `None` where there are too many.
 pub fn inputs_of(domain: &Domain, models: &[&Ensemble], most: usize) -> Option<Vec<Vec<f64>>> {
+    let models: Vec<&Ensemble> = models.iter().copied().chain(domain.scorers()).collect();
     let width = models[0].features().len();
     let mut rows: Vec<Vec<f64>> = vec![vec![0.0; width]];
     let mut extend = |columns: &[FeatureId], choices: &[Vec<f64>]| {
@@ -149,7 +210,7 @@ pub fn inputs_of(domain: &Domain, models: &[&Ensemble], most: usize) -> Option<V
         let mut seen: Vec<Vec<bool>> = Vec::new();
         values.retain(|&value| {
             let mut sides = Vec::new();
-            for model in models {
+            for model in &models {
                 let model = model.for_every_input();
                 let Some(read) = model.read(feature, value) else { return false };
                 let splits = model.trees().iter().flat_map(|tree| tree.splits());
@@ -170,5 +231,6 @@ pub fn inputs_of(domain: &Domain, models: &[&Ensemble], most: usize) -> Option<V
         }
     }
     rows.retain(|row| models.iter().all(|model| model.for_every_input().accepts(row)));
+    rows.retain(|row| domain.wheres().iter().all(|own| scores_there(own, row)));
     Some(rows)
 }

@@ -6,7 +6,7 @@ pub mod fuzz;
 mod generate;
 mod reference;
 
-pub use domains::{domain, inputs_of};
+pub use domains::{domain, inputs_of, scored_domain};
 pub use edited::edited;
 pub use generate::{Shape, ensemble, mutate, small_float};
 pub use reference::{all_cells, every_row};

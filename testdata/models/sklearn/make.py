@@ -17,6 +17,7 @@ from sklearn.ensemble import (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
+    IsolationForest,
     RandomForestClassifier,
 )
 from sklearn.tree import DecisionTreeClassifier
@@ -118,6 +119,41 @@ def categorical(name, estimator):
     save(name, estimator, chosen, to_library)
 
 
+def isolation(name, estimator):
+    """The raw score is the sum of path lengths, which the library adds up before it makes its scores of it."""
+    rows, _ = data(2)
+    estimator.fit(rows)
+    random = np.random.default_rng(3)
+    pool = [0.0, -0.0, 1e-40, 1e30, -1e30, 1e300, np.inf, -np.inf, np.nan]
+    for tree in estimator.estimators_:
+        pool += [v for t in tree.tree_.threshold for v in (float(t), float(np.nextafter(np.float32(t), np.float32(9))))]
+    chosen = rows[random.integers(0, len(rows), ROWS)].copy()
+    hit = random.random(chosen.shape) < 0.4
+    chosen[hit] = random.choice(pool, hit.sum())
+    with np.errstate(over="ignore"):
+        single = chosen.astype(np.float32)
+    depths = np.zeros(ROWS)
+    for at, (tree, columns) in enumerate(zip(estimator.estimators_, estimator.estimators_features_)):
+        seen = single[:, columns] if estimator._max_features != rows.shape[1] else single
+        leaves = tree.apply(seen, check_input=False)
+        depths += estimator._decision_path_lengths[at][leaves] + estimator._average_path_length_per_tree[at][leaves] - 1.0
+    n = estimator._max_samples
+    expected = len(estimator.estimators_) * (2 * (np.log(n - 1) + np.euler_gamma) - 2 * (n - 1) / n)
+    assert np.allclose(-(2 ** -(depths / expected)), estimator.score_samples(chosen), rtol=1e-14)
+    (HERE / f"{name}.skops").write_bytes(skops.io.dumps(estimator, compression=zipfile.ZIP_DEFLATED))
+    lines = [
+        json.dumps(
+            {
+                "row": [f"{bits:016x}" for bits in row.view(np.uint64).tolist()],
+                "raw": [f"{np.float64(depth).view(np.uint64):016x}"],
+                "class": "",
+            }
+        )
+        for row, depth in zip(chosen, depths)
+    ]
+    (HERE / f"{name}.expected.jsonl").write_text("\n".join(lines) + "\n")
+
+
 plain(
     "tree",
     DecisionTreeClassifier(max_depth=4, random_state=0),
@@ -138,3 +174,5 @@ plain("boosting_three", GradientBoostingClassifier(**boosting), 3, labels=[2.0, 
 histogram = {"max_iter": 3, "max_leaf_nodes": 6, "min_samples_leaf": 4, "random_state": 0}
 plain("histogram", HistGradientBoostingClassifier(**histogram), missing=True)
 categorical("histogram_categories", HistGradientBoostingClassifier(**histogram, categorical_features=["b", "d"]))
+isolation("isolation", IsolationForest(n_estimators=4, max_samples=20, random_state=0))
+isolation("isolation_columns", IsolationForest(n_estimators=4, max_samples=20, max_features=2, random_state=0))

@@ -4,7 +4,7 @@
 
 use fastrand::Rng;
 use secateur_certificate::{BandClaim, Claim, Digest, ReadError, Reader, Statement, Step, Writer};
-use secateur_checker::{Limits, Reason, Verdict, check};
+use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, FeatureId, Features,
     GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
@@ -39,7 +39,18 @@ impl Opened {
     }
 
     pub(crate) fn verdict(&self, original: &Ensemble, pruned: &Ensemble) -> Verdict {
-        check(original, pruned, &self.write()[..], &Limits::default()).unwrap()
+        self.verdict_with(original, pruned, &[])
+    }
+
+    /// The same with models whose scores the claim's domain may ask for.
+    pub(crate) fn verdict_with(
+        &self,
+        original: &Ensemble,
+        pruned: &Ensemble,
+        scorers: &[Scorer<'_>],
+    ) -> Verdict {
+        let bytes = self.write();
+        check_where(original, pruned, scorers, &bytes[..], &Limits::default(), &|| false).unwrap()
     }
 
     /// The reason and the step of a refusal; `None` where the certificate is accepted.

@@ -83,6 +83,61 @@ fn counterexamples_and_start_points_are_in_the_domain() {
     assert!(run.stdout.contains("data            2 rows"), "{}", run.stdout);
 }
 
+/// Inputs on which another model scores so much: `a` and `b` are both high, or neither is.
+#[test]
+fn scores_of_another_model_choose_the_inputs() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("inputs")).unwrap();
+    folder.file("model.txt", model());
+    folder.file("other.txt", stumps(&[(1, 0.5, -1.0, 1.0)]));
+    folder.file("inputs/score.txt", stumps(&[(0, 0.5, 0.0, 1.0), (1, 0.5, 0.0, 2.0)]));
+    folder.file("inputs/high.toml", "[[where]]\nmodel = \"score.txt\"\nat_least = 3\n");
+    folder.file("inputs/some.toml", "[[where]]\nmodel = \"score.txt\"\nat_least = 2\n");
+    folder.file("table.csv", "a,b\n0,0\n1,1\n");
+    let same = json(
+        folder.run("verify model.txt other.txt --domain inputs/high.toml --json --certificate proof").ok(),
+    );
+    assert_eq!((&same["outcome"], &same["scope"]), (&Value::from("identical"), &Value::from("domain")));
+    let own = &same["domain"]["where"][0];
+    assert_eq!((&own["model"], &own["at_least"]), (&Value::from("score.txt"), &Value::from(3.0)), "{same}");
+    assert_eq!(own["digest"].as_str().unwrap().len(), 64);
+    let words = folder.run("verify model.txt other.txt --domain inputs/high.toml");
+    assert!(words.ok().contains("the raw score of score.txt (digest"), "{}", words.stdout);
+    let run = folder.run("verify model.txt other.txt --domain inputs/some.toml --data table.csv --json");
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    let object = json(&run.stdout);
+    let input = &object["counterexample"]["input"];
+    assert!(input["b"].as_f64().unwrap() > 0.5 && input["a"].as_f64().unwrap() <= 0.5, "{input}");
+    assert_eq!(object["rows_outside_domain"]["rows"], 1, "{object}");
+    assert_eq!(object["rows_outside_domain"]["first"][0]["where"], 0);
+    assert!(run.stderr.contains("1 row is outside of the domain (row 1 by its score)"), "{}", run.stderr);
+    let pruned = json(
+        folder
+            .run("prune model.txt -o small.txt --domain inputs/high.toml --certificate small.cert --report page.html --json")
+            .ok(),
+    );
+    assert_eq!(
+        (&pruned["checked"], &pruned["scope"]),
+        (&Value::from(true), &Value::from("domain")),
+        "{pruned}"
+    );
+    assert!(pruned["trees"]["after"].as_u64().unwrap() <= 1, "{pruned}");
+    assert!(folder.read("page.html").contains("the raw score of score.txt"));
+    assert!(folder.run("inspect model.txt --domain inputs/high.toml").ok().contains("score.txt"));
+    let facts = json(folder.run("inspect model.txt --domain inputs/high.toml --json").ok());
+    assert_eq!(facts["domain"]["where"][0]["at_least"], 3.0);
+    // How far scores are apart is not measured for such a domain.
+    let run = folder.run("verify model.txt other.txt --scores --domain inputs/high.toml");
+    assert!(run.refused().contains("score of another model"), "{}", run.stderr);
+    folder.file("inputs/none.toml", "[[where]]\nmodel = \"score.txt\"\nat_least = 4\n");
+    let run = folder.run("prune model.txt -o small.txt --domain inputs/none.toml");
+    let told = "inputs/none.toml: where[1]: no input at all has a score of score.txt that is at least 4";
+    assert!(run.refused().contains(told), "{}", run.stderr);
+    folder.file("inputs/lost.toml", "[[where]]\nmodel = \"lost.txt\"\nat_least = 4\n");
+    let run = folder.run("prune model.txt -o small.txt --domain inputs/lost.toml");
+    assert!(run.refused().contains("inputs/lost.toml: where[1]: lost.txt: "), "{}", run.stderr);
+}
+
 #[test]
 fn what_is_wrong_with_a_domain_is_told_with_the_file_and_the_place() {
     let folder = Folder::new();

@@ -6,6 +6,7 @@
 
 mod print;
 mod raw;
+mod scored;
 
 use std::path::Path;
 
@@ -13,7 +14,10 @@ use secateur_model::{Column, Domain, DomainError, Ensemble, FeatureId, Features,
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::ModelFile;
 use raw::{Place, Raw};
+pub use scored::DigestOf;
+use scored::NamedWhere;
 
 /// What is wrong with a domain file, and where.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -38,10 +42,12 @@ pub enum DomainFileError {
     Column { place: String, name: String, columns: String },
     #[error("{place}: column {name:?} of the model has no category labelled {label:?}")]
     Label { place: String, name: String, label: String },
-    #[error(
-        "where: inputs limited by the score of another model are not supported by this version; leave the table out"
-    )]
-    Where,
+    #[error("{place}: {message}")]
+    Scorer { place: String, message: String },
+    #[error("{place}: a digest is 64 hexadecimal digits")]
+    Digest { place: String },
+    #[error("{place}: {value} is no number that scores are counted by, from 0")]
+    Count { place: String, value: String },
     #[error("{0}")]
     Domain(String),
 }
@@ -52,6 +58,7 @@ pub struct DomainFile {
     missing: Option<bool>,
     columns: Vec<(String, Limits)>,
     groups: Vec<NamedGroup>,
+    wheres: Vec<NamedWhere>,
 }
 
 /// The limits of one column.
@@ -84,10 +91,18 @@ impl DomainFile {
         Self { missing: Some(false), ..Self::default() }
     }
 
-    /// Reads a file.
+    /// Reads a file. Models that it names are looked for where it is.
     pub fn read(path: &Path) -> Result<Self, DomainFileError> {
         let text = std::fs::read_to_string(path).map_err(|error| DomainFileError::Io(error.to_string()))?;
-        Self::parse(&text)
+        let file = Self::parse(&text)?;
+        Ok(path.parent().map_or_else(|| file.clone(), |folder| file.below(folder)))
+    }
+
+    /// The same, with models looked for in this folder.
+    pub fn below(&self, folder: &Path) -> Self {
+        let mut file = self.clone();
+        file.wheres.iter_mut().for_each(|own| own.below(folder));
+        file
     }
 
     /// Reads the text of a file.
@@ -120,8 +135,11 @@ impl DomainFile {
                         file.groups.push(NamedGroup::of_raw(group, &place.index(index))?);
                     }
                 }
-                "where" if value.is_empty_list() => {}
-                "where" => return Err(DomainFileError::Where),
+                "where" => {
+                    for (index, own) in value.list(&place)?.into_iter().enumerate() {
+                        file.wheres.push(NamedWhere::of_raw(own, &place.index(index))?);
+                    }
+                }
                 _ => {
                     let known = "missing, columns, groups and where";
                     return Err(DomainFileError::Key { place: "the file".to_owned(), key, known });
@@ -131,9 +149,25 @@ impl DomainFile {
         Ok(file)
     }
 
-    /// The domain over the columns of a model, which accepts some input of every part of it.
-    pub fn resolve(&self, model: &Ensemble) -> Result<Domain, DomainFileError> {
-        let domain = self.over(model.features())?;
+    /// The domain over the columns of a model, which accepts some input of every part of it. Models whose scores it asks for
+    /// are read from their files; `digest` is what stands for them in certificates.
+    pub fn resolve(&self, model: &Ensemble, digest: DigestOf<'_>) -> Result<Domain, DomainFileError> {
+        self.resolve_with(model, digest, &[])
+    }
+
+    /// As [`resolve`](Self::resolve), where a `where` may name one of these models by its position (`given`, for programs that
+    /// make the file in memory).
+    pub fn resolve_with(
+        &self,
+        model: &Ensemble,
+        digest: DigestOf<'_>,
+        given: &[&ModelFile],
+    ) -> Result<Domain, DomainFileError> {
+        let mut wheres = Vec::new();
+        for (index, own) in self.wheres.iter().enumerate() {
+            wheres.extend(own.resolve(&Place::root().key("where").index(index), model, digest, given)?);
+        }
+        let domain = self.over(model.features())?.with_wheres(wheres);
         domain.fits(model).map_err(|error| named(&error, model.features()))?;
         Ok(domain)
     }
@@ -148,7 +182,9 @@ impl DomainFile {
             }
         }
         let features = Features::named(names);
-        Ok(self.over(&features)?.words(&|column| features.name(column).into_owned()))
+        let mut words = self.over(&features)?.words(&|column| features.name(column).into_owned());
+        words.extend(self.wheres.iter().flat_map(NamedWhere::words));
+        Ok(words)
     }
 
     fn over(&self, features: &Features) -> Result<Domain, DomainFileError> {
@@ -191,6 +227,7 @@ impl DomainFile {
                     kind: group.kind.clone(),
                 })
                 .collect(),
+            wheres: NamedWhere::of(domain),
         }
     }
 }

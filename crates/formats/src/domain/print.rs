@@ -5,6 +5,7 @@ use std::fmt::Write;
 use secateur_model::GroupKind;
 use serde_json::{Map, Value, json};
 
+use super::scored::NamedWhere;
 use super::{DomainFile, Entry, Limits, NamedGroup};
 
 impl DomainFile {
@@ -24,10 +25,15 @@ impl DomainFile {
             text.push_str("[[groups]]\n");
             group.print(&mut text);
         }
+        for own in &self.wheres {
+            blank(&mut text);
+            text.push_str("[[where]]\n");
+            own.print(&mut text);
+        }
         text
     }
 
-    /// The same as JSON: `{"missing", "columns": {...}, "groups": [...], "where": []}`.
+    /// The same as JSON: `{"missing", "columns": {...}, "groups": [...], "where": [...]}`.
     pub fn to_json(&self) -> Value {
         let columns: Map<String, Value> =
             self.columns.iter().map(|(name, limits)| (name.clone(), limits.to_json())).collect();
@@ -36,7 +42,7 @@ impl DomainFile {
             "missing": self.missing.unwrap_or(true),
             "columns": columns,
             "groups": groups,
-            "where": [],
+            "where": self.wheres.iter().map(NamedWhere::to_json).collect::<Vec<_>>(),
         })
     }
 }
@@ -129,7 +135,7 @@ impl NamedGroup {
     }
 }
 
-fn line(text: &mut String, key: &str, value: &str) {
+pub(super) fn line(text: &mut String, key: &str, value: &str) {
     writeln!(text, "{key} = {value}").expect("text takes everything");
 }
 
@@ -144,7 +150,7 @@ fn joined(entries: impl Iterator<Item = String>) -> String {
 }
 
 /// A number that parses back to the same bits.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     if value.is_nan() {
         "nan".to_owned()
     } else if value.fract() == 0.0 && value.abs() < 1e15 {
@@ -160,7 +166,7 @@ fn key(name: &str) -> String {
     if plain { name.to_owned() } else { quoted(name) }
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {
         match character {

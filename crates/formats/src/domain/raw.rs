@@ -97,10 +97,6 @@ impl Raw {
         DomainFileError::Type { place: place.to_string(), expected, found: self.name() }
     }
 
-    pub(super) fn is_empty_list(&self) -> bool {
-        matches!(self, Self::List(list) if list.is_empty())
-    }
-
     pub(super) fn table(self, place: &Place) -> Result<Vec<(String, Raw)>, DomainFileError> {
         match self {
             Self::Table(table) => Ok(table),
@@ -126,6 +122,15 @@ impl Raw {
         match self {
             Self::Text(text) => Ok(text),
             other => Err(other.is_no("a text", place)),
+        }
+    }
+
+    /// A number that something is counted by.
+    pub(super) fn count(self, place: &Place) -> Result<u32, DomainFileError> {
+        match self {
+            Self::Whole(value) => u32::try_from(value)
+                .map_err(|_| DomainFileError::Count { place: place.to_string(), value: value.to_string() }),
+            other => Err(other.is_no("a whole number", place)),
         }
     }
 

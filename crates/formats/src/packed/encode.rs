@@ -67,6 +67,9 @@ pub(super) fn encode(
         Decision::Scores(Value::NotFixed(Transform::MeanAndVariance)) => {
             return Err(PackError::Values { what: "a model of means and variances" });
         }
+        Decision::Scores(Value::NotFixed(Transform::PathLength)) => {
+            return Err(PackError::Values { what: "an isolation forest" });
+        }
         _ => {}
     }
     if let Some(scale) = ensemble.scale() {
@@ -322,7 +325,8 @@ impl Out {
                     Value::NotFixed(Transform::LogOnePlusExp) => 4,
                     Value::NotFixed(Transform::Sorted) => 5,
                     Value::ScoreAsF32 => 6,
-                    Value::Above { .. } | Value::NotFixed(Transform::MeanAndVariance) => {
+                    Value::Above { .. }
+                    | Value::NotFixed(Transform::MeanAndVariance | Transform::PathLength) => {
                         unreachable!("refused before")
                     }
                 });

@@ -11,6 +11,8 @@
 //! - Gradient boosting adds `learning_rate * value` to the start; class 1 iff the sum is `>= 0`.
 //! - Regressors have one sum: a tree's value, the forest's sum divided once by the number of trees, or the start and
 //!   what boosting adds to it.
+//! - An isolation forest adds, for each tree, the length of the path to the leaf and what is to be expected below it. Infinities are
+//!   accepted. Sums start at zero, and a caller's joblib context can change their order.
 //! - Histogram-based boosting compares f64 without rounding and accepts infinities. It adds leaf values
 //!   to the baseline; class 1 iff the sum is `> 0`. Categorical columns are looked up in an encoder,
 //!   where an unknown category counts as missing, and come first in the columns that the trees see.
@@ -36,13 +38,14 @@ pub(crate) fn ensemble(parts: &Parts) -> Result<Ensemble, FormatError> {
     let groups = group_count(parts)?;
     check_tree_count(parts, groups)?;
     let histogram = matches!(parts.estimator, Estimator::HistGradientBoosting { .. });
+    let isolation = matches!(parts.estimator, Estimator::IsolationForest { .. });
     let domain = InputDomain {
         number: if histogram { NumberType::F64 } else { NumberType::F32 },
         missing: parts.missing,
-        infinities: histogram,
+        infinities: histogram || isolation,
         zero_window: None,
     };
-    let forest = matches!(parts.estimator, Estimator::RandomForest | Estimator::ExtraTrees);
+    let forest = matches!(parts.estimator, Estimator::RandomForest | Estimator::ExtraTrees) || isolation;
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::First,

@@ -29,6 +29,7 @@ pub(crate) fn edited(parts: &Parts, ensemble: &Ensemble, edit: &Edit) -> Result<
         Estimator::GradientBoosting { learning_rate, start, exponential_loss, .. } => {
             change.gradient_boosting(*learning_rate, start.as_deref(), *exponential_loss)?
         }
+        Estimator::IsolationForest { .. } => return Err(EditError::ReadOnly { model: "IsolationForest" }),
         Estimator::HistGradientBoosting { baseline, columns, categories } => {
             let baseline = edit.intercepts.clone().unwrap_or_else(|| baseline.clone());
             let trees = change.trees(|tree, edit| change.histogram_tree(tree, edit, columns, categories))?;

@@ -6,6 +6,7 @@ mod build;
 mod change;
 #[cfg(test)]
 mod hazards;
+mod isolation;
 mod json;
 mod npy;
 mod numeric;
@@ -67,6 +68,13 @@ impl File {
     /// Is it AdaBoost?
     pub(crate) fn is_adaboost(&self) -> bool {
         matches!(self.estimator, Estimator::AdaBoost { .. })
+    }
+
+    /// Of an isolation forest, the sum of path lengths that is to be expected of its trees: `score_samples` is minus two to the
+    /// power of minus the raw score over this.
+    pub fn expected_path_lengths(&self) -> Option<f64> {
+        let Estimator::IsolationForest { max_samples } = self.estimator else { return None };
+        Some(self.ensemble.trees().len() as f64 * isolation::average_path_length(max_samples))
     }
 
     /// The parts of a classifier that came from memory: edited where it was edited.

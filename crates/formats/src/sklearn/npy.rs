@@ -94,6 +94,14 @@ impl<'a> Array<'a> {
         }
     }
 
+    /// Whole numbers of any type.
+    pub(crate) fn integers(&self) -> Result<Vec<i64>, Problem> {
+        match self.labels()? {
+            ClassLabels::Integers(values) => Ok(values),
+            _ => Err(self.other("an array of whole numbers")),
+        }
+    }
+
     /// Numbers of any type, widened.
     pub(crate) fn numbers(&self) -> Result<Vec<f64>, Problem> {
         Ok(match self.labels()? {

@@ -61,12 +61,19 @@ pub enum Estimator {
         /// What the encoder knows of the first of these columns.
         categories: Vec<CategoryList>,
     },
+    /// `IsolationForest`: no classifier and no regressor. Each value is the path length that the library adds for a leaf,
+    /// and splits name columns of the whole table.
+    IsolationForest {
+        /// The rows that each tree was grown from.
+        max_samples: u64,
+    },
 }
 
 impl Estimator {
     /// The name of the classifier in scikit-learn, or of the regressor of the same trees.
     pub fn name(&self, regressor: bool) -> &'static str {
         match self {
+            Self::IsolationForest { .. } => "IsolationForest",
             Self::DecisionTree if regressor => "DecisionTreeRegressor",
             Self::RandomForest if regressor => "RandomForestRegressor",
             Self::ExtraTrees if regressor => "ExtraTreesRegressor",

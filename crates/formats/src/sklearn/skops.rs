@@ -22,7 +22,7 @@ pub(crate) struct Reader<'a> {
 }
 
 const LOSS_MODULE: &str = "sklearn._loss.loss";
-const TREE_MODULE: &str = "sklearn.tree._classes";
+pub(super) const TREE_MODULE: &str = "sklearn.tree._classes";
 const HISTOGRAM_MODULE: &str = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting";
 const PREDICTOR: (&str, &str) = ("sklearn.ensemble._hist_gradient_boosting.predictor", "TreePredictor");
 
@@ -62,6 +62,7 @@ impl<'a> Reader<'a> {
                     categories: Vec::new(),
                 }
             }
+            ("sklearn.ensemble._iforest", "IsolationForest") => Estimator::IsolationForest { max_samples: 0 },
             ("sklearn.ensemble._weight_boosting", "AdaBoostRegressor") => {
                 let what = "an AdaBoostRegressor".to_owned();
                 let advice = "its prediction is a weighted median of the trees' and no sum of them; a \
@@ -71,8 +72,8 @@ impl<'a> Reader<'a> {
             _ => {
                 let what = format!("a model of class {module}.{class}");
                 let advice = "supported are scikit-learn's DecisionTree, RandomForest, ExtraTrees, AdaBoost, \
-                              GradientBoosting and HistGradientBoosting classifiers, and their regressors but for \
-                              AdaBoost's";
+                              GradientBoosting and HistGradientBoosting classifiers, their regressors but for \
+                              AdaBoost's, and IsolationForest";
                 return Err(root.error(Problem::Unsupported { what, advice }));
             }
         };
@@ -89,7 +90,10 @@ impl<'a> Reader<'a> {
             None => None,
         };
         let regressor = class.ends_with("Regressor");
-        let (classes, regression) = if regressor {
+        let isolation = matches!(estimator, Estimator::IsolationForest { .. });
+        let (classes, regression) = if isolation {
+            (ClassLabels::Unnamed(0), Some(Answer::NotFixed(Transform::PathLength)))
+        } else if regressor {
             check_one_output(&fields)?;
             (ClassLabels::Unnamed(0), Some(Answer::Score))
         } else {
@@ -117,6 +121,7 @@ impl<'a> Reader<'a> {
             Estimator::AdaBoost { .. } => self.adaboost(&fields, &mut parts)?,
             Estimator::GradientBoosting { .. } => self.gradient_boosting(&fields, &mut parts)?,
             Estimator::HistGradientBoosting { .. } => self.histogram(&fields, &mut parts)?,
+            Estimator::IsolationForest { .. } => self.isolation_forest(&fields, &mut parts)?,
         }
         Ok(parts)
     }
@@ -426,7 +431,7 @@ impl<'a> Reader<'a> {
         Ok(TreePart { origin: TreeId::new(index).0, edited: false, arrays })
     }
 
-    fn plain_arrays(&self, estimator: &Node<'a>, index: usize) -> Result<TreeArrays, FormatError> {
+    pub(super) fn plain_arrays(&self, estimator: &Node<'a>, index: usize) -> Result<TreeArrays, FormatError> {
         let tree = estimator.attributes()?.required("tree_")?;
         expect_class(&tree, &[("sklearn.tree._tree", "Tree")], "a tree")?;
         let state = tree.attributes()?;
@@ -486,12 +491,12 @@ impl<'a> Reader<'a> {
         value.filter(|value| value.is_finite()).ok_or_else(|| node.value_error("this", "a finite number"))
     }
 
-    fn doubles(&self, node: &Node<'a>) -> Result<Vec<f64>, FormatError> {
+    pub(super) fn doubles(&self, node: &Node<'a>) -> Result<Vec<f64>, FormatError> {
         self.array(node, |npy| Array::parse(npy)?.doubles())
     }
 
     /// Reads the array of a node; errors name its archive member.
-    fn array<T>(
+    pub(super) fn array<T>(
         &self,
         node: &Node<'a>,
         read: impl FnOnce(&[u8]) -> Result<T, Problem>,
@@ -502,7 +507,11 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn expect_class(node: &Node<'_>, known: &[(&str, &str)], expected: &'static str) -> Result<(), FormatError> {
+pub(super) fn expect_class(
+    node: &Node<'_>,
+    known: &[(&str, &str)],
+    expected: &'static str,
+) -> Result<(), FormatError> {
     let (module, class) = node.class()?;
     if known.contains(&(module, class)) {
         return Ok(());

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::Side;
 use crate::ids::FeatureId;
 
 /// Why a domain is refused. Groups are counted from 0 here and from 1 in messages.
@@ -28,6 +29,16 @@ pub enum DomainError {
     NoRows { group: usize },
     TwoDomains,
     NoCommonValue,
+    NoInput,
+    WhereBound { bound: f64 },
+    WhereUnknown { digest: [u8; 32] },
+    WhereColumns { name: String, columns: usize, found: usize },
+    WhereOutput { name: String, output: u32, outputs: usize },
+    WhereOverflow { name: String },
+    WhereNothing { name: String, side: Side, bound: f64 },
+    WhereCategories { name: String, column: FeatureId },
+    WhereUnplaced { name: String },
+    WhereNumber { name: String, column: FeatureId },
 }
 
 impl DomainError {
@@ -102,6 +113,42 @@ impl DomainError {
                  (one that an f32 can hold)"
                     .to_owned()
             }
+            Self::NoInput => "no input has all the scores that it asks for".to_owned(),
+            Self::WhereBound { bound } => format!("a score cannot be compared with {bound}"),
+            Self::WhereUnknown { digest } => {
+                let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+                format!(
+                    "it has the score of a model that is not given; its digest is {digest}, and its file is needed"
+                )
+            }
+            Self::WhereColumns { name: model, columns, found } => {
+                format!("{model} has {found} columns, and the model it is to choose inputs for has {columns}")
+            }
+            Self::WhereOutput { name: model, output, outputs } => {
+                format!("{model} has no score {output}: it has {outputs}, counted from 0")
+            }
+            Self::WhereOverflow { name: model } => {
+                format!("a sum of {model} may overflow, and then no bound holds for its scores")
+            }
+            Self::WhereNothing { name: model, side, bound } => format!(
+                "no input at all has a score of {model} that is {} {bound}",
+                match side {
+                    Side::AtLeast => "at least",
+                    Side::AtMost => "at most",
+                }
+            ),
+            Self::WhereCategories { name: model, column } => format!(
+                "{}: {model} reads its categories in another way, so its codes mean something else there",
+                name(*column)
+            ),
+            Self::WhereUnplaced { name: model } => format!(
+                "a file does not say which columns its category labels belong to, so {model} cannot be put beside it"
+            ),
+            Self::WhereNumber { name: model, column } => format!(
+                "{}: of this model and {model} one reads float32 numbers and the other float64, so they would see different \
+                 values; limit every column to what a float32 can hold (f32 = true)",
+                name(*column)
+            ),
             Self::TwoDomains => "the models are looked at for different domains".to_owned(),
         }
     }

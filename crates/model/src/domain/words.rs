@@ -1,6 +1,6 @@
 //! A domain in words.
 
-use super::{Column, Domain, Group, GroupKind};
+use super::{Column, Domain, Group, GroupKind, Side, Where};
 use crate::ids::FeatureId;
 
 /// Entries of a list that are spelled out.
@@ -20,6 +20,7 @@ impl Domain {
         for group in &self.groups {
             parts.push(group.words(name));
         }
+        parts.extend(self.wheres.iter().map(Where::words));
         parts
     }
 }
@@ -64,6 +65,27 @@ impl Group {
             GroupKind::Ordered => format!("{names} are 0 or 1, and each implies the next"),
             GroupKind::Table(rows) => format!("{names} together take one of {} rows", rows.len()),
         }
+    }
+}
+
+impl Where {
+    /// Which score is meant, and on which side of the bound it is.
+    pub fn words(&self) -> String {
+        let side = match self.side() {
+            Side::AtLeast => "at least",
+            Side::AtMost => "at most",
+        };
+        let digest: String = self.digest()[..4].iter().map(|byte| format!("{byte:02x}")).collect();
+        let model = match self.name() {
+            Some(name) => format!("{name} (digest {digest}...)"),
+            None => format!("the model with digest {digest}..."),
+        };
+        let which = match self.model() {
+            _ if self.is_path_length() => "the sum of path lengths".to_owned(),
+            Some(model) if model.group_count() == 1 => "the raw score".to_owned(),
+            _ => format!("raw score {}", self.output()),
+        };
+        format!("{which} of {model} is {side} {}", self.bound())
     }
 }
 

@@ -123,6 +123,10 @@ impl Evidence {
         let mut place = Places::new(&mut self.points);
         for (boundary, pair) in relevant.pairs().filter(|(_, pair)| pair.rows.iter().all(untied)) {
             let feature = grid.axes()[boundary.axis].feature();
+            // Categories have no order, whatever another model that chooses the inputs takes them for.
+            if model.features().categories(feature).is_some() {
+                continue;
+            }
             let [low, high] = pair.rows.each_ref().map(|row| row[feature.index()]);
             self.crossings.push(Crossing { point: place.of(&pair.rows[0]), feature, low, high });
         }

@@ -11,8 +11,10 @@
 //! are set so that zero comes to lie between the scores on both sides. Every pair is checked exactly.
 //! Finding none proves nothing here; models of one feature per tree are settled in `stumps`.
 
+use std::collections::BTreeSet;
+
 use fastrand::Rng;
-use secateur_model::{CellId, ClassId, Ensemble, Grid};
+use secateur_model::{CellId, ClassId, Ensemble, Grid, Split};
 use secateur_oracle::Budget;
 
 use crate::points::boundary_walks::{band_of_sums, is_over, step, tops_along};
@@ -93,6 +95,18 @@ pub(crate) fn boundaries(grid: &Grid) -> impl Iterator<Item = Boundary> + '_ {
     })
 }
 
+/// The boundaries at which some split of a model on a column of numbers changes its side.
+fn drawn_by(model: &Ensemble, grid: &Grid) -> BTreeSet<Boundary> {
+    let mut drawn = BTreeSet::new();
+    let of_numbers = |split: &Split<'_>| model.features().categories(split.feature).is_none();
+    for split in model.trees().iter().flat_map(|tree| tree.splits()).filter(of_numbers) {
+        let Some(axis) = grid.axis_of(split.feature) else { continue };
+        let left = grid.axes()[axis].left_cells(model, split, grid.domain());
+        drawn.extend(left.changes().iter().map(|&cell| Boundary { axis, below: CellId(cell - 1) }));
+    }
+    drawn
+}
+
 /// The pair at a boundary around a cell of the space, where it is one: checked exactly.
 pub(crate) fn pair_at(
     model: &Ensemble,
@@ -104,6 +118,9 @@ pub(crate) fn pair_at(
     let mut cells = cells.to_vec();
     let mut side = |cell: CellId| {
         cells[boundary.axis] = cell;
+        if !grid.scores_hold(&cells) {
+            return None;
+        }
         let row = grid.witness(&cells);
         let read: Option<Vec<f64>> = row.iter().map(|&value| model.domain().read(value)).collect();
         let sums = model.exact_sums(model.leaves(&read?));
@@ -152,7 +169,14 @@ pub fn relevant_boundaries(
         }
     }
     let known = |pair: Option<Pair>| pair.map_or(Relevance::Unknown, Relevance::Relevant);
-    Relevant { boundaries: all.into_iter().zip(hunt.found.into_iter().map(known)).collect() }
+    let mut boundaries: Vec<(Boundary, Relevance)> =
+        all.into_iter().zip(hunt.found.into_iter().map(known)).collect();
+    if !model.inputs().wheres().is_empty() {
+        // Models whose scores choose the inputs draw boundaries too, at which this one does not change.
+        let own = drawn_by(model, grid);
+        boundaries.retain(|(boundary, _)| own.contains(boundary));
+    }
+    Relevant { boundaries }
 }
 
 struct Hunt<'a> {

@@ -16,7 +16,7 @@
 //! which no model can beat, unless the band itself, missing values or the signs forbid it. Nothing here is
 //! claimed but relevance: the plan is written to a file, and the oracle judges that.
 //!
-//! Not covered: more classes (see `class_changes`); categorical axes and columns of several steps stay as they are.
+//! Not covered: domains that ask for scores of other models, where contexts are not free of each other; more classes (see `class_changes`); categorical axes and columns of several steps stay as they are.
 
 use fastrand::Rng;
 use num_bigint::BigInt;
@@ -58,7 +58,8 @@ pub struct StumpPlan {
     pub keeps_constant: bool,
 }
 
-/// Solves a two-class model whose columns look at one feature each; `None` for any other. `starts` are rows
+/// Solves a two-class model whose columns look at one feature each; `None` for any other, and where scores of other
+/// models choose the inputs. `starts` are rows
 /// to begin the search for pairs at.
 #[expect(clippy::too_many_arguments, reason = "a question with many parts, asked in one place")]
 pub fn closed_form(
@@ -71,6 +72,9 @@ pub fn closed_form(
     rng: &mut Rng,
     budget: &Budget,
 ) -> Option<Closed> {
+    if !model.inputs().wheres().is_empty() {
+        return None;
+    }
     let mut steps = Steps::new(model, grid, band, columns)?;
     let mut relevant = relevant_boundaries(model, grid, band, starts, rng, budget);
     steps.settle(&mut relevant, model, grid, band, budget);

@@ -19,6 +19,8 @@ use crate::search::weight_program::Weights;
 
 /// Spaces of up to this many cells are swept.
 const MOST_CELLS: usize = 1 << 20;
+/// The same where scores of other models choose the inputs: each cell costs a look at all trees of those.
+const MOST_SCORED_CELLS: usize = 1 << 16;
 /// Entries of all tables together.
 const MOST_ENTRIES: usize = 1 << 24;
 /// Entries of a table between two questions whether to go on.
@@ -33,7 +35,7 @@ pub struct Sweep {
     /// The axis of each digit and how many cells it has; the last digit changes first.
     digits: Vec<(usize, usize)>,
     tables: Vec<Table>,
-    /// The original's lead of the second class over the first, cell by cell.
+    /// The original's lead of the second class over the first, cell by cell; 0 in cells outside of the domain.
     leads: Vec<f64>,
     /// What a lead must exceed to count.
     band: f64,
@@ -61,7 +63,9 @@ impl Sweep {
     ) -> Option<Self> {
         let model = points.model();
         let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size))?;
-        if cells > MOST_CELLS || model.classes().len() != 2 {
+        let scored = !grid.inputs().wheres().is_empty();
+        let most = if scored { MOST_SCORED_CELLS } else { MOST_CELLS };
+        if cells > most || model.classes().len() != 2 {
             return None;
         }
         let axes_of = |trees: &[TreeId]| {
@@ -108,6 +112,14 @@ impl Sweep {
         }
         let mut leads = Vec::with_capacity(cells);
         sweep.each(&vec![1.0; columns.len()], constant, |_, lead| leads.push(lead));
+        for (code, lead) in leads.iter_mut().enumerate().filter(|_| scored) {
+            if code % POLL == 0 && stop() {
+                return None;
+            }
+            if !sweep.grid.inputs().scores_hold(&sweep.row(code)) {
+                *lead = 0.0;
+            }
+        }
         sweep.leads = leads;
         Some(sweep)
     }

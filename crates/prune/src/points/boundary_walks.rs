@@ -42,7 +42,7 @@ pub fn near_boundary(
 ) -> Vec<Vec<f64>> {
     let profiles = Profiles::new(model, grid);
     let band = band_of_sums(model, band);
-    let mut kept = Kept { wanted, band, seen: HashSet::new(), found: Vec::new() };
+    let mut kept = Kept { grid, wanted, band, seen: HashSet::new(), found: Vec::new() };
     let mut order: Vec<usize> = (0..grid.axes().len()).collect();
     let mut starts = starts.iter().filter_map(|row| grid.cells_of(row));
     let mut idle = 0;
@@ -111,16 +111,18 @@ pub(crate) fn step(
     cells[axis] = CellId::new(to);
 }
 
-struct Kept {
+struct Kept<'a> {
+    grid: &'a Grid,
     wanted: usize,
     band: f64,
     seen: HashSet<Vec<CellId>>,
     found: Vec<Vec<CellId>>,
 }
 
-impl Kept {
+impl Kept<'_> {
     fn add(&mut self, cells: Vec<CellId>) {
-        if self.found.len() < self.wanted && self.seen.insert(cells.clone()) {
+        let new = self.found.len() < self.wanted && self.seen.insert(cells.clone());
+        if new && self.grid.scores_hold(&cells) {
             self.found.push(cells);
         }
     }

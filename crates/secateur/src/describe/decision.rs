@@ -116,5 +116,10 @@ pub fn transform_words(transform: Transform, scores: &str) -> String {
         Transform::LogOnePlusExp => format!("log(1 + exp) of {scores}"),
         Transform::Sorted => format!("{scores}, which some versions sort"),
         Transform::MeanAndVariance => "the first score as it is and exp of twice the second".to_owned(),
+        Transform::PathLength => {
+            format!(
+                "made of minus two to the power of minus {scores}, a sum of path lengths, over the expected one"
+            )
+        }
     }
 }

@@ -19,6 +19,7 @@ use secateur_formats::ModelFile;
 use secateur_model::Ensemble;
 use secateur_oracle::{
     Budget as SearchBudget, Cancel, CompareError, Limit, Options, Outline, ScoreComparison, Verdict,
+    has_inputs,
 };
 use secateur_prune::{
     Certificate, CertifyError, Claim, Config, Pass, PruneError, Pruned, RowsSeen, Watch, certify,
@@ -123,6 +124,7 @@ pub fn prune(
         return Err(Error::Packed);
     }
     let narrowed = original.ensemble().within(&options.domain).map_err(PruneError::from)?;
+    has_inputs(narrowed.inputs()).map_err(PruneError::from)?;
     let outside = OutsideRows::find(&narrowed, rows);
     let rows = usable_rows(&narrowed, rows);
     let config = options.config(budget);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use secateur_formats::ModelFile;
 use secateur_model::{ClassLabels, Domain, Ensemble, FeatureId, InputDomain};
 use secateur_oracle::{
-    Band, Budget as SearchBudget, CompareError, Options, Outline, Progress, Undecided, Verdict,
+    Band, Budget as SearchBudget, CompareError, Options, Outline, Progress, Undecided, Verdict, has_inputs,
 };
 use secateur_prune::{CertifyError, RowsSeen, have_checked, rows_seen};
 
@@ -144,6 +144,7 @@ pub fn verify(
     let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(&options.domain);
     let ours = ours.map_err(CompareError::from)?;
     let ours = ours.as_ref();
+    has_inputs(ours.inputs()).map_err(CompareError::from)?;
     let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
     other = aligned.or(other);
     let theirs = other.as_ref().unwrap_or(second.ensemble());
