@@ -43,9 +43,7 @@ pub(crate) fn run(command: &Demo, talk: Talk) -> Result<()> {
 
     print(&format!(
         "\nLightGBM loads the new file as any other: lightgbm.Booster(model_file={pruned:?}). The files:\n\n  \
-         {model}\n  {table}\n  {pruned}\n  {proof}\n\nWhat else: secateur verify {model} {pruned}, secateur inspect {model}, secateur --help.\n\
-         Not every input can occur? secateur domain {table} --target {TARGET} -o inputs.toml proposes which can; what you vouch for,\n\
-         prune --domain inputs.toml leaves the rest out, and more trees may go.\n"
+         {model}\n  {table}\n  {pruned}\n  {proof}\n\nWhat else: secateur verify {model} {pruned}, secateur inspect {model}, secateur domain {table} --target {TARGET} (not every input can occur), secateur --help.\n"
     ))
 }
 
