@@ -9,6 +9,7 @@ use crate::domain::{Domain, DomainError};
 use crate::exact::Exact;
 use crate::exact_sum::ExactSum;
 use crate::feature::{Categories, Feature, FeatureKind, InputDomain, NumberType};
+use crate::grid::{Grid, GridError};
 use crate::ids::{FeatureId, LeafId, TreeId};
 use crate::label::{Label, UnplacedLabels};
 use crate::tree::{Output, Split, Test, Tree};
@@ -261,6 +262,12 @@ impl Ensemble {
         let mut model = self.clone();
         model.domain.missing = self.missing_accepted && inputs.any_may_be_missing(self.features.len());
         model.inputs = Arc::new(inputs.into_owned());
+        // Models that score may accept less than this one, and then nothing of some part may be left.
+        if !model.inputs.wheres().is_empty()
+            && let Err(GridError::Domain(error)) = Grid::new(&[&model])
+        {
+            return Err(error);
+        }
         Ok(Cow::Owned(model))
     }
 

@@ -4,8 +4,8 @@
 use fastrand::Rng;
 use secateur_model::{
     Categories, CategoryRule, ClassLabels, Column, Decision, Domain, Ensemble, EnsembleBuilder, Exact,
-    FeatureId, Features, Grid, GroupId, InputDomain, Label, NodeId, NumberType, Order, Output, Outside,
-    Predictor, Side, Split, Test, TreeBuilder, Where,
+    FeatureId, Features, Grid, Group, GroupId, GroupKind, InputDomain, Label, NodeId, NumberType, Order,
+    Output, Outside, Predictor, Side, Split, Test, TreeBuilder, Where,
 };
 use secateur_testkit::{Shape, ensemble, every_row, scored_domain};
 
@@ -179,6 +179,30 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(fits(same), Ok(()));
     let told = fits(other).unwrap_err();
     assert!(told.starts_with("column 0: w.json reads its categories in another way"), "{told}");
+}
+
+/// Missing values only, and a model that takes none: each part has an input, and there is none of all.
+#[test]
+fn what_a_model_that_scores_does_not_accept_is_refused() {
+    let with = |missing: bool, seed: u64| {
+        let mut rng = Rng::with_seed(seed);
+        let domain = InputDomain { number: NumberType::F32, missing, infinities: true, zero_window: None };
+        let shape =
+            Shape { domain, features: 2, categorical: 0, trees: 2, depth: 2, ..Shape::random(&mut rng) };
+        ensemble(&mut rng, &shape)
+    };
+    let kind = GroupKind::Table(vec![vec![f64::NAN, 0.0], vec![f64::NAN, 1.0]]);
+    let group = Group { columns: vec![FeatureId(0), FeatureId(1)], kind };
+    let product = Domain::new(true, [], vec![group]).unwrap();
+    let own = Where::of_digest([3; 32], 0, Side::AtLeast, -1e6).unwrap();
+    let asked = |missing: bool| {
+        let own = own.with_model(with(missing, 8), "w.json").unwrap();
+        product.clone().with_wheres(vec![own])
+    };
+    let model = with(true, 7);
+    assert!(model.within(&asked(true)).is_ok());
+    let told = model.within(&asked(false)).unwrap_err().to_string();
+    assert_eq!(told, "group 1: the model accepts none of its rows");
 }
 
 #[test]

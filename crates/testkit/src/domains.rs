@@ -53,7 +53,7 @@ pub fn scored_domain(rng: &mut Rng, model: &Ensemble, digest: &dyn Fn(&Ensemble)
             wheres.extend(own.and_then(|own| own.with_model(scorer, "a random model")));
         }
         product = product.with_wheres(wheres);
-        if !product.wheres().is_empty() && product.fits(model).is_ok() {
+        if !product.wheres().is_empty() && model.within(&product).is_ok() {
             return product;
         }
     }
