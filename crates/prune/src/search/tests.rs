@@ -118,7 +118,8 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
                 let mut master = engine.master(&engine.costs(), &all, Rows::Lead);
                 let Settled::Proved(weights) = engine.settle(&mut master, Word::Proof) else { return };
                 calls[usize::from(swept)] += engine.oracle_calls;
-                assert!(engine.points.demands().iter().all(|demand| weights.lead(demand) > 0.0));
+                // A lead that is no larger than the rounding of these floats may come out below zero; the cells decide.
+                assert!(engine.points.demands().iter().all(|demand| weights.lead(demand) > -1e-12));
                 assert!(decides_alike(engine));
             });
         }
