@@ -20,7 +20,9 @@ fn pack(model: &Ensemble) -> Vec<u8> {
 fn is_refused(model: &Ensemble) -> bool {
     let values = matches!(
         model.decision(),
-        Decision::Scores(Value::Above { .. } | Value::NotFixed(Transform::MeanAndVariance))
+        Decision::Scores(
+            Value::Above { .. } | Value::NotFixed(Transform::MeanAndVariance | Transform::PathLength)
+        )
     );
     let refused = values || model.scale().is_some();
     if refused {
