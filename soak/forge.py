@@ -620,9 +620,9 @@ def _forge(family: str, seed: int, forged: Forged) -> None:
         result = secateur.prune(
             original, threads=1, time_limit=SECONDS, certificate=True, effort="minimum", moves="leaves", **chosen
         )
-    except ValueError as error:
-        if "domain" in chosen and not isinstance(error, secateur.SecateurError):
-            # The domain does not fit the model, and that is told.
+    except (ValueError, secateur.SecateurError) as error:
+        if "domain" in chosen and "domain" in str(error):
+            # The domain does not fit the model, or no input is in it, and that is told.
             return
         raise
     if result.certificate is None:
