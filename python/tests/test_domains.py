@@ -290,7 +290,7 @@ def test_isolation_forests_choose_inputs(tmp_path):
         n = forest._max_samples
         expected = len(forest.estimators_) * (2 * (np.log(n - 1) + np.euler_gamma) - 2 * (n - 1) / n)
         assert np.allclose(-(2 ** -(lengths / expected)), forest.score_samples(rows), rtol=1e-13, atol=0)
-        skops = pytest.importorskip("skops.io")
+        import skops.io as skops
         skops.dump(forest, tmp_path / "forest.skops")
         saved = secateur.load(tmp_path / "forest.skops")
         assert saved.digest == read.digest
