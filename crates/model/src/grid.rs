@@ -294,8 +294,10 @@ impl Grid {
             .filter(|(_, categories)| joined(categories))
             .map(|(&feature, categories)| (feature, categories.clone()))
             .collect();
+        // Models that score read codes, and codes of joined labels are not theirs.
         let limited = |feature: &FeatureId| {
-            inputs.group_of(*feature).is_some()
+            !inputs.wheres().is_empty()
+                || inputs.group_of(*feature).is_some()
                 || inputs.column(*feature).is_some_and(|column| column.values.is_some())
         };
         if let Some(&column) = labels_only.keys().find(|feature| limited(feature)) {

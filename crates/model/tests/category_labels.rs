@@ -3,9 +3,9 @@
 
 use fastrand::Rng;
 use secateur_model::{
-    Accumulation, Categories, CategoryRule, ClassLabels, Decision, Domain, Ensemble, EnsembleBuilder,
-    FeatureId, Features, Grid, GroupId, InputDomain, InterceptPosition, Label, LabelError, LabelMatch,
-    NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    Accumulation, Categories, CategoryRule, ClassLabels, Decision, Domain, DomainError, Ensemble,
+    EnsembleBuilder, FeatureId, Features, Grid, GridError, GroupId, InputDomain, InterceptPosition, Label,
+    LabelError, LabelMatch, NodeId, NumberType, Order, Output, Side, Split, Test, TreeBuilder, Where,
 };
 
 /// Which library a model is of.
@@ -349,4 +349,20 @@ fn hashes_are_matched_with_hashes_and_others_go_where_every_test_fails() {
     let text = model(LightGbm, categories(LightGbm, texts(&["ash"])), &[(&[0], false)]);
     let refused = LabelMatch::new(&hashed(&[10]), &text).unwrap_err();
     assert!(matches!(refused, LabelError::NothingInCommon { .. }), "{refused}");
+}
+
+#[test]
+fn a_model_that_scores_codes_cannot_choose_among_joined_labels() {
+    let first = model(LightGbm, categories(LightGbm, texts(&["ash", "beech"])), &[(&[0], false)]);
+    let second = model(LightGbm, categories(LightGbm, texts(&["beech", "ash"])), &[(&[1], false)]);
+    let own = Where::of_digest([0; 32], 0, Side::AtLeast, 1.0).unwrap().with_model(first.clone(), "it");
+    let domain = Domain::everything().with_wheres(vec![own.unwrap()]);
+    // The second model's codes are not those that the third reads.
+    assert!(matches!(second.within(&domain), Err(DomainError::WhereCategories { .. })));
+    // Nor are those of the list that both share, should nobody have asked the second model.
+    let narrowed = first.within(&domain).unwrap();
+    let matched = LabelMatch::new(&narrowed, &second).unwrap();
+    assert_eq!(matched.joined().count(), 1);
+    let refused = Grid::new(&matched.models()).unwrap_err();
+    assert_eq!(refused, GridError::Domain(DomainError::JoinedLabels { column: FeatureId(0) }));
 }

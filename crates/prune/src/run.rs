@@ -194,7 +194,7 @@ fn passes<M: Editable>(
     }
     if engine.config.effort == Effort::Minimum {
         let budget = engine.budget();
-        smallest(&mut engine, &mut cutter, &mut known, usize::MAX, &budget);
+        smallest(&mut engine, &mut cutter, &mut known, None, &budget);
     }
     finish(engine, known)
 }
@@ -312,7 +312,7 @@ fn smallest_of_stumps<M: Editable>(
     engine.watch.update(|status| status.lower_bound = bound);
     // The other passes have half of the time, should this not end.
     let budget = half_of(engine.budget());
-    smallest(engine, cutter, known, STUMP_ROUNDS, &budget);
+    smallest(engine, cutter, known, Some(STUMP_ROUNDS), &budget);
 }
 
 /// Leaves out cuts that hold another one, as far as the time allows.
@@ -406,7 +406,7 @@ fn smallest<M: Editable>(
     engine: &mut Engine<'_, M>,
     cutter: &mut Cutter,
     known: &mut Known,
-    rounds: usize,
+    rounds: Option<usize>,
     budget: &Budget,
 ) {
     engine.begin(Pass::Minimum);

@@ -187,8 +187,7 @@ fn minima_are_those_of_enumeration() {
         let mut settle = EveryCell { points: all_points(&model, &grid, Some(1e-3)), intercept };
         let mut cutter = Cutter::new(&model, intercept);
         let start = vec![true; count];
-        let found =
-            minimum(&mut settle, &mut cutter, &costs, start, Vec::new(), usize::MAX, &Budget::unlimited());
+        let found = minimum(&mut settle, &mut cutter, &costs, start, Vec::new(), None, &Budget::unlimited());
         assert!(found.bound <= least && least <= found.cost);
         let sets: Vec<Vec<usize>> = found.cuts.iter().map(|cut| cut.columns.clone()).collect();
         assert_eq!(check_cover(&sets, &costs, &found.proof), Some(found.bound));

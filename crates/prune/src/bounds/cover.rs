@@ -17,8 +17,10 @@ use crate::points::boundary_walks::is_over;
 
 /// Multipliers are whole numbers of this fraction.
 const DENOMINATOR: u64 = 1 << 20;
-/// Branches before the search is given up.
-const MOST_BRANCHES: usize = 1_000_000;
+/// Branches before the search for the cheapest cover is given up: it is asked for often, and any bound will do.
+const MOST_BRANCHES: usize = 20_000;
+/// The same where the smallest model is to be proved, which is asked for once and by name.
+const MOST_BRANCHES_OF_MINIMUM: usize = 1_000_000;
 /// A packing that takes longer than this ends with what it has.
 const LONGEST_PACKING: Duration = Duration::from_secs(5);
 
@@ -62,9 +64,9 @@ pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &Budget) -> Op
     if cuts.iter().any(Vec::is_empty) {
         return None;
     }
-    let mut search = Search::new(cuts, costs, budget);
+    let mut search = Search::new(cuts, costs, budget, MOST_BRANCHES);
     let root = Choice::new(costs.len());
-    let (packing, hint) = search.packing(&root);
+    let (packing, hint) = search.packing(&root, &search.unmet(&root));
     let mut best = search.greedy(&root, &hint);
     let mut bound = search.packed(&packing, &root);
     let mut proof = packing;
@@ -95,7 +97,7 @@ pub(crate) enum Below {
 
 /// Is there a cover of these cuts that costs less than `target`?
 pub(crate) fn cover_below(cuts: &[Vec<usize>], costs: &[u64], target: u64, budget: &Budget) -> Below {
-    let mut search = Search::new(cuts, costs, budget);
+    let mut search = Search::new(cuts, costs, budget, MOST_BRANCHES_OF_MINIMUM);
     match search.prove(&mut Choice::new(costs.len()), target) {
         Proved::Bound(proof) => Below::None(proof),
         Proved::Cheaper(cover) => Below::Cover(cover),
@@ -112,6 +114,7 @@ pub(crate) fn quick_cover(
     costs: &[u64],
     target: u64,
     rng: &mut fastrand::Rng,
+    budget: &Budget,
 ) -> Option<Vec<usize>> {
     let mut holding: Vec<Vec<usize>> = vec![Vec::new(); costs.len()];
     for (index, cut) in cuts.iter().enumerate() {
@@ -123,6 +126,9 @@ pub(crate) fn quick_cover(
         let mut gains: Vec<usize> = holding.iter().map(Vec::len).collect();
         let (mut chosen, mut cost) = (Vec::new(), 0);
         while gains.iter().any(|&gain| gain > 0) {
+            if is_over(budget) {
+                return None;
+            }
             let mut best = (0.0, 0);
             for (column, &gain) in gains.iter().enumerate().filter(|(_, gain)| **gain > 0) {
                 let worth = gain as f64 / costs[column].max(1) as f64 * (0.7 + 0.3 * rng.f64());
@@ -229,10 +235,20 @@ enum Proved {
     Stopped,
 }
 
+/// A cut that the choice does not meet.
+struct Unmet {
+    cut: usize,
+    /// Its open columns.
+    bits: Vec<u64>,
+    /// How many these are.
+    count: u32,
+}
+
 struct Search<'a> {
     cuts: &'a [Vec<usize>],
     costs: &'a [u64],
     branches: usize,
+    most_branches: usize,
     budget: &'a Budget,
     /// The columns of each cut as bits, so many words for each.
     words: usize,
@@ -240,13 +256,13 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(cuts: &'a [Vec<usize>], costs: &'a [u64], budget: &'a Budget) -> Self {
+    fn new(cuts: &'a [Vec<usize>], costs: &'a [u64], budget: &'a Budget, most_branches: usize) -> Self {
         let words = costs.len().div_ceil(64).max(1);
         let mut masks = vec![0; cuts.len() * words];
         for (cut, mask) in cuts.iter().zip(masks.chunks_exact_mut(words)) {
             cut.iter().for_each(|&column| mask[column / 64] |= 1 << (column % 64));
         }
-        Self { cuts, costs, branches: 0, budget, words, masks }
+        Self { cuts, costs, branches: 0, most_branches, budget, words, masks }
     }
 
     fn mask(&self, cut: usize) -> &[u64] {
@@ -261,25 +277,24 @@ impl<'a> Search<'a> {
         bits
     }
 
-    /// The cuts that are not met, each with its open columns as bits and their number, the smallest first; of cuts that
-    /// hold another one, only the smallest.
-    fn unmet(&self, choice: &Choice) -> Vec<(usize, Vec<u64>, u32)> {
+    /// The cuts that are not met, the smallest first, without those that hold another one: these say nothing new.
+    fn unmet(&self, choice: &Choice) -> Vec<Unmet> {
         let (chosen, open) = (self.columns_in(choice, State::In), self.columns_in(choice, State::Open));
-        let mut unmet: Vec<(usize, Vec<u64>, u32)> = (0..self.cuts.len())
+        let mut unmet: Vec<Unmet> = (0..self.cuts.len())
             .filter(|&cut| self.mask(cut).iter().zip(&chosen).all(|(mask, chosen)| mask & chosen == 0))
             .map(|cut| {
                 let bits: Vec<u64> =
                     self.mask(cut).iter().zip(&open).map(|(mask, open)| mask & open).collect();
                 let count = bits.iter().map(|word| word.count_ones()).sum();
-                (cut, bits, count)
+                Unmet { cut, bits, count }
             })
             .collect();
-        unmet.sort_by_key(|(cut, _, count)| (*count, *cut));
-        let mut core: Vec<(usize, Vec<u64>, u32)> = Vec::new();
+        unmet.sort_by_key(|unmet| (unmet.count, unmet.cut));
+        let mut core: Vec<Unmet> = Vec::new();
         for cut in unmet {
             let holds =
-                |smaller: &Vec<u64>| smaller.iter().zip(&cut.1).all(|(small, large)| small & !large == 0);
-            if !core.iter().any(|(_, smaller, _)| holds(smaller)) {
+                |smaller: &Vec<u64>| smaller.iter().zip(&cut.bits).all(|(small, large)| small & !large == 0);
+            if !core.iter().any(|smaller| holds(&smaller.bits)) {
                 core.push(cut);
             }
         }
@@ -297,18 +312,18 @@ impl<'a> Search<'a> {
     /// Shows that no cover costs less than `target`, or finds one.
     fn prove(&mut self, choice: &mut Choice, target: u64) -> Proved {
         self.branches += 1;
-        if self.branches > MOST_BRANCHES || is_over(self.budget) {
+        if self.branches > self.most_branches || is_over(self.budget) {
             return Proved::Stopped;
         }
         let unmet = self.unmet(choice);
-        if let Some((cut, _, 0)) = unmet.first() {
+        if let Some(Unmet { cut, count: 0, .. }) = unmet.first() {
             // A cut without columns charges nobody, so it may count as often as is needed.
             return Proved::Bound(CoverProof::Packing { multipliers: vec![(*cut, target)], denominator: 1 });
         }
         if let Some(packing) = self.disjoint(choice, &unmet, target) {
             return Proved::Bound(packing);
         }
-        let (packing, hint) = self.packing(choice);
+        let (packing, hint) = self.packing(choice, &unmet);
         if self.packed(&packing, choice) >= target {
             return Proved::Bound(packing);
         }
@@ -373,11 +388,11 @@ impl<'a> Search<'a> {
     }
 
     /// Cuts that share no open column: each of them needs a column of its own. `None` where these do not cost the target.
-    fn disjoint(&self, choice: &Choice, unmet: &[(usize, Vec<u64>, u32)], target: u64) -> Option<CoverProof> {
+    fn disjoint(&self, choice: &Choice, unmet: &[Unmet], target: u64) -> Option<CoverProof> {
         let mut used = vec![0u64; self.words];
         let mut total = choice.paid(self.costs);
         let mut multipliers = Vec::new();
-        for (cut, bits, _) in unmet {
+        for Unmet { cut, bits, .. } in unmet {
             if bits.iter().zip(&used).all(|(bits, used)| bits & used == 0) {
                 used.iter_mut().zip(bits).for_each(|(used, bits)| *used |= bits);
                 let least = choice.open(&self.cuts[*cut]).map(|&column| self.costs[column]).min()?;
@@ -389,13 +404,14 @@ impl<'a> Search<'a> {
     }
 
     /// A packing of the cuts that are not met, and how much of each column the relaxation takes.
-    fn packing(&self, choice: &Choice) -> (CoverProof, Vec<f64>) {
+    fn packing(&self, choice: &Choice, unmet: &[Unmet]) -> (CoverProof, Vec<f64>) {
         let mut hint: Vec<f64> = choice.state.iter().map(|state| f64::from(*state == State::In)).collect();
         let mut multipliers = Vec::new();
         // A cut of one open column is charged all of it, and settles every other cut of that column: those are not in the
         // list.
         let mut core: Vec<(usize, Vec<usize>)> = Vec::new();
-        for (cut, _, _) in self.unmet(choice) {
+        for unmet in unmet {
+            let cut = unmet.cut;
             let open: Vec<usize> = choice.open(&self.cuts[cut]).copied().collect();
             match open[..] {
                 [] => {}

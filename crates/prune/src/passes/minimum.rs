@@ -63,14 +63,15 @@ impl Minimum {
     }
 }
 
-/// Looks for the minimum, from columns that are proved to do and cuts that are known, in so many rounds.
+/// Looks for the minimum, from columns that are proved to do and cuts that are known: until it is proved, or for a few
+/// rounds, each of which takes the cheapest cover.
 pub fn minimum<'a>(
     settle: &mut dyn Settle<'a>,
     cutter: &mut Cutter,
     costs: &[u64],
     start: Vec<bool>,
     cuts: Vec<Cut>,
-    rounds: usize,
+    rounds: Option<usize>,
     budget: &Budget,
 ) -> Minimum {
     let cost_of =
@@ -78,23 +79,17 @@ pub fn minimum<'a>(
     let none = CoverProof::Packing { multipliers: Vec::new(), denominator: 1 };
     let mut known = Minimum { cost: cost_of(&start), kept: start, bound: 0, cuts, proof: none };
     let mut rng = fastrand::Rng::with_seed(0);
-    for _ in 0..rounds {
+    let mut any_cover = rounds.is_none();
+    for _ in 0..rounds.unwrap_or(usize::MAX) {
         if known.is_proved() || is_over(budget) {
             break;
         }
-        let sets = sets(&known.cuts);
-        // A cover that is found at once does as well as the cheapest one to find out what else is needed.
-        let cover = match quick_cover(&sets, costs, known.cost, &mut rng) {
-            Some(cover) => cover,
-            None => match cover_below(&sets, costs, known.cost, budget) {
-                Below::Cover(cover) => cover,
-                Below::None(proof) => {
-                    (known.bound, known.proof) = (known.cost, proof);
-                    break;
-                }
-                Below::Unknown => break,
-            },
+        let cover = if any_cover {
+            below_the_best(&mut known, costs, &mut rng, budget)
+        } else {
+            cheapest(&mut known, costs, budget)
         };
+        let Some(cover) = cover else { break };
         let mut kept = vec![false; costs.len()];
         cover.iter().for_each(|&column| kept[column] = true);
         let before = known.cuts.len();
@@ -109,7 +104,8 @@ pub fn minimum<'a>(
             }
             Settled::Infeasible | Settled::Open => {
                 add_cuts(settle.points(), cutter, &kept, &mut known.cuts, budget);
-                if known.cuts.len() == before {
+                // Nothing is known of this cover. Others may be settled: the cheapest ones say the most.
+                if known.cuts.len() == before && !std::mem::take(&mut any_cover) {
                     break;
                 }
             }
@@ -122,6 +118,37 @@ pub fn minimum<'a>(
         (known.bound, known.proof) = (cover.bound, cover.proof);
     }
     known
+}
+
+/// A cover that is cheaper than the best columns so far, any one. `None` where there is none, which is then proved, or where
+/// the budget ended.
+fn below_the_best(
+    known: &mut Minimum,
+    costs: &[u64],
+    rng: &mut fastrand::Rng,
+    budget: &Budget,
+) -> Option<Vec<usize>> {
+    let sets = sets(&known.cuts);
+    if let Some(cover) = quick_cover(&sets, costs, known.cost, rng, budget) {
+        return Some(cover);
+    }
+    match cover_below(&sets, costs, known.cost, budget) {
+        Below::Cover(cover) => Some(cover),
+        Below::None(proof) => {
+            (known.bound, known.proof) = (known.cost, proof);
+            None
+        }
+        Below::Unknown => None,
+    }
+}
+
+/// The cheapest cover, which is a bound too. `None` where it is not cheaper than the best columns so far.
+fn cheapest(known: &mut Minimum, costs: &[u64], budget: &Budget) -> Option<Vec<usize>> {
+    let cover = cheapest_cover(&sets(&known.cuts), costs, budget)?;
+    if cover.bound > known.bound {
+        (known.bound, known.proof) = (cover.bound, cover.proof);
+    }
+    (!known.is_proved() && cover.cost < known.cost).then_some(cover.columns)
 }
 
 /// The columns of each cut.
