@@ -28,6 +28,8 @@ const SLIP: f64 = 1e-11;
 const NUDGE: f64 = 1e-8;
 /// A weighted sum below this may be zero up to rounding, where the weights add up to one.
 const POSITIVE: f64 = 1e-12;
+/// A margin that can only end below this is not looked for any longer.
+const HOPELESS: f64 = -1e-6;
 /// The least number of pivots between two factorisations.
 const REFACTOR: usize = 64;
 /// The number of points on the shortlist, which are priced again before all points are.
@@ -69,7 +71,7 @@ pub(crate) struct Basis {
 /// How a search ended; the basis is feasible in any case.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Ended {
-    /// No better weights, up to the tolerances.
+    /// No better weights, up to the tolerances; or, where a margin was asked for, none of a margin that is not negative.
     Optimal,
     /// The margin asked for is reached.
     Enough,
@@ -203,7 +205,8 @@ impl Game {
             if self.margin(basis) >= enough && self.is_balanced(basis) {
                 return Ended::Enough;
             }
-            let Some((entering, sign)) = self.price(basis, &basic, counts, aim, &mut shortlist) else {
+            let Some((entering, sign)) = self.price(basis, &basic, counts, aim, enough, &mut shortlist)
+            else {
                 return Ended::Optimal;
             };
             let direction = match entering {
@@ -230,6 +233,7 @@ impl Game {
         basic: &[bool],
         counts: &[bool],
         aim: f64,
+        enough: f64,
         shortlist: &mut Vec<usize>,
     ) -> Option<(Var, f64)> {
         let prices = self.prices(basis, aim);
@@ -267,6 +271,13 @@ impl Game {
             .filter(|&(gain, _)| gain > PRICE)
             .collect();
         gains.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        // All weights together are one, so the margin cannot grow by more than the largest gain. Where that leaves it below
+        // zero, the prices are weights of columns that solve the system already.
+        let most = gains.first().map_or(0.0, |gain| gain.0);
+        if aim > 0.0 && enough.is_finite() && self.is_balanced(basis) && self.margin(basis) + most < HOPELESS
+        {
+            return None;
+        }
         shortlist.clear();
         shortlist.extend(gains.iter().take(SHORTLIST).map(|&(_, index)| index));
         shortlist.first().map(|&index| (Var::Point(index), 1.0))

@@ -1,6 +1,5 @@
 //! One run, start to end: the passes in their order, each within the budget.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -11,19 +10,20 @@ use secateur_oracle::Budget;
 
 use crate::bounds::cover::{CoverProof, cheapest_cover, check_cover};
 use crate::bounds::cut::{Cut, Cutter, Separating};
-use crate::bounds::evidence::{Bound, Evidence, trees_in_no_column};
+use crate::bounds::evidence::{Bound, Evidence};
 use crate::bounds::indispensable::{ask_each, indispensable};
 use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::{Folded, Limits, fold, unfolded};
 use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
-use crate::config::{Claim, Config, Effort, Moves, Objective, Unit};
+use crate::config::{Claim, Config, Effort, Moves, Unit};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned, Seconds};
 use crate::passes::class_changes::class_changes;
 use crate::passes::eliminate::eliminate;
-use crate::passes::minimum::{minimum, sets};
+use crate::passes::minimum::sets;
 use crate::passes::relevant::{Relevant, relevant_boundaries};
 use crate::passes::reweight::{reweight, reweight_again};
 use crate::passes::scores;
+use crate::passes::smallest::{constant, counts_constant, smallest, whole_cost};
 use crate::passes::stumps::{Closed, closed_form};
 use crate::points::initial::add_points;
 use crate::points::point::Points;
@@ -135,14 +135,28 @@ fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result
 
 /// What is known beside the best model.
 #[derive(Default)]
-struct Known {
-    irreducible: bool,
-    cuts: Vec<Cut>,
-    relevant: Option<Relevant>,
-    /// Where a constant takes a tree of its own: a cut of columns and the constant, which stands behind them.
-    constant_cut: Option<Cut>,
+pub(crate) struct Known {
+    pub(crate) irreducible: bool,
+    /// Where a constant takes a tree of its own, it may be in cuts too, by the number [`constant`].
+    pub(crate) cuts: Vec<Cut>,
+    pub(crate) relevant: Option<Relevant>,
     /// Why no cover of the first cuts costs less than the smallest columns that were found, where that is proved.
-    minimal: Option<CoverProof>,
+    pub(crate) minimal: Option<CoverProof>,
+}
+
+impl Known {
+    /// The columns that are a cut alone.
+    fn indispensable(&self, columns: usize) -> Vec<bool> {
+        let mut alone = vec![false; columns];
+        for cut in &self.cuts {
+            if let [column] = cut.columns[..]
+                && column < columns
+            {
+                alone[column] = true;
+            }
+        }
+        alone
+    }
 }
 
 fn passes<M: Editable>(
@@ -202,12 +216,7 @@ fn passes<M: Editable>(
 /// Eliminates, and where every cell is looked at, so that attempts cost little, a few times more from other
 /// starts and in other orders, as long as that takes no more than half of the time.
 fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, rng: &mut fastrand::Rng) {
-    let mut indispensable = vec![false; engine.points.columns().len()];
-    for cut in &known.cuts {
-        if let [column] = cut.columns[..] {
-            indispensable[column] = true;
-        }
-    }
+    let indispensable = known.indispensable(engine.points.columns().len());
     let Some(weights) = engine.best_weights.clone() else { return };
     let mut best = eliminate(engine, &weights, &indispensable, None);
     let cheap = engine.sees_all();
@@ -401,32 +410,6 @@ fn bound_again<M: Editable>(engine: &mut Engine<'_, M>, cutter: &mut Cutter, kno
     known.cuts.extend(found);
 }
 
-/// The smallest set of columns, from the best so far.
-fn smallest<M: Editable>(
-    engine: &mut Engine<'_, M>,
-    cutter: &mut Cutter,
-    known: &mut Known,
-    rounds: Option<usize>,
-    budget: &Budget,
-) {
-    engine.begin(Pass::Minimum);
-    let start = match &engine.best_weights {
-        Some(weights) => weights.columns.iter().map(|&weight| weight > 0.0).collect(),
-        None => vec![true; engine.points.columns().len()],
-    };
-    let costs: Vec<u64> = engine
-        .points
-        .columns()
-        .iter()
-        .map(|column| whole_cost(engine.folded, &column.terms, engine.config.objective))
-        .collect();
-    let cuts = std::mem::take(&mut known.cuts);
-    let found = minimum(engine, cutter, &costs, start, cuts, rounds, budget);
-    known.irreducible |= found.is_proved();
-    known.cuts = found.cuts;
-    known.minimal = Some(found.proof);
-}
-
 /// No fewer trees can do: the cheapest cover of all cuts.
 fn lower_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> usize {
     cover_bound(engine, known).map_or(0, |(bound, _)| bound as usize)
@@ -434,8 +417,8 @@ fn lower_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> usize {
 
 /// No cover of all cuts costs less than this, and why.
 fn cover_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<(u64, CoverProof)> {
-    let (cuts, costs) = counted(engine, known);
-    let sets = sets(&cuts);
+    let costs = tree_costs(engine, known);
+    let sets = sets(&known.cuts);
     let proved = known.minimal.as_ref().and_then(|proof| Some((check_cover(&sets, &costs, proof)?, proof)));
     if let Some((bound, proof)) = proved
         && bound >= engine.best.size.trees as u64
@@ -452,17 +435,19 @@ fn cover_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<(u6
     }
 }
 
-/// All cuts, and what the columns of the evidence cost: the trees of each, one for trees in none of them, and
-/// one for the constant where a cut has it.
-fn counted<'k, M: Editable>(engine: &Engine<'_, M>, known: &'k Known) -> (Cow<'k, [Cut]>, Vec<u64>) {
+/// What the columns of the evidence cost: the trees of each, one for trees in none of them, and one for the constant where a
+/// cut has it.
+fn tree_costs<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Vec<u64> {
     let mut costs: Vec<u64> =
         engine.points.columns().iter().map(|column| column.terms.len() as u64).collect();
-    if !trees_in_no_column(&engine.points).is_empty() {
-        costs.push(1);
-    }
-    let Some(cut) = &known.constant_cut else { return (Cow::Borrowed(&known.cuts), costs) };
-    costs.push(1);
-    (known.cuts.iter().chain([cut]).cloned().collect(), costs)
+    costs.resize(constant(engine) + usize::from(has_constant(engine, known)), 1);
+    costs
+}
+
+/// Is the constant in a cut?
+fn has_constant<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> bool {
+    let constant = constant(engine);
+    known.cuts.iter().any(|cut| cut.columns.last() == Some(&constant))
 }
 
 /// Where trees are votes, a constant is one more tree. If so many columns must stay as the bound has, they
@@ -478,7 +463,7 @@ fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) 
         let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
         let mut cutter = Cutter::new(engine.model, Intercept::None);
         if let Separating::Cut(cut) = cutter.separate(&engine.points, &must, &limits) {
-            known.constant_cut = Some(or_constant(engine, cut));
+            known.cuts.push(or_constant(engine, cut));
         }
     }
     engine.intercept = Intercept::Free;
@@ -494,27 +479,21 @@ fn with_opposites<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, op
     }
     let cut = Cutter::new(engine.model, Intercept::None).cut(&engine.points, demands);
     let cut = cut.filter(|cut| !cut.columns.iter().any(|&column| must[column]));
-    known.constant_cut = cut.map(|cut| or_constant(engine, cut));
+    known.cuts.extend(cut.map(|cut| or_constant(engine, cut)));
 }
 
 /// A cut that holds without a constant, with the constant among its columns.
 fn or_constant<M: Editable>(engine: &Engine<'_, M>, mut cut: Cut) -> Cut {
-    let behind = usize::from(!trees_in_no_column(&engine.points).is_empty());
-    cut.columns.push(engine.points.columns().len() + behind);
+    cut.columns.push(constant(engine));
     cut
 }
 
 /// The columns that must stay, where trees are votes and no other set is as small as the bound.
 fn only_columns<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<Vec<bool>> {
-    if !engine.file.votes_only() || engine.intercept != Intercept::Free {
+    if !counts_constant(engine) {
         return None;
     }
-    let mut must = vec![false; engine.points.columns().len()];
-    for cut in &known.cuts {
-        if let [column] = cut.columns[..] {
-            must[column] = true;
-        }
-    }
+    let must = known.indispensable(engine.points.columns().len());
     let count = must.iter().filter(|&&must| must).count();
     (count > 0 && lower_bound(engine, known) == count).then_some(must)
 }
@@ -525,15 +504,14 @@ fn evidence<M: Editable>(
     known: &Known,
     bound: Option<(u64, CoverProof)>,
 ) -> Evidence {
-    let intercept = match known.constant_cut {
-        Some(_) => secateur_certificate::Intercept::Counted,
-        None => engine.intercept.into(),
+    let intercept = match has_constant(engine, known) {
+        true => secateur_certificate::Intercept::Counted,
+        false => engine.intercept.into(),
     };
     let mut evidence = Evidence::new(&engine.points, intercept);
     if let Some((least, proof)) = bound.filter(|(least, _)| *least > 0) {
-        let (cuts, costs) = counted(engine, known);
-        let bound = Bound { costs, least, proof };
-        evidence = evidence.with_bound(&engine.points, &cuts, bound);
+        let bound = Bound { costs: tree_costs(engine, known), least, proof };
+        evidence = evidence.with_bound(&engine.points, &known.cuts, bound);
     }
     if let Some(relevant) = &known.relevant {
         evidence = evidence.with_relevant(&engine.points, engine.space.grid(), relevant);
@@ -573,17 +551,6 @@ fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
         evidence,
         relevant: known.relevant,
         file: engine.best.file,
-    }
-}
-
-/// What columns cost, as a whole number.
-fn whole_cost(folded: &Folded, terms: &[usize], objective: Objective) -> u64 {
-    let trees = terms.iter().map(|&term| &folded.terms[term].tree);
-    match objective {
-        Objective::Trees => terms.len() as u64,
-        Objective::Leaves => trees.map(|tree| tree.leaf_count() as u64).sum(),
-        // Every tree has a frame beside its nodes.
-        Objective::Bytes => trees.map(|tree| tree.node_count() as u64 + 4).sum(),
     }
 }
 

@@ -64,45 +64,51 @@ pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &Budget) -> Op
     if cuts.iter().any(Vec::is_empty) {
         return None;
     }
-    let mut search = Search::new(cuts, costs, budget, MOST_BRANCHES);
+    let mut search = Search::new(cuts.to_vec(), costs, budget, MOST_BRANCHES);
     let root = Choice::new(costs.len());
     let (packing, hint) = search.packing(&root, &search.unmet(&root));
     let mut best = search.greedy(&root, &hint);
     let mut bound = search.packed(&packing, &root);
     let mut proof = packing;
-    while bound < search.cost(&best) {
-        search.branches = 0;
-        match search.prove(&mut Choice::new(costs.len()), search.cost(&best)) {
-            Proved::Bound(tree) => {
-                bound = search.cost(&best);
-                proof = tree;
-            }
-            Proved::Cheaper(cover) => best = cover,
-            Proved::Stopped => break,
+    if bound < search.cost(&best) {
+        let target = search.cost(&best);
+        let mut any = |cover: &[usize]| {
+            best = cover.to_vec();
+            Judged::CanDo
+        };
+        if let Some(tree) = search.prove(&mut Choice::new(costs.len()), &mut Goal { target, judge: &mut any })
+        {
+            (bound, proof) = (search.cost(&best), tree);
         }
     }
     Some(Cover { cost: search.cost(&best), columns: best, bound, proof })
 }
 
-/// What is known of covers that cost less than a target.
+/// What is said of a cover.
 #[derive(Clone, Debug)]
-pub(crate) enum Below {
-    /// There is none, and why.
-    None(CoverProof),
-    /// This one.
-    Cover(Vec<usize>),
-    /// The budget ended first.
+pub(crate) enum Judged {
+    /// It can do: only cheaper ones are looked for from now on.
+    CanDo,
+    /// It cannot, for it does not meet these cuts.
+    Cannot(Vec<Vec<usize>>),
+    /// Nobody knows, so the search ends.
     Unknown,
 }
 
-/// Is there a cover of these cuts that costs less than `target`?
-pub(crate) fn cover_below(cuts: &[Vec<usize>], costs: &[u64], target: u64, budget: &Budget) -> Below {
+/// Shows that no cover that can do costs less than `target`, or than the cheapest one that the judge has accepted. The judge is
+/// asked about every cover that is cheap enough; the cuts that it answers with come after the given ones, and the proof
+/// speaks of them too. `None` where the budget or the judge ended the search.
+///
+/// This is one search and not a new one for each cut: what is refuted once stays refuted, for cuts only join.
+pub(crate) fn no_cover_below(
+    cuts: Vec<Vec<usize>>,
+    costs: &[u64],
+    target: u64,
+    budget: &Budget,
+    judge: &mut dyn FnMut(&[usize]) -> Judged,
+) -> Option<CoverProof> {
     let mut search = Search::new(cuts, costs, budget, MOST_BRANCHES_OF_MINIMUM);
-    match search.prove(&mut Choice::new(costs.len()), target) {
-        Proved::Bound(proof) => Below::None(proof),
-        Proved::Cheaper(cover) => Below::Cover(cover),
-        Proved::Stopped => Below::Unknown,
-    }
+    search.prove(&mut Choice::new(costs.len()), &mut Goal { target, judge })
 }
 
 /// Attempts at a quick cover, each with other chances.
@@ -229,10 +235,12 @@ impl Choice {
     }
 }
 
-enum Proved {
-    Bound(CoverProof),
-    Cheaper(Vec<usize>),
-    Stopped,
+/// What a search has to show.
+struct Goal<'a> {
+    /// No cover that can do costs less than this.
+    target: u64,
+    /// Whether a cover can do.
+    judge: &'a mut dyn FnMut(&[usize]) -> Judged,
 }
 
 /// A cut that the choice does not meet.
@@ -245,7 +253,7 @@ struct Unmet {
 }
 
 struct Search<'a> {
-    cuts: &'a [Vec<usize>],
+    cuts: Vec<Vec<usize>>,
     costs: &'a [u64],
     branches: usize,
     most_branches: usize,
@@ -256,13 +264,21 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(cuts: &'a [Vec<usize>], costs: &'a [u64], budget: &'a Budget, most_branches: usize) -> Self {
+    fn new(cuts: Vec<Vec<usize>>, costs: &'a [u64], budget: &'a Budget, most_branches: usize) -> Self {
         let words = costs.len().div_ceil(64).max(1);
-        let mut masks = vec![0; cuts.len() * words];
-        for (cut, mask) in cuts.iter().zip(masks.chunks_exact_mut(words)) {
-            cut.iter().for_each(|&column| mask[column / 64] |= 1 << (column % 64));
-        }
-        Self { cuts, costs, branches: 0, most_branches, budget, words, masks }
+        let empty =
+            Self { cuts: Vec::new(), costs, branches: 0, most_branches, budget, words, masks: Vec::new() };
+        cuts.into_iter().fold(empty, |mut search, cut| {
+            search.add(cut);
+            search
+        })
+    }
+
+    fn add(&mut self, cut: Vec<usize>) {
+        let from = self.masks.len();
+        self.masks.resize(from + self.words, 0);
+        cut.iter().for_each(|&column| self.masks[from + column / 64] |= 1 << (column % 64));
+        self.cuts.push(cut);
     }
 
     fn mask(&self, cut: usize) -> &[u64] {
@@ -306,31 +322,39 @@ impl<'a> Search<'a> {
     }
 
     fn packed(&self, proof: &CoverProof, choice: &Choice) -> u64 {
-        check(self.cuts, self.costs, proof, &mut choice.clone()).unwrap_or(0).min(u128::from(u64::MAX)) as u64
+        check(&self.cuts, self.costs, proof, &mut choice.clone()).unwrap_or(0).min(u128::from(u64::MAX))
+            as u64
     }
 
-    /// Shows that no cover costs less than `target`, or finds one.
-    fn prove(&mut self, choice: &mut Choice, target: u64) -> Proved {
-        self.branches += 1;
-        if self.branches > self.most_branches || is_over(self.budget) {
-            return Proved::Stopped;
-        }
-        let unmet = self.unmet(choice);
-        if let Some(Unmet { cut, count: 0, .. }) = unmet.first() {
-            // A cut without columns charges nobody, so it may count as often as is needed.
-            return Proved::Bound(CoverProof::Packing { multipliers: vec![(*cut, target)], denominator: 1 });
-        }
-        if let Some(packing) = self.disjoint(choice, &unmet, target) {
-            return Proved::Bound(packing);
-        }
-        let (packing, hint) = self.packing(choice, &unmet);
-        if self.packed(&packing, choice) >= target {
-            return Proved::Bound(packing);
-        }
-        let cover = self.greedy(choice, &hint);
-        if self.cost(&cover) < target {
-            return Proved::Cheaper(cover);
-        }
+    /// Shows that no cover that can do costs less than the target. `None` where the search was stopped.
+    fn prove(&mut self, choice: &mut Choice, goal: &mut Goal<'_>) -> Option<CoverProof> {
+        let hint = loop {
+            self.branches += 1;
+            if self.branches > self.most_branches || is_over(self.budget) {
+                return None;
+            }
+            let unmet = self.unmet(choice);
+            if let Some(Unmet { cut, count: 0, .. }) = unmet.first() {
+                // A cut without columns charges nobody, so it may count as often as is needed.
+                return Some(CoverProof::Packing { multipliers: vec![(*cut, goal.target)], denominator: 1 });
+            }
+            if let Some(packing) = self.disjoint(choice, &unmet, goal.target) {
+                return Some(packing);
+            }
+            let (packing, hint) = self.packing(choice, &unmet);
+            if self.packed(&packing, choice) >= goal.target {
+                return Some(packing);
+            }
+            let cover = self.greedy(choice, &hint);
+            if self.cost(&cover) >= goal.target {
+                break hint;
+            }
+            match (goal.judge)(&cover) {
+                Judged::CanDo => goal.target = self.cost(&cover),
+                Judged::Cannot(cuts) => cuts.into_iter().for_each(|cut| self.add(cut)),
+                Judged::Unknown => return None,
+            }
+        };
         // The column that the relaxation is least sure of, the most frequent first.
         let mut counts = vec![0usize; self.costs.len()];
         for cut in self.cuts.iter().filter(|cut| !choice.met(cut)) {
@@ -340,19 +364,15 @@ impl<'a> Search<'a> {
         let column = (0..counts.len())
             .filter(|&column| counts[column] > 0)
             .min_by(|&a, &b| doubt(a).total_cmp(&doubt(b)).then(counts[b].cmp(&counts[a])));
-        let Some(column) = column else { return Proved::Stopped };
-        let mut halves = Vec::with_capacity(2);
-        for state in [State::Out, State::In] {
+        let column = column?;
+        let mut half = |state: State| {
             choice.state[column] = state;
-            let proved = self.prove(choice, target);
+            let proved = self.prove(choice, goal);
             choice.state[column] = State::Open;
-            match proved {
-                Proved::Bound(proof) => halves.push(Box::new(proof)),
-                other => return other,
-            }
-        }
-        let (Some(with), Some(without)) = (halves.pop(), halves.pop()) else { return Proved::Stopped };
-        Proved::Bound(CoverProof::Branch { column, without, with })
+            proved.map(Box::new)
+        };
+        let (without, with) = (half(State::Out)?, half(State::In)?);
+        Some(CoverProof::Branch { column, without, with })
     }
 
     /// A cover that follows a hint where it can, without columns that nothing needs.
@@ -506,6 +526,40 @@ mod tests {
             branched += usize::from(matches!(cover.proof, CoverProof::Branch { .. }));
         }
         assert!(branched > 10, "{branched}");
+    }
+
+    #[test]
+    fn cuts_that_a_judge_adds_on_the_way_prove_the_same_minimum() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let (mut added, mut accepted) = (0, 0);
+        for _ in 0..500 {
+            let (mut cuts, costs) = random_cuts(&mut rng);
+            let least = cheapest_cover(&cuts, &costs, &Budget::unlimited()).unwrap().cost;
+            // The judge alone knows half of the cuts.
+            let mut hidden = cuts.split_off(cuts.len() / 2);
+            let mut known = cuts.clone();
+            let all: u64 = costs.iter().sum();
+            let mut best = all + 1;
+            let mut judge = |cover: &[usize]| {
+                let misses = |cut: &Vec<usize>| !cut.iter().any(|column| cover.contains(column));
+                match hidden.iter().position(misses) {
+                    Some(at) => {
+                        known.push(hidden.swap_remove(at));
+                        added += 1;
+                        Judged::Cannot(vec![known.last().unwrap().clone()])
+                    }
+                    None => {
+                        best = cover.iter().map(|&column| costs[column]).sum();
+                        accepted += 1;
+                        Judged::CanDo
+                    }
+                }
+            };
+            let proof = no_cover_below(cuts, &costs, all + 1, &Budget::unlimited(), &mut judge).unwrap();
+            assert_eq!(best, least);
+            assert_eq!(check_cover(&known, &costs, &proof), Some(least));
+        }
+        assert!(added > 100 && accepted > 500, "{added} {accepted}");
     }
 
     #[test]

@@ -17,7 +17,7 @@
 use secateur_lp::Limits;
 use secateur_oracle::Budget;
 
-use crate::bounds::cover::{Below, CoverProof, cheapest_cover, cover_below, quick_cover};
+use crate::bounds::cover::{CoverProof, Judged, cheapest_cover, no_cover_below, quick_cover};
 use crate::bounds::cut::{Cut, Cutter, Separating};
 use crate::points::boundary_walks::is_over;
 use crate::points::point::Points;
@@ -28,6 +28,18 @@ pub trait Settle<'a> {
     fn settle(&mut self, kept: &[bool]) -> Settled;
     /// All points so far.
     fn points(&self) -> &Points<'a>;
+}
+
+/// Who shows that columns cannot do.
+pub trait Separate {
+    /// A cut that the kept columns do not meet, where these points show one.
+    fn separate(&mut self, points: &Points<'_>, kept: &[bool], limits: &Limits<'_>) -> Separating;
+}
+
+impl Separate for Cutter {
+    fn separate(&mut self, points: &Points<'_>, kept: &[bool], limits: &Limits<'_>) -> Separating {
+        Cutter::separate(self, points, kept, limits)
+    }
 }
 
 /// What became of a set of columns.
@@ -67,50 +79,29 @@ impl Minimum {
 /// rounds, each of which takes the cheapest cover.
 pub fn minimum<'a>(
     settle: &mut dyn Settle<'a>,
-    cutter: &mut Cutter,
+    cutter: &mut dyn Separate,
     costs: &[u64],
     start: Vec<bool>,
     cuts: Vec<Cut>,
     rounds: Option<usize>,
     budget: &Budget,
 ) -> Minimum {
-    let cost_of =
-        |kept: &[bool]| kept.iter().zip(costs).filter(|(kept, _)| **kept).map(|(_, cost)| cost).sum();
     let none = CoverProof::Packing { multipliers: Vec::new(), denominator: 1 };
-    let mut known = Minimum { cost: cost_of(&start), kept: start, bound: 0, cuts, proof: none };
-    let mut rng = fastrand::Rng::with_seed(0);
-    let mut any_cover = rounds.is_none();
+    let known = Minimum { cost: cost_of(&start, costs), kept: start, bound: 0, cuts, proof: none };
+    let mut state = State { settle, cutter, costs, known, budget };
+    if rounds.is_none() {
+        state.below_the_best();
+    }
     for _ in 0..rounds.unwrap_or(usize::MAX) {
-        if known.is_proved() || is_over(budget) {
+        if state.known.is_proved() || is_over(budget) {
             break;
         }
-        let cover = if any_cover {
-            below_the_best(&mut known, costs, &mut rng, budget)
-        } else {
-            cheapest(&mut known, costs, budget)
-        };
-        let Some(cover) = cover else { break };
-        let mut kept = vec![false; costs.len()];
-        cover.iter().for_each(|&column| kept[column] = true);
-        let before = known.cuts.len();
-        add_cuts(settle.points(), cutter, &kept, &mut known.cuts, budget);
-        if known.cuts.len() > before {
-            continue;
-        }
-        match settle.settle(&kept) {
-            Settled::Proved => {
-                known.cost = cost_of(&kept);
-                known.kept = kept;
-            }
-            Settled::Infeasible | Settled::Open => {
-                add_cuts(settle.points(), cutter, &kept, &mut known.cuts, budget);
-                // Nothing is known of this cover. Others may be settled: the cheapest ones say the most.
-                if known.cuts.len() == before && !std::mem::take(&mut any_cover) {
-                    break;
-                }
-            }
+        let Some(cover) = state.cheapest() else { break };
+        if let Judged::Unknown = state.judge(&cover) {
+            break;
         }
     }
+    let mut known = state.known;
     if !known.is_proved()
         && let Some(cover) = cheapest_cover(&sets(&known.cuts), costs, budget)
         && cover.bound > known.bound
@@ -120,35 +111,84 @@ pub fn minimum<'a>(
     known
 }
 
-/// A cover that is cheaper than the best columns so far, any one. `None` where there is none, which is then proved, or where
-/// the budget ended.
-fn below_the_best(
-    known: &mut Minimum,
-    costs: &[u64],
-    rng: &mut fastrand::Rng,
-    budget: &Budget,
-) -> Option<Vec<usize>> {
-    let sets = sets(&known.cuts);
-    if let Some(cover) = quick_cover(&sets, costs, known.cost, rng, budget) {
-        return Some(cover);
-    }
-    match cover_below(&sets, costs, known.cost, budget) {
-        Below::Cover(cover) => Some(cover),
-        Below::None(proof) => {
-            (known.bound, known.proof) = (known.cost, proof);
-            None
-        }
-        Below::Unknown => None,
-    }
+fn cost_of(kept: &[bool], costs: &[u64]) -> u64 {
+    kept.iter().zip(costs).filter(|(kept, _)| **kept).map(|(_, cost)| cost).sum()
 }
 
-/// The cheapest cover, which is a bound too. `None` where it is not cheaper than the best columns so far.
-fn cheapest(known: &mut Minimum, costs: &[u64], budget: &Budget) -> Option<Vec<usize>> {
-    let cover = cheapest_cover(&sets(&known.cuts), costs, budget)?;
-    if cover.bound > known.bound {
-        (known.bound, known.proof) = (cover.bound, cover.proof);
+/// A search for the minimum.
+struct State<'s, 'a> {
+    settle: &'s mut dyn Settle<'a>,
+    cutter: &'s mut dyn Separate,
+    costs: &'s [u64],
+    known: Minimum,
+    budget: &'s Budget,
+}
+
+impl State<'_, '_> {
+    /// Covers that are cheaper than the best columns so far, any of them, until none is left, which is then proved.
+    fn below_the_best(&mut self) {
+        let mut rng = fastrand::Rng::with_seed(0);
+        while let Some(cover) =
+            quick_cover(&sets(&self.known.cuts), self.costs, self.known.cost, &mut rng, self.budget)
+        {
+            if let Judged::Unknown = self.judge(&cover) {
+                return;
+            }
+        }
+        let (costs, budget, cuts) = (self.costs, self.budget, sets(&self.known.cuts));
+        let target = self.known.cost;
+        if let Some(proof) = no_cover_below(cuts, costs, target, budget, &mut |cover| self.judge(cover)) {
+            (self.known.bound, self.known.proof) = (self.known.cost, proof);
+        }
     }
-    (!known.is_proved() && cover.cost < known.cost).then_some(cover.columns)
+
+    /// Whether a cover that is cheaper than the best columns can do. It is then the best; else the cuts that it does not meet
+    /// join the others.
+    fn judge(&mut self, cover: &[usize]) -> Judged {
+        let mut kept = vec![false; self.costs.len()];
+        cover.iter().for_each(|&column| kept[column] = true);
+        let before = self.known.cuts.len();
+        self.add_cuts(&kept);
+        if self.known.cuts.len() == before {
+            match self.settle.settle(&kept) {
+                Settled::Proved => {
+                    self.known.cost = cost_of(&kept, self.costs);
+                    self.known.kept = kept;
+                    return Judged::CanDo;
+                }
+                Settled::Infeasible | Settled::Open => {
+                    self.add_cuts(&kept);
+                }
+            }
+        }
+        let found = sets(&self.known.cuts[before..]);
+        if found.is_empty() { Judged::Unknown } else { Judged::Cannot(found) }
+    }
+
+    /// The cheapest cover, which is a bound too. `None` where it is not cheaper than the best columns so far.
+    fn cheapest(&mut self) -> Option<Vec<usize>> {
+        let cover = cheapest_cover(&sets(&self.known.cuts), self.costs, self.budget)?;
+        if cover.bound > self.known.bound {
+            (self.known.bound, self.known.proof) = (cover.bound, cover.proof);
+        }
+        (!self.known.is_proved() && cover.cost < self.known.cost).then_some(cover.columns)
+    }
+
+    /// Adds cuts that the kept columns do not meet, small ones that share no column.
+    fn add_cuts(&mut self, kept: &[bool]) {
+        let stop = || is_over(self.budget);
+        let limits = Limits { deadline: self.budget.deadline, stop: Some(&stop) };
+        let points = self.settle.points();
+        let mut kept = kept.to_vec();
+        while let Separating::Cut(cut) = self.cutter.separate(points, &kept, &limits) {
+            let cut = smaller(points, self.cutter, cut, kept.len(), &limits);
+            if cut.columns.is_empty() {
+                return;
+            }
+            cut.columns.iter().for_each(|&column| kept[column] = true);
+            self.known.cuts.push(cut);
+        }
+    }
 }
 
 /// The columns of each cut.
@@ -156,45 +196,41 @@ pub(crate) fn sets(cuts: &[Cut]) -> Vec<Vec<usize>> {
     cuts.iter().map(|cut| cut.columns.clone()).collect()
 }
 
-/// Adds cuts that the kept columns do not meet, small ones that share no column.
-fn add_cuts(points: &Points<'_>, cutter: &mut Cutter, kept: &[bool], cuts: &mut Vec<Cut>, budget: &Budget) {
-    let stop = || is_over(budget);
-    let limits = Limits { deadline: budget.deadline, stop: Some(&stop) };
-    let mut kept = kept.to_vec();
-    while let Separating::Cut(cut) = cutter.separate(points, &kept, &limits) {
-        let cut = smaller(points, cutter, cut, kept.len(), &limits);
-        if cut.columns.is_empty() {
-            return;
-        }
-        cut.columns.iter().for_each(|&column| kept[column] = true);
-        cuts.push(cut);
-    }
-}
-
 /// Attempts to make a cut smaller, times the square of the number of columns: each takes about its cube.
 const WORK: usize = 1_500_000;
 /// Attempts at least.
 const LEAST_ATTEMPTS: usize = 8;
+/// So many columns are given back one by one: parts of so few are nearly never free together.
+const SINGLY: usize = 24;
 
 /// A cut of fewer columns, by giving back halves, quarters and so on, down to single ones.
-fn smaller(points: &Points<'_>, cutter: &mut Cutter, cut: Cut, columns: usize, limits: &Limits<'_>) -> Cut {
+fn smaller(
+    points: &Points<'_>,
+    cutter: &mut dyn Separate,
+    cut: Cut,
+    columns: usize,
+    limits: &Limits<'_>,
+) -> Cut {
     let mut best = cut;
-    let mut size = best.columns.len().div_ceil(2);
+    let mut size = if best.columns.len() <= SINGLY { 1 } else { best.columns.len().div_ceil(2) };
     let mut attempts = (WORK / (columns * columns).max(1)).max(LEAST_ATTEMPTS);
     while best.columns.len() > 1 {
         let mut from = 0;
         while from < best.columns.len() && best.columns.len() > 1 {
-            if attempts == 0 {
-                return best;
-            }
-            attempts -= 1;
             let mut kept = vec![true; columns];
             best.columns.iter().for_each(|&column| kept[column] = false);
             let back = &best.columns[from..(from + size).min(best.columns.len())];
             back.iter().for_each(|&column| kept[column] = true);
-            let all = back.len() == best.columns.len();
+            if back.len() == best.columns.len() {
+                from += size;
+                continue;
+            }
+            if attempts == 0 {
+                return best;
+            }
+            attempts -= 1;
             match cutter.separate(points, &kept, limits) {
-                Separating::Cut(found) if !all && !found.columns.is_empty() => best = found,
+                Separating::Cut(found) if !found.columns.is_empty() => best = found,
                 Separating::Stopped => return best,
                 _ => from += size,
             }

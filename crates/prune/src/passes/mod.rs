@@ -8,4 +8,5 @@ pub(crate) mod minimum;
 pub(crate) mod relevant;
 pub(crate) mod reweight;
 pub(crate) mod scores;
+pub(crate) mod smallest;
 pub(crate) mod stumps;

@@ -1,0 +1,130 @@
+//! The smallest set of columns from the best so far, with the constant among them where it takes a tree of its own.
+//!
+//! Where trees are votes, a constant is one more tree. It then counts as one more column behind the others: a cut of the columns
+//! that holds whatever the constant is does not have it, and a cut that holds for no constant but zero does.
+
+use secateur_lp::Limits;
+use secateur_oracle::Budget;
+
+use crate::bounds::cut::{Cutter, Separating};
+use crate::bounds::evidence::trees_in_no_column;
+use crate::candidate::column::Intercept;
+use crate::candidate::fold::Folded;
+use crate::candidate::plan::Editable;
+use crate::config::Objective;
+use crate::passes::minimum::{Separate, Settle, Settled, minimum};
+use crate::points::point::Points;
+use crate::run::Known;
+use crate::search::Engine;
+use crate::watch::Pass;
+
+/// The smallest set of columns, from the best so far; with the constant among them where it takes a tree of its own.
+pub(crate) fn smallest<M: Editable>(
+    engine: &mut Engine<'_, M>,
+    cutter: &mut Cutter,
+    known: &mut Known,
+    rounds: Option<usize>,
+    budget: &Budget,
+) {
+    engine.begin(Pass::Minimum);
+    let mut start: Vec<bool> = match &engine.best_weights {
+        Some(weights) => weights.columns.iter().map(|&weight| weight > 0.0).collect(),
+        None => vec![true; engine.points.columns().len()],
+    };
+    let objective = engine.config.objective;
+    let columns = engine.points.columns().iter();
+    let mut costs: Vec<u64> =
+        columns.map(|column| whole_cost(engine.folded, &column.terms, objective)).collect();
+    let cuts = std::mem::take(&mut known.cuts);
+    let found = if counts_constant(engine) {
+        let constant = constant(engine);
+        let columns = engine.points.columns().iter().zip(&start).filter(|(_, kept)| **kept);
+        let trees: usize = columns.map(|(column, _)| column.terms.len()).sum();
+        start.resize(constant + 1, false);
+        start[constant] = engine.best.size.trees > trees;
+        // Nothing of what is between the columns and the constant is in a cut.
+        costs.resize(constant + 1, 1);
+        costs[constant] = constant_cost(objective);
+        let mut cutter =
+            CountingCutter { constant, free: cutter, without: Cutter::new(engine.model, Intercept::None) };
+        minimum(&mut Counting { engine, constant }, &mut cutter, &costs, start, cuts, rounds, budget)
+    } else {
+        minimum(engine, cutter, &costs, start, cuts, rounds, budget)
+    };
+    known.irreducible |= found.is_proved();
+    known.cuts = found.cuts;
+    known.minimal = Some(found.proof);
+}
+
+/// Does a constant take a tree of its own?
+pub(crate) fn counts_constant<M: Editable>(engine: &Engine<'_, M>) -> bool {
+    engine.file.votes_only() && engine.intercept == Intercept::Free
+}
+
+/// The constant's number among the columns of cuts: it stands behind all of the evidence's columns.
+pub(crate) fn constant<M: Editable>(engine: &Engine<'_, M>) -> usize {
+    engine.points.columns().len() + usize::from(!trees_in_no_column(&engine.points).is_empty())
+}
+
+/// Settles columns of which one is the constant.
+struct Counting<'e, 'a, M> {
+    engine: &'e mut Engine<'a, M>,
+    constant: usize,
+}
+
+impl<'a, M: Editable> Settle<'a> for Counting<'_, 'a, M> {
+    fn settle(&mut self, kept: &[bool]) -> Settled {
+        if !kept[self.constant] {
+            self.engine.intercept = Intercept::None;
+        }
+        let settled = Settle::settle(self.engine, &kept[..self.engine.points.columns().len()]);
+        self.engine.intercept = Intercept::Free;
+        settled
+    }
+
+    fn points(&self) -> &Points<'a> {
+        &self.engine.points
+    }
+}
+
+/// Finds cuts among columns of which one is the constant.
+struct CountingCutter<'c> {
+    constant: usize,
+    free: &'c mut Cutter,
+    without: Cutter,
+}
+
+impl Separate for CountingCutter<'_> {
+    fn separate(&mut self, points: &Points<'_>, kept: &[bool], limits: &Limits<'_>) -> Separating {
+        let columns = &kept[..points.columns().len()];
+        if kept[self.constant] {
+            return self.free.separate(points, columns, limits);
+        }
+        match self.without.separate(points, columns, limits) {
+            Separating::Cut(mut cut) => {
+                cut.columns.push(self.constant);
+                Separating::Cut(cut)
+            }
+            other => other,
+        }
+    }
+}
+
+/// What columns cost, as a whole number.
+pub(crate) fn whole_cost(folded: &Folded, terms: &[usize], objective: Objective) -> u64 {
+    let trees = terms.iter().map(|&term| &folded.terms[term].tree);
+    match objective {
+        Objective::Trees => terms.len() as u64,
+        Objective::Leaves => trees.map(|tree| tree.leaf_count() as u64).sum(),
+        // Every tree has a frame beside its nodes.
+        Objective::Bytes => trees.map(|tree| tree.node_count() as u64 + 4).sum(),
+    }
+}
+
+/// What a tree costs that is a constant, as a whole number.
+fn constant_cost(objective: Objective) -> u64 {
+    match objective {
+        Objective::Trees | Objective::Leaves => 1,
+        Objective::Bytes => 5,
+    }
+}
