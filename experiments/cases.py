@@ -106,6 +106,11 @@ def appendix_200(scope: Scope) -> list[Case]:
     return _cases(scope, OTHERS, [1, 3], [100, 200], ["l1", "default"])
 
 
+def appendix_l1(scope: Scope) -> list[Case]:
+    """The same with the paper's pruner alone, which is what its table shows."""
+    return _cases(scope, OTHERS, [1, 3], [100, 200], ["l1"])
+
+
 TABLES = {
     "ada-l0-l1": ada_l0_l1,
     "ada-l1": ada_l1,
@@ -113,6 +118,7 @@ TABLES = {
     "weights": weights,
     "appendix-50": appendix_50,
     "appendix-200": appendix_200,
+    "appendix-l1": appendix_l1,
 }
 
 # What `make experiments` runs; the rest is for a night.

@@ -42,6 +42,11 @@ class Split:
     test: tuple[np.ndarray, np.ndarray]
 
     @property
+    def columns(self) -> dict[str, int]:
+        """How many feature columns there are of each letter."""
+        return {letter: self.letters.count(letter) for letter in sorted(set(self.letters))}
+
+    @property
     def rows(self) -> int:
         return len(self.training[1]) + len(self.test[1])
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,8 @@ def plan(names: list[str], scope: cases.Scope, done: dict[str, Any], again: set[
             record = done.get(case.key) or done.get(f"{case.key}-baselines")
             if record is None or record["status"] in again:
                 left.setdefault(case.training, {})[case.key] = case
-    # Small models first: a look at the tables is worth something early.
-    order = sorted(left, key=lambda one: (one.trees * 4**one.depth, one))
+    # Seed by seed, so that a run which is cut off has every row of its tables; small models first.
+    order = sorted(left, key=lambda one: (one.seed, one.trees * 4**one.depth, one))
     return {training: _without_repeats(list(left[training].values())) for training in order}
 
 
@@ -89,22 +90,36 @@ class Progress:
             print(file=sys.stderr)
 
 
-def execute(left: dict[cases.Training, list[cases.Case]], setting: work.Setting, workers: int, results: Path) -> None:
+def execute(
+    left: dict[cases.Training, list[cases.Case]], setting: work.Setting, workers: int, results: Path, deadline: float
+) -> int:
+    """Runs what is left, a model at a time for each worker; after the deadline none is begun. How many runs stay undone."""
     progress = Progress(sum(map(len, left.values())))
+    waiting = iter(left.items())
+    running: set[Future] = set()
     with results.open("a") as file, ProcessPoolExecutor(workers) as pool:
-        jobs = [pool.submit(work.run, training, wanted, setting) for training, wanted in left.items()]
         try:
-            for job in as_completed(jobs):
-                records = job.result()
-                for record in records:
-                    file.write(json.dumps(record) + "\n")
-                file.flush()
-                progress.add(records)
+            while True:
+                while len(running) < workers and time.monotonic() < deadline:
+                    following = next(waiting, None)
+                    if following is None:
+                        break
+                    running.add(pool.submit(work.run, *following, setting))
+                if not running:
+                    break
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for job in ended:
+                    records = job.result()
+                    for record in records:
+                        file.write(json.dumps(record) + "\n")
+                    file.flush()
+                    progress.add(records)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         finally:
             progress.close()
+    return progress.total - progress.done
 
 
 def about(records: list[dict[str, Any]], command: str) -> list[str]:
@@ -141,6 +156,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=cases.SEEDS)
     parser.add_argument("--shrink", type=int, default=1, help="divide every M by this; for a quick look")
     parser.add_argument("--limit", type=float, default=15.0, help="seconds for a run of the pruner")
+    parser.add_argument("--stop-after", type=float, metavar="MINUTES", default=math.inf,
+                        help="begin no model after so many minutes; the same call goes on later")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--paper", action="store_true", help='start boosting at zero, as the paper does (init="zero", base_score=0.5)')
     parser.add_argument("--again", default="", help="run again what ended so: limit, failed, killed")
@@ -171,7 +188,9 @@ def main() -> None:
         scope = cases.Scope(datasets, options.seeds, options.paper, options.shrink)
         left = plan(names, scope, read(results), set(options.again.split(",")))
         setting = work.Setting(secateur, checker, options.datasets, options.out, options.limit)
-        execute(left, setting, options.workers, results)
+        undone = execute(left, setting, options.workers, results, time.monotonic() + 60 * options.stop_after)
+        if undone:
+            print(f"{undone} runs were not begun within {options.stop_after:g} minutes; the same call does them", file=sys.stderr)
     command = "python experiments/run.py " + " ".join(names)
     write_pages(options.out, list(read(results).values()), command)
     print(options.out / "README.md")

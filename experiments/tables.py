@@ -20,7 +20,7 @@ Record = dict[str, Any]
 COLUMNS = [
     "key", "learner", "depth", "trees", "dataset", "seed", "paper", "variant", "limit", "status", "outcome", "trees_before",
     "trees_after", "leaves_before", "leaves_after", "bytes_before", "bytes_after", "lower_bound", "minimal", "irreducible",
-    "oracle_calls", "points", "seconds", "fidelity", "accuracy", "accuracy_after", "band", "certificate",
+    "oracle_calls", "points", "seconds", "pruner_seconds", "oracle_seconds", "fidelity", "accuracy", "accuracy_after", "band", "certificate",
     "certificate_bytes", "check_seconds", "training_seconds", "rows", "classes", "error",
 ]
 BASELINES = {"ic": "IC", "imd": "IMD", "drep": "DREP"}
@@ -45,6 +45,7 @@ def write_csv(records: list[Record], path: Path) -> None:
 def page(records: list[Record], folder: Path, about: list[str]) -> str:
     """The Markdown page; plots go into the folder."""
     lines = ["# Experiments", "", *about, "", LEGEND, ""]
+    lines += datasets(records)
     lines += ada_l0_l1(records) + ada_l1(records, folder) + baselines(records) + weights(records, folder)
     lines += overview(records) + appendix(records) + troubles(records)
     return "\n".join(lines) + "\n"
@@ -54,7 +55,8 @@ LEGEND = """\
 **trees**: mean size of the pruned ensemble (for several classes and boosting, trees of all classes). **bound**: mean proved
 lower bound. **minimal**: runs whose size is proved the smallest for the moves. **calls**: mean oracle calls, rounded up.
 **Fi**: test rows on which the library decides the same with the pruned file. **Acc**: test accuracy. **s**: mean seconds,
-reading and writing included, one thread. **cert**: runs whose certificate `secateur-check` accepted. **open**: runs that hit
+reading, proving and writing included, one thread; of these **pruner** in its linear programs and **oracle** in its questions (the
+rest folds, bounds, certifies). **cert**: runs whose certificate `secateur-check` accepted. **open**: runs that hit
 their limit or failed; they count with the best that was proved by then. `l1` and `l0` are the paper's two pruners
 (weights on the model's own trees); `default` may also merge trees and move the intercept, and eliminates tree by tree."""
 
@@ -93,9 +95,9 @@ def share(records: list[Record], test) -> str:
 
 
 def cells(records: list[Record]) -> list[str]:
-    """trees, bound, minimal, calls, Fi, s, cert, open"""
+    """One cell for each of `NAMES`."""
     if not records:
-        return ["–"] * 8
+        return ["–"] * len(NAMES)
     calls = mean(records, "oracle_calls")
     return [
         number(mean(records, "trees_after")),
@@ -104,12 +106,14 @@ def cells(records: list[Record]) -> list[str]:
         "–" if calls is None else str(math.ceil(calls)),
         percent(mean(records, "fidelity")),
         number(mean(records, "seconds"), 2),
+        number(mean(records, "pruner_seconds"), 2),
+        number(mean(records, "oracle_seconds"), 2),
         share(records, lambda one: one.get("certificate") == "valid"),
         share(records, lambda one: one["status"] != "done"),
     ]
 
 
-NAMES = ["trees", "bound", "minimal", "calls", "Fi", "s", "cert", "open"]
+NAMES = ["trees", "bound", "minimal", "calls", "Fi", "s", "pruner", "oracle", "cert", "open"]
 
 
 def table(header: list[str], rows: list[list[str]]) -> list[str]:
@@ -118,6 +122,19 @@ def table(header: list[str], rows: list[list[str]]) -> list[str]:
     words = ("dataset", "variant", "method", "learner", "models")
     sides = ["---" if name in words else "---:" for name in header]
     return ["| " + " | ".join(line) + " |" for line in [header, sides, *rows]] + [""]
+
+
+def datasets(records: list[Record]) -> list[str]:
+    """The paper's table of datasets, smallest first."""
+    lines = ["## Datasets", "",
+             "**n**: rows. **p**: feature columns, of which numeric, discrete and binary. **C**: classes.", ""]
+    known = {record["dataset"]: record for record in records if record.get("columns")}
+    rows = []
+    for name, record in sorted(known.items(), key=lambda item: (item[1]["rows"], item[0])):
+        columns = record["columns"]
+        kinds = [str(columns.get(letter, 0)) for letter in "FDB"]
+        rows.append([name, str(record["rows"]), str(sum(columns.values())), *kinds, str(record["classes"])])
+    return lines + table(["dataset", "n", "p", "numeric", "discrete", "binary", "C"], rows)
 
 
 def ada_l0_l1(records: list[Record]) -> list[str]:

@@ -48,6 +48,7 @@ def run(training: Training, cases: list[Case], setting: Setting) -> list[dict[st
         return [_record(case, setting, status="failed", error=traceback.format_exc(limit=1)) for case in cases]
     for case in cases:
         record = _record(case, setting, training_seconds=seconds, rows=split.rows, classes=split.classes)
+        record["columns"] = split.columns
         try:
             record |= _pruned(case, setting, model, table, split, before)
         except Exception:
@@ -132,6 +133,9 @@ def _pruned(case: Case, setting: Setting, model: Path, table: Path, split: data.
             "oracle_calls": result["oracle_calls"],
             "points": result["points"],
             "seconds": result["seconds"]["total"],
+            # The pruner's share (its programs) and the oracle's; what is left reads, folds, bounds, certifies and writes.
+            "pruner_seconds": result["seconds"]["lp"],
+            "oracle_seconds": result["seconds"]["oracle"],
             "band": result["band"]["score"],
             "fidelity": _share(before, after),
             "accuracy": _share(before, split.test[1]),

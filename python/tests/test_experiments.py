@@ -41,6 +41,8 @@ def test_every_case_has_a_record_and_every_test_row_its_class(finished):
         assert record["lower_bound"] <= record["trees_after"] <= record["trees_before"]
         assert record["minimal"] == (record["lower_bound"] == record["trees_after"])
         assert record["accuracy_after"] == record["accuracy"]
+        parts = record["pruner_seconds"], record["oracle_seconds"]
+        assert min(parts) >= 0 and sum(parts) <= record["seconds"], record["key"]
     learners = {record["learner"] for record in found}
     assert learners == {"AdaBoost", "GradientBoosting", "RandomForest", "LightGBM", "XGBoost"}
     assert {record["variant"] for record in found} == {"l0", "l1", "default"}
@@ -48,8 +50,10 @@ def test_every_case_has_a_record_and_every_test_row_its_class(finished):
 
 def test_pages_hold_every_table(finished):
     page = (finished / "README.md").read_text()
-    for heading in ("l0 against l1", "M = 100, 200, 500, 1000", "Baselines", "Weights before", "all learners", "Appendix"):
+    for heading in ("Datasets", "l0 against l1", "M = 100, 200, 500, 1000", "Baselines", "Weights before", "all learners", "Appendix"):
         assert heading in page, heading
+    # Iris and breast cancer: rows, columns, of which numeric, discrete and binary, classes.
+    assert "| iris | 150 | 4 | 4 | 0 | 0 | 3 |\n| breast-cancer | 569 | 30 | 30 | 0 | 0 | 2 |" in page
     with (finished / "results.csv").open(newline="") as file:
         assert len(list(csv.DictReader(file))) == len(records(finished))
     for name in ("sizes.svg", "weights-before.svg", "weights-after.svg"):
@@ -78,6 +82,15 @@ def test_a_second_run_does_only_what_is_missing(finished):
     assert again[: len(kept)] == kept
     assert len(again) == len(lines) + 1
     assert {json.loads(line)["key"] for line in again if line.endswith("}")} == {json.loads(line)["key"] for line in lines}
+
+
+def test_a_run_without_time_begins_nothing_and_a_later_one_goes_on(tmp_path):
+    stopped = run(tmp_path, "appendix-l1", "--stop-after", "0")
+    assert "32 runs were not begun" in stopped.stderr
+    assert records(tmp_path) == []
+    run(tmp_path, "appendix-l1")
+    found = records(tmp_path)
+    assert len(found) == 32 and {record["variant"] for record in found} == {"l1"}
 
 
 # The formulas of the three publications, written down a second time and naively.
