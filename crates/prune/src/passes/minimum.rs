@@ -125,21 +125,51 @@ struct State<'s, 'a> {
 }
 
 impl State<'_, '_> {
-    /// Covers that are cheaper than the best columns so far, any of them, until none is left, which is then proved.
+    /// Covers that are cheaper than the best columns so far, any of them, until none is left, which is then proved. Covers of which
+    /// nobody knows whether they can do are set aside, with all that is within them; if something cheaper is found in
+    /// spite of them, the search begins again without them.
     fn below_the_best(&mut self) {
         let mut rng = fastrand::Rng::with_seed(0);
-        while let Some(cover) =
-            quick_cover(&sets(&self.known.cuts), self.costs, self.known.cost, &mut rng, self.budget)
-        {
-            if let Judged::Unknown = self.judge(&cover) {
-                return;
+        loop {
+            let before = self.known.cost;
+            let mut aside: Vec<Vec<usize>> = Vec::new();
+            loop {
+                let mut cuts = sets(&self.known.cuts);
+                cuts.extend(aside.iter().cloned());
+                let cover = quick_cover(&cuts, self.costs, self.known.cost, &mut rng, self.budget);
+                let Some(cover) = cover else { break };
+                if let Judged::Unknown = self.judge(&cover) {
+                    if aside.len() == MOST_ASIDE {
+                        return;
+                    }
+                    aside.push(self.outside(&cover));
+                }
+            }
+            let mut cuts = sets(&self.known.cuts);
+            cuts.extend(aside.iter().cloned());
+            let (costs, budget, target) = (self.costs, self.budget, self.known.cost);
+            let proof = no_cover_below(cuts, costs, target, budget, &mut |cover| match self.judge(cover) {
+                Judged::Unknown if aside.len() < MOST_ASIDE => {
+                    aside.push(self.outside(cover));
+                    Judged::Cannot(aside.last().cloned().into_iter().collect())
+                }
+                judged => judged,
+            });
+            match proof {
+                Some(proof) if aside.is_empty() => {
+                    (self.known.bound, self.known.proof) = (self.known.cost, proof);
+                    return;
+                }
+                // The covers that were set aside may matter no longer.
+                Some(_) if self.known.cost < before => {}
+                _ => return,
             }
         }
-        let (costs, budget, cuts) = (self.costs, self.budget, sets(&self.known.cuts));
-        let target = self.known.cost;
-        if let Some(proof) = no_cover_below(cuts, costs, target, budget, &mut |cover| self.judge(cover)) {
-            (self.known.bound, self.known.proof) = (self.known.cost, proof);
-        }
+    }
+
+    /// The columns that a cover does not have.
+    fn outside(&self, cover: &[usize]) -> Vec<usize> {
+        (0..self.costs.len()).filter(|column| !cover.contains(column)).collect()
     }
 
     /// Whether a cover that is cheaper than the best columns can do. It is then the best; else the cuts that it does not meet
@@ -195,6 +225,9 @@ impl State<'_, '_> {
 pub(crate) fn sets(cuts: &[Cut]) -> Vec<Vec<usize>> {
     cuts.iter().map(|cut| cut.columns.clone()).collect()
 }
+
+/// So many covers are set aside before the search is given up.
+const MOST_ASIDE: usize = 20;
 
 /// Attempts to make a cut smaller, times the square of the number of columns: each takes about its cube.
 const WORK: usize = 1_500_000;

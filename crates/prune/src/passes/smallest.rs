@@ -27,17 +27,17 @@ pub(crate) fn smallest<M: Editable>(
     budget: &Budget,
 ) {
     engine.begin(Pass::Minimum);
-    let mut start: Vec<bool> = match &engine.best_weights {
-        Some(weights) => weights.columns.iter().map(|&weight| weight > 0.0).collect(),
-        None => vec![true; engine.points.columns().len()],
-    };
     let objective = engine.config.objective;
     let columns = engine.points.columns().iter();
     let mut costs: Vec<u64> =
         columns.map(|column| whole_cost(engine.folded, &column.terms, objective)).collect();
+    let start = kept(engine);
     let cuts = std::mem::take(&mut known.cuts);
-    let found = if counts_constant(engine) {
+    let mut found = minimum(engine, cutter, &costs, start, cuts, rounds, budget);
+    if counts_constant(engine) {
+        // Most of the work is done: what is left are sets of columns that do without a constant.
         let constant = constant(engine);
+        let mut start = kept(engine);
         let columns = engine.points.columns().iter().zip(&start).filter(|(_, kept)| **kept);
         let trees: usize = columns.map(|(column, _)| column.terms.len()).sum();
         start.resize(constant + 1, false);
@@ -47,13 +47,24 @@ pub(crate) fn smallest<M: Editable>(
         costs[constant] = constant_cost(objective);
         let mut cutter =
             CountingCutter { constant, free: cutter, without: Cutter::new(engine.model, Intercept::None) };
-        minimum(&mut Counting { engine, constant }, &mut cutter, &costs, start, cuts, rounds, budget)
-    } else {
-        minimum(engine, cutter, &costs, start, cuts, rounds, budget)
-    };
+        let before = found;
+        let cuts = before.cuts.clone();
+        found = minimum(&mut Counting { engine, constant }, &mut cutter, &costs, start, cuts, rounds, budget);
+        if found.bound < before.bound {
+            (found.bound, found.proof) = (before.bound, before.proof);
+        }
+    }
     known.irreducible |= found.is_proved();
     known.cuts = found.cuts;
     known.minimal = Some(found.proof);
+}
+
+/// The columns of the best model so far.
+fn kept<M: Editable>(engine: &Engine<'_, M>) -> Vec<bool> {
+    match &engine.best_weights {
+        Some(weights) => weights.columns.iter().map(|&weight| weight > 0.0).collect(),
+        None => vec![true; engine.points.columns().len()],
+    }
 }
 
 /// Does a constant take a tree of its own?
