@@ -91,7 +91,8 @@ class ScoreVerification:
     "undecided", and `reason` says why. `at_most` is proved by the search, the rounding of both libraries included
     (`rounding` says how much of it that is); with a `certificate` also by the independent checker (`checked`). `at_least` is what the libraries' own arithmetic
     shows on `input`: their `scores` there, for this `output`. `ended` says that the greatest difference of the exact scores
-    is known, so that nothing but rounding is between the two. `probability` is what `at_most` means for the probabilities of
+    is known, to at least four digits of `at_most`, so that else nothing but rounding is between the two. Where one of two binary classifiers has a score for
+    each class and the other a single one (a forest and its conversion to ONNX), those of the second class are compared. `probability` is what `at_most` means for the probabilities of
     logistic and softmax models, before a library rounds these. `str` gives what `secateur verify --scores` prints.
     """
 

@@ -9,7 +9,7 @@
 //! divides both divisors.
 
 use num_traits::ToPrimitive;
-use secateur_model::{ClassId, Ensemble, Exact, Predictor};
+use secateur_model::{ClassId, Decision, Ensemble, Exact, Predictor};
 
 use crate::layout::finite;
 use crate::pair::{leaves, match_classes};
@@ -22,6 +22,8 @@ pub(crate) struct Scores {
     pub(crate) factors: [i64; 2],
     /// What that makes of a difference of scores of one.
     unit: Exact,
+    /// For each output the sums of the original and of the pruned model that are compared.
+    groups: Vec<[usize; 2]>,
     /// For each output how far rounding can move the two libraries' scores apart.
     roundings: Vec<Exact>,
 }
@@ -31,11 +33,7 @@ impl Scores {
     pub(crate) fn new([original, pruned]: [&Ensemble; 2], same: bool, within: f64) -> Result<Self, Reason> {
         let limit = Exact::from_f64(within).filter(|_| !within.is_sign_negative());
         let limit = limit.ok_or(Reason::ClaimWithin { within })?;
-        let counts = [original, pruned].map(Ensemble::group_count);
-        if counts[0] != counts[1] {
-            let [original, pruned] = counts;
-            return Err(Reason::ClaimScoreCount { original, pruned });
-        }
+        let groups = matched_groups(original, pruned)?;
         // Scores of classes belong to their labels, and both models have to have these in one order.
         if original.decision().is_classifier() && pruned.decision().is_classifier() {
             let classes = match_classes(original, pruned);
@@ -53,8 +51,11 @@ impl Scores {
         let ours = rounding(original, ModelRole::Original)?;
         let theirs = rounding(pruned, ModelRole::Pruned)?;
         let same_bits = same && !original.scores_vary();
-        let together = |(&a, &b)| if same_bits { Exact::zero() } else { &finite(a) + &finite(b) };
-        let roundings = ours.scores.iter().zip(&theirs.scores).map(together).collect();
+        let together = |&[a, b]: &[usize; 2]| match same_bits {
+            true => Exact::zero(),
+            false => &finite(ours.scores[a]) + &finite(theirs.scores[b]),
+        };
+        let roundings = groups.iter().map(together).collect();
         let divisors = [original, pruned].map(divisor);
         let scale = divisors[0].exponent().min(divisors[1].exponent());
         let integer = |divisor: &Exact| divisor.scaled(scale).and_then(|value| value.to_i64());
@@ -66,11 +67,16 @@ impl Scores {
         };
         let power = Exact::new(1.into(), -scale);
         let unit = &(&divisors[0] * &divisors[1]) * &power;
-        Ok(Self { within: limit, factors: [of_original, of_pruned], unit, roundings })
+        Ok(Self { within: limit, factors: [of_original, of_pruned], unit, groups, roundings })
     }
 
     pub(crate) fn outputs(&self) -> usize {
         self.roundings.len()
+    }
+
+    /// The sums of the original and of the pruned model that an output compares.
+    pub(crate) fn groups(&self, output: usize) -> [usize; 2] {
+        self.groups[output]
     }
 
     /// What the combination of an output's sums exceeds wherever the libraries' scores may be too far apart.
@@ -88,7 +94,7 @@ impl Scores {
         output: usize,
         below: bool,
     ) -> Result<(), Reason> {
-        let of = |model: usize| range(models[model], &predictors[model], row, output);
+        let of = |model: usize| range(models[model], &predictors[model], row, self.groups[output][model]);
         let within = self.within.to_f64();
         let unknown = || Reason::CellsScore { input: row.to_vec(), output, apart: f64::INFINITY, within };
         let (original, pruned) = (of(0).ok_or_else(unknown)?, of(1).ok_or_else(unknown)?);
@@ -104,6 +110,19 @@ impl Scores {
         }
         let apart = apart.to_f64() / both.to_f64();
         Err(Reason::CellsScore { input: row.to_vec(), output, apart, within })
+    }
+}
+
+/// Which sums are compared: those of the same place. A binary classifier that takes the higher of its two scores beside one
+/// that has a single score and a threshold: its second score beside that one, both for the second class.
+fn matched_groups(original: &Ensemble, pruned: &Ensemble) -> Result<Vec<[usize; 2]>, Reason> {
+    let threshold = |model: &Ensemble| matches!(model.decision(), Decision::Threshold { .. });
+    let higher_of_two = |model: &Ensemble| matches!(model.decision(), Decision::Argmax);
+    match (original.group_count(), pruned.group_count()) {
+        (a, b) if a == b => Ok((0..a).map(|group| [group, group]).collect()),
+        (2, 1) if higher_of_two(original) && threshold(pruned) => Ok(vec![[1, 0]]),
+        (1, 2) if threshold(original) && higher_of_two(pruned) => Ok(vec![[0, 1]]),
+        (original, pruned) => Err(Reason::ClaimScoreCount { original, pruned }),
     }
 }
 

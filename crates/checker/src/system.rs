@@ -161,7 +161,8 @@ fn pruned_fails(
 fn too_far(claimed: &Scores, layout: &Layout<'_>, output: usize, below: bool) -> Row {
     let [original, pruned] = claimed.factors;
     let sign = if below { -1 } else { 1 };
-    let terms = vec![(layout.sum_of(1, output), sign * pruned), (layout.sum_of(0, output), -sign * original)];
+    let [ours, theirs] = claimed.groups(output);
+    let terms = vec![(layout.sum_of(1, theirs), sign * pruned), (layout.sum_of(0, ours), -sign * original)];
     Row { terms, bound: claimed.bound(output), strict: true }
 }
 

@@ -21,7 +21,7 @@ use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
 use secateur_certificate::Digest;
 use secateur_model::{
-    CellId, Domain, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId, Predictor,
+    CellId, Decision, Domain, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId, Predictor,
 };
 
 use crate::atlas::Atlas;
@@ -32,6 +32,10 @@ use crate::system::{Row, System};
 
 /// Two bounds that are nearer to each other than this share of the upper one are next brought together at once.
 const NEAR: i64 = 1_000;
+/// The search ends when what is open between its two bounds is at most this share of the bound that it proves, rounding
+/// included: four digits. Where rounding is most of a bound, as for conversions whose trees are the same, the exact
+/// difference need not be known any better.
+const PRECISION: i64 = 1 << 14;
 /// Cells whose scores are looked at before the search: this many of the caller's rows at most.
 const MOST_STARTS: usize = 1_000;
 
@@ -46,6 +50,8 @@ pub struct ScoreComparison<'a> {
 
 /// The difference of one output in integers: `(factors[1] * second - factors[0] * first) * 2^exponent / divisor`.
 struct Scale {
+    /// The sums of the two models that are compared.
+    groups: [usize; 2],
     factors: [i64; 2],
     /// What the combination of exact sums is to be divided by.
     divisor: Exact,
@@ -75,7 +81,8 @@ pub struct Measured {
     pub rounding: f64,
     /// The input with scores as far apart as any that was found.
     pub at_least: ScorePoint,
-    /// In exact arithmetic the greatest difference is known: only rounding is between the two bounds.
+    /// In exact arithmetic the greatest difference is known, up to at most a 16,000th of `at_most`: else only rounding is
+    /// between the two bounds.
     pub ended: bool,
     /// Why the search ended before; `None` where it did not.
     pub stopped: Option<StopReason>,
@@ -98,14 +105,12 @@ pub enum Limit {
 }
 
 impl<'a> ScoreComparison<'a> {
-    /// Lays two models out. Their columns are in the same order, and they have as many scores; classes, where there are
-    /// any, have the same labels in the same order.
+    /// Lays two models out. Their columns are in the same order, and they have as many scores (or one has a score for each
+    /// of two classes and the other for the second of them alone, see [`outputs`](Self::outputs)); classes, where there
+    /// are any, have the same labels in the same order.
     pub fn new(first: &'a Ensemble, second: &'a Ensemble, budget: &Budget) -> Result<Self, CompareError> {
         let labels = LabelMatch::new(first, second)?;
-        let counts = [first.group_count(), second.group_count()];
-        if counts[0] != counts[1] {
-            return Err(CompareError::ScoreCount { first: counts[0], second: counts[1] });
-        }
+        let pairs = matched_outputs(first, second)?;
         if first.decision().is_classifier() && second.decision().is_classifier() {
             let classes = outline::match_classes(first, second)?;
             if classes.iter().enumerate().any(|(at, class)| class.index() != at) {
@@ -125,11 +130,12 @@ impl<'a> ScoreComparison<'a> {
         // A model beside itself: whatever its library rounds, it rounds twice in the same way, if the file fixes every bit.
         let same_bits = !first.scores_vary() && Digest::of(first) == Digest::of(second);
         let divisors = [first, second].map(divisor);
-        let outputs = (0..counts[0])
-            .map(|group| {
-                let errors = [0, 1].map(|model: usize| exact(roundings[model].scores[group]));
+        let outputs = pairs
+            .into_iter()
+            .map(|groups| {
+                let errors = [0, 1].map(|model: usize| exact(roundings[model].scores[groups[model]]));
                 let rounding = if same_bits { Exact::zero() } else { &errors[0] + &errors[1] };
-                Scale::new(&divisors, rounding).ok_or(CompareError::ScoreScale)
+                Scale::new(groups, &divisors, rounding).ok_or(CompareError::ScoreScale)
             })
             .collect::<Result<_, _>>()?;
         let [ours, theirs] = labels.models();
@@ -145,6 +151,11 @@ impl<'a> ScoreComparison<'a> {
     /// The two models as they were read.
     pub fn models(&self) -> [&'a Ensemble; 2] {
         self.read
+    }
+
+    /// Which sum of the first model is compared with which of the second, output by output.
+    pub fn outputs(&self) -> Vec<[usize; 2]> {
+        self.outputs.iter().map(|output| output.groups).collect()
     }
 
     /// The two models over their common grid.
@@ -178,7 +189,7 @@ impl<'a> ScoreComparison<'a> {
         // Always the side that may be farthest apart: when it is settled, no other can be farther.
         while let Some(widest) = self.widest(&sides) {
             let side = &mut sides[widest];
-            if side.is_settled() {
+            if side.is_settled() || self.is_precise(side) {
                 break;
             }
             if let Some(reason) = options.budget.over() {
@@ -208,6 +219,14 @@ impl<'a> ScoreComparison<'a> {
     fn widest(&self, sides: &[Side<'_>]) -> Option<usize> {
         let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.atlas.exponent());
         (0..sides.len()).max_by(|&a, &b| upper(&sides[a]).total_cmp(&upper(&sides[b])))
+    }
+
+    /// Is what is open between the bounds of a side too little to matter beside the bound that is told?
+    fn is_precise(&self, side: &Side<'_>) -> bool {
+        let scale = &self.outputs[side.output];
+        let of = |difference: BigInt| Exact::new(difference, self.atlas.exponent());
+        let told = &of(side.high.clone()) + &(&scale.rounding * &scale.divisor);
+        of((&side.high - &side.low) * PRECISION) <= told
     }
 
     /// Are all differences within this limit?
@@ -301,8 +320,23 @@ impl<'a> ScoreComparison<'a> {
 
     /// The terms of one output's difference, or of its negative.
     fn terms(&self, output: usize, sign: i64) -> Vec<(usize, i64)> {
-        let [first, second] = self.outputs[output].factors;
-        vec![(self.atlas.sum_of(1, output), sign * second), (self.atlas.sum_of(0, output), -sign * first)]
+        let Scale { factors: [first, second], groups: [ours, theirs], .. } = self.outputs[output];
+        vec![(self.atlas.sum_of(1, theirs), sign * second), (self.atlas.sum_of(0, ours), -sign * first)]
+    }
+}
+
+/// The sums that are compared, output by output: those of the same place; or, where one of two binary classifiers has a score
+/// for each class and takes the higher one, and the other has a single score, which speaks for the second class: those of
+/// the second class (a forest and its conversion, say).
+fn matched_outputs(first: &Ensemble, second: &Ensemble) -> Result<Vec<[usize; 2]>, CompareError> {
+    let counts = [first.group_count(), second.group_count()];
+    let both = |model: &Ensemble| matches!(model.decision(), Decision::Argmax) && model.group_count() == 2;
+    let single = |model: &Ensemble| matches!(model.decision(), Decision::Threshold { .. });
+    match counts {
+        [ours, theirs] if ours == theirs => Ok((0..ours).map(|group| [group, group]).collect()),
+        [2, 1] if both(first) && single(second) => Ok(vec![[1, 0]]),
+        [1, 2] if single(first) && both(second) => Ok(vec![[0, 1]]),
+        [first, second] => Err(CompareError::ScoreCount { first, second }),
     }
 }
 
@@ -313,7 +347,7 @@ fn divisor(model: &Ensemble) -> Exact {
 
 impl Scale {
     /// The divisors of two models brought to integers; `None` where they are too far apart for that.
-    fn new(divisors: &[Exact; 2], rounding: Exact) -> Option<Self> {
+    fn new(groups: [usize; 2], divisors: &[Exact; 2], rounding: Exact) -> Option<Self> {
         let lowest = divisors[0].exponent().min(divisors[1].exponent());
         let integer = |divisor: &Exact| -> Option<i64> {
             let value: i64 = divisor.scaled(lowest)?.try_into().ok()?;
@@ -324,7 +358,7 @@ impl Scale {
         let factors = [integer(&divisors[1])?, integer(&divisors[0])?];
         let unit = Exact::new(BigInt::one(), -lowest);
         let divisor = &(&divisors[0] * &divisors[1]) * &unit;
-        Some(Self { factors, divisor, rounding })
+        Some(Self { groups, factors, divisor, rounding })
     }
 
     /// The score that a difference in integers stands for, with both roundings, rounded up.
@@ -437,7 +471,8 @@ impl<'a> Judge<'a> {
     fn point(&self, cells: &[CellId], output: usize) -> ScorePoint {
         let row = self.comparison.atlas.grid().witness(cells);
         let scores = self.scores(&row);
-        let scores = [scores[0][output], scores[1][output]];
+        let [ours, theirs] = self.comparison.outputs[output].groups;
+        let scores = [scores[0][ours], scores[1][theirs]];
         let distance = (&exact(scores[1]) - &exact(scores[0])).abs().to_f64_down();
         ScorePoint { row, output, scores, distance }
     }
@@ -449,9 +484,10 @@ impl<'a> Judge<'a> {
         // Each score times the other's divisor.
         let scores = [0, 1].map(|model: usize| {
             let (own, other) = (divisor(models[model]), divisor(models[1 - model]));
+            let group = self.comparison.outputs[output].groups[model];
             if !models[model].scores_vary() {
                 let score = self.predictors[model].decided_scores(row).ok()?;
-                return Some(&(&exact(score[output]) * &own) * &other);
+                return Some(&(&exact(score[group]) * &own) * &other);
             }
             let read: Option<Vec<f64>> = row
                 .iter()
@@ -459,9 +495,9 @@ impl<'a> Judge<'a> {
                 .map(|(at, &value)| models[model].read(FeatureId::new(at), value))
                 .collect();
             let leaves: Vec<LeafId> = models[model].leaves(&read?).collect();
-            let error = Exact::from_f64(models[model].rounding_at(output, &leaves)?)?;
+            let error = Exact::from_f64(models[model].rounding_at(group, &leaves)?)?;
             rounding = &rounding + &(&(&error * &own) * &other);
-            Some(&models[model].exact_sums(leaves)[output] * &other)
+            Some(&models[model].exact_sums(leaves)[group] * &other)
         });
         let [Some(first), Some(second)] = scores else { return true };
         let both = &divisor(models[0]) * &divisor(models[1]);

@@ -2,7 +2,7 @@
 //! below the truth, what is shown is never above it, and in exact arithmetic the two meet where the search ended.
 
 use fastrand::Rng;
-use secateur_model::{Decision, Ensemble, Exact, Grid, Order, Predictor, Value};
+use secateur_model::{Decision, Ensemble, Exact, Grid, GroupId, Order, Predictor, Value};
 use secateur_oracle::{Budget, CompareError, Limit, Options, ScoreComparison};
 use secateur_testkit::{Shape, domain, ensemble, every_row, mutate};
 
@@ -15,6 +15,18 @@ fn pair(rng: &mut Rng) -> (Ensemble, Ensemble) {
         if rng.bool() {
             shape.decision = Decision::Scores(Value::Score);
             shape.classes = rng.u32(1..=3);
+        }
+        if rng.u32(0..8) == 0 {
+            // A score for each of two classes beside one score for the second.
+            shape.classes = 2;
+            shape.decision = Decision::Argmax;
+            let both = ensemble(rng, &shape);
+            shape.decision = Decision::Threshold { group: GroupId(0), threshold: 0.5, strict: true };
+            let single = ensemble(rng, &shape);
+            if Grid::new(&[&both, &single]).is_ok_and(|grid| grid.log10_cells() < 3.7) {
+                return if rng.bool() { (both, single) } else { (single, both) };
+            }
+            continue;
         }
         let first = ensemble(rng, &shape);
         let mut second = if rng.bool() { mutate(rng, &first) } else { ensemble(rng, &shape) };
@@ -36,13 +48,23 @@ fn options(seed: u64) -> Options {
     Options { small_boxes: seed & 1 == 0, shortcuts: seed & 2 == 0, ..Options::unlimited() }
 }
 
+/// Scores that are compared: those of the same place, or of the second class where one of the models has only that.
+fn matched<T>(mut ours: Vec<T>, mut theirs: Vec<T>) -> impl Iterator<Item = (T, T)> {
+    match (ours.len(), theirs.len()) {
+        (2, 1) => drop(ours.remove(0)),
+        (1, 2) => drop(theirs.remove(0)),
+        (a, b) => assert_eq!(a, b),
+    }
+    ours.into_iter().zip(theirs)
+}
+
 /// The greatest distance of the libraries' own scores over these rows.
 fn greatest(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> Exact {
     let predictors = models.map(Predictor::new);
     let scores = |model: usize, row: &[f64]| predictors[model].decided_scores(row).unwrap();
     let distances = rows.iter().flat_map(|row| {
         let [ours, theirs] = [scores(0, row), scores(1, row)];
-        ours.into_iter().zip(theirs).map(|(a, b)| (&exact(b) - &exact(a)).abs()).collect::<Vec<_>>()
+        matched(ours, theirs).map(|(a, b)| (&exact(b) - &exact(a)).abs()).collect::<Vec<_>>()
     });
     distances.max().expect("a grid has cells")
 }
@@ -57,8 +79,7 @@ fn greatest_exact(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> (Exact, Exact) {
     };
     let distances = rows.iter().flat_map(|row| {
         let [ours, theirs] = [sums(0, row), sums(1, row)];
-        ours.into_iter()
-            .zip(theirs)
+        matched(ours, theirs)
             .map(|(a, b)| (&(&b * &divisors[0]) - &(&a * &divisors[1])).abs())
             .collect::<Vec<_>>()
     });
@@ -67,7 +88,7 @@ fn greatest_exact(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> (Exact, Exact) {
 
 #[test]
 fn the_greatest_difference_is_that_of_brute_force() {
-    let (mut met, mut apart, mut regressors, mut limited) = (0, 0, 0, 0);
+    let (mut met, mut apart, mut regressors, mut limited, mut singles) = (0, 0, 0, 0, 0);
     for seed in 0..CASES {
         let mut rng = Rng::with_seed(seed);
         let (first, second) = pair(&mut rng);
@@ -98,20 +119,21 @@ fn the_greatest_difference_is_that_of_brute_force() {
             "seed {seed}: the input does not show it"
         );
         assert!(comparison.atlas().cells_of(&shown.row).is_some(), "seed {seed}: the input is outside");
-        // The search ended, so in exact arithmetic nothing is left between the bounds but the rounding of both.
+        // The search ended, so in exact arithmetic nothing is left between the bounds but the rounding of both, to four digits.
         let without = exact(found.at_most.next_down());
-        let rounding = exact(found.rounding);
-        assert!(&(&without - &rounding) * &divisor <= exact_truth, "seed {seed}: the bound is not tight");
+        let open = &exact(found.rounding) + &exact(found.at_most / 16_000.0);
+        assert!(&(&without - &open) * &divisor <= exact_truth, "seed {seed}: the bound is not tight");
         if found.rounding == 0.0 {
-            assert!(found.at_most <= shown.distance.next_up(), "seed {seed}: {found:?}");
+            assert!(found.at_most <= shown.distance.next_up() * (1.0 + 1.0 / 16_000.0), "seed {seed}: {found:?}");
             met += 1;
         }
+        singles += u32::from(first.group_count() != second.group_count());
         apart += u32::from(shown.distance > 0.0);
         regressors += u32::from(!first.decision().is_classifier());
     }
     assert!(
-        met > 60 && apart > 200 && regressors > 200 && limited > 60,
-        "{met} {apart} {regressors} {limited}"
+        met > 60 && apart > 200 && regressors > 200 && limited > 60 && singles > 40,
+        "{met} {apart} {regressors} {limited} {singles}"
     );
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use secateur_formats::{DomainFile, ModelFile};
-use secateur_model::{ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, InputDomain, LabelMatch};
+use secateur_model::{ClassId, ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, InputDomain, LabelMatch};
 use secateur_oracle::{
     Budget as SearchBudget, CompareError, Limit, Options, Progress, ScoreComparison, ScorePoint, StopReason,
 };
@@ -76,7 +76,8 @@ pub struct ScoreVerification {
     pub rounding: Option<f64>,
     /// An input whose scores, computed as the libraries do, are this far apart.
     pub at_least: Option<ScorePoint>,
-    /// The exact greatest difference is known, so that only rounding is between the two bounds.
+    /// The greatest difference of the exact scores is known, to at least four digits of `at_most`, so that else only rounding
+    /// is between the two bounds.
     pub ended: bool,
     /// Why there is no answer, or why the search ended before it was done.
     pub reason: Option<&'static str>,
@@ -110,7 +111,8 @@ impl ScoreVerification {
 /// shown by an input. With a limit: whether all differences are within it.
 ///
 /// A score is what the library decides on or predicts from, its raw score (divided by the number of trees where it
-/// averages). Columns are matched by name where both models have names, else by order; `rows` are start points of
+/// averages). Where one of two binary classifiers has a score for each class and the other a single one, those of the second
+/// class are compared. Columns are matched by name where both models have names, else by order; `rows` are start points of
 /// the search and may be empty.
 ///
 /// ```
@@ -314,6 +316,20 @@ impl ScoreReport<'_> {
         words + &labels::domain(labels, self.models()[0].features())
     }
 
+    /// Which scores are compared, where the models do not have the same number of them.
+    fn single_words(&self) -> Option<String> {
+        let [first, second] = self.models();
+        if first.group_count() == second.group_count() {
+            return None;
+        }
+        let (two, one) = if first.group_count() == 2 { ("first", "second") } else { ("second", "first") };
+        let class = first.classes().text(ClassId(1));
+        Some(format!(
+            "those of class {}: the {two} model has a score for each class, the {one} one for this class alone",
+            printable(&class)
+        ))
+    }
+
     /// One JSON object; its keys are part of the interface (`secateur verify --scores --json`).
     pub fn json(&self) -> Value {
         let answer = self.answer;
@@ -415,6 +431,9 @@ impl ScoreReport<'_> {
         }
         if let Some(point) = &answer.at_least {
             self.point_words(&labels, point, verbose, &mut line);
+        }
+        if let Some(words) = self.single_words() {
+            line("outputs", &words);
         }
         if let Some(certificate) = self.certificate {
             line("certificate", certificate);
