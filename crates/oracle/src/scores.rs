@@ -33,9 +33,16 @@ use crate::system::{Row, System};
 /// Two bounds that are nearer to each other than this share of the upper one are next brought together at once.
 const NEAR: i64 = 1_000;
 /// The search ends when what is open between its two bounds is at most this share of the bound that it proves, rounding
-/// included: four digits. Where rounding is most of a bound, as for conversions whose trees are the same, the exact
-/// difference need not be known any better.
+/// included: four digits.
 const PRECISION: i64 = 1 << 14;
+/// It ends too when what is open is at most this share of the rounding in that bound: where rounding is most of it, as for
+/// conversions whose trees are the same, the exact difference need not be known any better.
+const PRECISION_IN_ROUNDING: i64 = 1 << 10;
+/// Boxes that the first questions may take. A question that is not answered by then is put off for an easier one, whose
+/// target is nearer to the upper bound, so that a search that runs out of time has lowered that bound as far as it can.
+const EFFORT: u64 = 1 << 15;
+/// After so many easier questions without an answer, questions may take four times as many boxes.
+const EASIEST: u32 = 5;
 /// Cells whose scores are looked at before the search: this many of the caller's rows at most.
 const MOST_STARTS: usize = 1_000;
 
@@ -81,8 +88,8 @@ pub struct Measured {
     pub rounding: f64,
     /// The input with scores as far apart as any that was found.
     pub at_least: ScorePoint,
-    /// In exact arithmetic the greatest difference is known, up to at most a 16,000th of `at_most`: else only rounding is
-    /// between the two bounds.
+    /// In exact arithmetic the greatest difference is known, up to at most a 16,000th of `at_most` or a thousandth of
+    /// `rounding`: else only rounding is between the two bounds.
     pub ended: bool,
     /// Why the search ended before; `None` where it did not.
     pub stopped: Option<StopReason>,
@@ -198,10 +205,13 @@ impl<'a> ScoreComparison<'a> {
             }
             options.progress.begin(asked.min(98), 100);
             asked += 1;
-            let solved = side.ask(self, options);
+            let solved = side.ask(self, options, asked);
             nodes += solved.nodes;
             match solved.answer {
                 Answer::Proof | Answer::Witnesses(_) => see(&side.cells),
+                // The question was put off, unless no more boxes are allowed at all.
+                Answer::Undecided(StopReason::Nodes)
+                    if options.budget.nodes.is_none_or(|most| nodes < most) => {}
                 Answer::Undecided(reason) => {
                     stopped = Some(reason);
                     break;
@@ -225,8 +235,10 @@ impl<'a> ScoreComparison<'a> {
     fn is_precise(&self, side: &Side<'_>) -> bool {
         let scale = &self.outputs[side.output];
         let of = |difference: BigInt| Exact::new(difference, self.atlas.exponent());
-        let told = &of(side.high.clone()) + &(&scale.rounding * &scale.divisor);
-        of((&side.high - &side.low) * PRECISION) <= told
+        let rounding = &scale.rounding * &scale.divisor;
+        let open = &side.high - &side.low;
+        of(&open * PRECISION) <= &of(side.high.clone()) + &rounding
+            || of(&open * PRECISION_IN_ROUNDING) <= rounding
     }
 
     /// Are all differences within this limit?
@@ -391,6 +403,10 @@ struct Side<'a> {
     high: BigInt,
     /// The last question was about the next integer, and there was a solution.
     crept: bool,
+    /// How much nearer to the upper bound than to the middle the next question is, in powers of two.
+    easing: u32,
+    /// Boxes that the next question may take.
+    effort: u64,
 }
 
 impl<'a> Side<'a> {
@@ -403,23 +419,44 @@ impl<'a> Side<'a> {
         let high = largest.sum::<BigInt>() - &system.bounds()[0];
         let valued = starts.iter().map(|start| (value(&system, start), start));
         let (low, cells) = valued.max_by(|a, b| a.0.cmp(&b.0)).expect("there is a first cell");
-        Self { output, terms, low, cells: cells.clone(), high, system, crept: false }
+        Self {
+            output,
+            terms,
+            low,
+            cells: cells.clone(),
+            high,
+            system,
+            crept: false,
+            easing: 0,
+            effort: EFFORT,
+        }
     }
 
     fn is_settled(&self) -> bool {
         self.low >= self.high
     }
 
-    /// Asks for a difference between the two bounds, and moves one of them.
-    fn ask(&mut self, comparison: &ScoreComparison<'_>, options: &Options) -> crate::solve::Solved {
+    /// Asks for a difference between the two bounds, and moves one of them, unless the question takes too many boxes.
+    fn ask(
+        &mut self,
+        comparison: &ScoreComparison<'_>,
+        options: &Options,
+        asked: u64,
+    ) -> crate::solve::Solved {
         let gap = &self.high - &self.low;
         let near = &gap * NEAR <= self.high.abs();
-        let step = if near && !self.crept { BigInt::one() } else { (&gap + 1) / 2 };
+        let step = match near && !self.crept {
+            true => BigInt::one(),
+            false => &gap - (&gap >> (self.easing + 1)),
+        };
         let target = &self.low + &step;
         let bound = Exact::new(target.clone(), comparison.atlas.exponent());
         let row = Row { terms: self.terms.clone(), bound, strict: false };
         let system = System::new(&comparison.atlas, &[row]);
         let mut options = options.clone();
+        // Other random starts for each question.
+        options.seed = options.seed.wrapping_add(asked);
+        options.budget.nodes = Some(options.budget.nodes.map_or(self.effort, |most| most.min(self.effort)));
         options.starts.truncate(MOST_STARTS);
         options.starts.push(self.cells.clone());
         let solved = solve(&system, &options, &|_| true);
@@ -427,6 +464,7 @@ impl<'a> Side<'a> {
             Answer::Proof => {
                 self.high = target - 1;
                 self.crept = false;
+                self.easing = self.easing.saturating_sub(1);
             }
             Answer::Witnesses(found) => {
                 self.crept = step.is_one();
@@ -438,7 +476,15 @@ impl<'a> Side<'a> {
                     }
                 }
             }
-            Answer::Undecided(_) => {}
+            Answer::Undecided(_) => {
+                // What is next to the lower bound is the hardest of all.
+                self.crept |= step.is_one();
+                self.easing += 1;
+                if self.easing > EASIEST {
+                    self.easing = 1;
+                    self.effort = self.effort.saturating_mul(4);
+                }
+            }
         }
         solved
     }
