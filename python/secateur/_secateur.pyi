@@ -122,8 +122,11 @@ def verify_scores(
     seed: int = 0,
     missing: bool = True,
     domain: tuple[str, list[Model]] | None = None,
+    doubles: bool = False,
     certify: bool = False,
     certificate: str | None = None,
+    paths: tuple[str | None, str | None] = (None, None),
+    report: bool = False,
 ) -> dict[str, Any]: ...
 def verify(
     first: Model,

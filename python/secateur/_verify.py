@@ -91,7 +91,7 @@ class ScoreVerification:
     "undecided", and `reason` says why. `at_most` is proved by the search, the rounding of both libraries included
     (`rounding` says how much of it that is); with a `certificate` also by the independent checker (`checked`). `at_least` is what the libraries' own arithmetic
     shows on `input`: their `scores` there, for this `output`. `ended` says that the greatest difference of the exact scores
-    is known, to at least four digits of `at_most`, so that else nothing but rounding is between the two. Where one of two binary classifiers has a score for
+    is known, to four digits of `at_most` or to a thousandth of `rounding`, so that else nothing but rounding is between the two. Where one of two binary classifiers has a score for
     each class and the other a single one (a forest and its conversion to ONNX), those of the second class are compared. `probability` is what `at_most` means for the probabilities of
     logistic and softmax models, before a library rounds these. `str` gives what `secateur verify --scores` prints.
     """
@@ -129,7 +129,9 @@ def _verify_scores(
     within: float | None,
     missing: bool,
     domain: Any,
+    doubles: bool,
     certificate: bool | str | os.PathLike[str] | None,
+    report: str | os.PathLike[str] | None,
     options: dict[str, Any],
 ) -> ScoreVerification:
     first, second = recognise(a), recognise(b)
@@ -147,13 +149,18 @@ def _verify_scores(
         within=None if within is None else float(within),
         missing=_options.flag("missing", missing),
         domain=given,
+        doubles=_options.flag("doubles", doubles),
         certify=certifies,
         certificate=place,
+        paths=(first.path, second.path),
+        report=report is not None,
         **options,
     )
     proof = answer["certificate"]
     if place is not None and proof is not None:
         _files.write(place, proof)
+    if report is not None:
+        _files.write(os.fsdecode(report), answer["html"].encode())
     facts = json.loads(answer["json"])
     scores = facts["scores"]
     return ScoreVerification(
@@ -188,10 +195,12 @@ def verify(
     within: float | None = None,
     missing: bool = True,
     domain: Any = None,
+    doubles: bool = False,
     time_limit: float | str | None = None,
     threads: int | None = None,
     seed: int = 0,
     certificate: bool | str | os.PathLike[str] | None = None,
+    report: str | os.PathLike[str] | None = None,
 ) -> ScoreVerification: ...
 @overload
 def verify(
@@ -219,6 +228,7 @@ def verify(
     within: float | None = None,
     missing: bool = True,
     domain: Any = None,
+    doubles: bool = False,
     time_limit: float | str | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -242,7 +252,9 @@ def verify(
     With `scores=True` the scores are compared and not the decisions, of classifiers, regressors and rankers alike: the
     answer is a `ScoreVerification` with the greatest difference over all inputs, proved from above (`at_most`) and
     shown from below (`at_least`). With `within` the question is whether no difference exceeds that. A `certificate` proves
-    `within`, or without it `at_most`. These answers have no page, and `band` is not for them.
+    `within`, or without it `at_most`. Where one library reads doubles and the other rounds them to f32 (LightGBM beside ONNX), the answer is about
+    values that an f32 can hold, which both read alike; with `doubles=True` about every double, without a certificate. `band` is not for
+    these answers.
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import AdaBoostClassifier
@@ -257,16 +269,16 @@ def verify(
     False
     """
     if _options.flag("scores", scores):
-        if band != "auto" or report is not None:
-            raise OptionError("band and report are about decisions, and do not go with scores=True")
+        if band != "auto":
+            raise OptionError("band is about decisions, and does not go with scores=True")
         options = {
             "time_limit": _options.time_limit(time_limit),
             "threads": _options.threads(threads),
             "seed": _options.count("seed", seed, 0),
         }
-        return _verify_scores(a, b, X, within, missing, domain, certificate, options)
-    if within is not None:
-        raise OptionError("within goes with scores=True")
+        return _verify_scores(a, b, X, within, missing, domain, doubles, certificate, report, options)
+    if within is not None or doubles:
+        raise OptionError("within and doubles go with scores=True")
     first, second = recognise(a), recognise(b)
     same_inputs(first, second)
     notes = _labels.compared_classes(first.model, second.model)

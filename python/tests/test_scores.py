@@ -5,16 +5,24 @@ from __future__ import annotations
 import copy
 import json
 import subprocess
+import warnings
 
 import lightgbm
 import numpy as np
+import onnxruntime
 import pytest
 import xgboost
 from command import binary
 from harness import hostile_rows
+from onnx import TensorProto
 from sklearn import ensemble
 
 import secateur
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import skl2onnx
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
 
 
 def table() -> tuple[np.ndarray, np.ndarray]:
@@ -221,3 +229,73 @@ def test_the_command_says_the_same(tmp_path) -> None:
     code, facts = run("--within", str(answer.at_least / 2))
     assert code == 1 and facts["outcome"] == "exceeds" and facts["scores"]["at_least"] > answer.at_least / 2
     assert run("--within", "0", "--time-limit", "0s")[0] == 3
+
+
+def test_every_double_is_more_than_what_both_read_alike(tmp_path) -> None:
+    """scikit-learn rounds inputs to f32, a double ensemble of onnxruntime does not: the two part between a threshold and the last
+    double that is rounded to its side."""
+    random = np.random.default_rng(3)
+    rows = random.normal(size=(400, 4))
+    target = rows[:, 0] + np.abs(rows[:, 1])
+    model = ensemble.GradientBoostingRegressor(n_estimators=12, max_depth=3, random_state=0).fit(rows, target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        converted = skl2onnx.to_onnx(model, initial_types=[("X", DoubleTensorType([None, 4]))])
+    converted.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
+    data = converted.SerializeToString()
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(data, settings, providers=["CPUExecutionProvider"])
+
+    def apart(rows: np.ndarray) -> np.ndarray:
+        return np.abs(model.predict(rows) - session.run(None, {"X": rows})[0].ravel())
+
+    other = secateur.Model.parse(data)
+    alike = secateur.verify(model, other, rows, scores=True)
+    every = secateur.verify(model, other, rows, scores=True, doubles=True)
+    back = secateur.verify(other, model, rows, scores=True, doubles=True)
+    assert every.ended and back.at_most == pytest.approx(every.at_most, rel=1e-3)
+    assert alike.at_most < 1e-5 < 0.1 < every.at_most < every.at_least * 1.001
+    assert "every f64 number" in str(every) and "first library rounds them to f32" in str(every)
+    assert "second library rounds" in str(back) and "every f32 number" in str(alike)
+    # The libraries themselves, on the input that is shown (onnxruntime shows an f32), and on doubles around every threshold.
+    shown = 2.0**-22 * np.abs(target).max()
+    assert apart(every.input.reshape(1, -1))[0] >= every.at_least - shown
+    hostile = hostile_rows(other, rows, 20_000, missing=False)
+    hostile = hostile[np.abs(hostile).max(axis=1) < 1e38]
+    assert 0.1 < apart(hostile).max() <= every.at_most + shown
+    # On values that both read alike the smaller bound holds.
+    assert apart(hostile.astype(np.float32).astype(np.float64)).max() <= alike.at_most + shown
+    # The page draws the same question.
+    page = tmp_path / "page.html"
+    drawn = secateur.verify(model, other, rows, scores=True, doubles=True, report=page)
+    text = page.read_text()
+    assert f'data-key="scores.at_most" value="{drawn.at_most!r}"' in text
+    assert "first library rounds them to f32" in text and 'id="along-0-t"' in text
+    # Where both libraries read the same numbers nothing changes, and a certificate is about those alone.
+    same = secateur.verify(other, other.edit([(0, 2.0)]), scores=True, doubles=True)
+    assert "rounds them" not in str(same)
+    with pytest.raises(secateur.ComparisonError, match="certificate"):
+        secateur.verify(model, other, scores=True, doubles=True, certificate=True)
+    with pytest.raises(secateur.OptionError, match="scores=True"):
+        secateur.verify(model, other, doubles=True)
+
+
+def test_a_forest_is_beside_its_single_score() -> None:
+    """A forest has a probability for each class, its conversion one for the second."""
+    rows, target = table()
+    forest = ensemble.RandomForestClassifier(12, max_depth=4, random_state=0).fit(rows, target > 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        types = [("X", FloatTensorType([None, 4]))]
+        data = skl2onnx.to_onnx(forest, initial_types=types, options={id(forest): {"zipmap": False}}).SerializeToString()
+    first, second = secateur.load(forest), secateur.Model.parse(data)
+    assert len(first.intercepts) == 2 and len(second.intercepts) == 1
+    for pair in ((first, second), (second, first)):
+        answer = secateur.verify(*pair, rows, scores=True, certificate=True)
+        assert answer.checked and answer.output == 0 and "those of class" in str(answer)
+        hostile = hostile_rows(second, rows, 5000, missing=False)
+        session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+        theirs = session.run(None, {"X": hostile.astype(np.float32)})[1][:, 1]
+        seen = np.abs(forest.predict_proba(hostile)[:, 1] - theirs).max()
+        assert 0 < seen <= answer.at_most

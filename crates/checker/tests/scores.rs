@@ -119,7 +119,13 @@ fn what_is_proved_of_scores_is_accepted_and_true() {
     }
     println!("{valid} valid, {tight} of them tight, {searched} with splits, {cells} with cells");
     assert!(
-        valid > 600 && tight > 100 && searched > 100 && cells > 100 && any_order > 50 && outputs > 150 && singles > 60,
+        valid > 600
+            && tight > 100
+            && searched > 100
+            && cells > 100
+            && any_order > 50
+            && outputs > 150
+            && singles > 60,
         "{valid} {tight} {searched} {cells} {any_order} {outputs} {singles}: a weak test"
     );
 }
@@ -143,8 +149,8 @@ fn a_limit_below_the_truth_is_refused() {
         let opened = Opened::read(&bytes).unwrap();
         // One that looks at every cell, where that is not more than the checker does.
         let mut looks = opened.clone();
-        let systems =
-            (0..first.group_count().min(second.group_count()) as u32).flat_map(|output| [false, true].map(|below| (output, below)));
+        let systems = (0..first.group_count().min(second.group_count()) as u32)
+            .flat_map(|output| [false, true].map(|below| (output, below)));
         looks.steps =
             systems.flat_map(|(output, below)| [Step::ScoreSystem { output, below }, Step::Cells]).collect();
         for within in [truth.next_down(), truth * 0.999, truth / 2.0, 0.0] {

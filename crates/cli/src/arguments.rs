@@ -150,12 +150,17 @@ pub(crate) struct Verify {
 
     /// Compare the scores and not the decisions: how far can they be apart, on every input? For classifiers,
     /// regressors and rankers
-    #[arg(long, conflicts_with_all = ["band", "report"])]
+    #[arg(long, conflicts_with = "band")]
     pub(crate) scores: bool,
 
     /// With --scores: are they this near to each other everywhere? The search ends when that is known
     #[arg(long, value_name = "EPS", requires = "scores", allow_negative_numbers = true)]
     pub(crate) within: Option<f64>,
+
+    /// With --scores: compare on every double, also where one library reads doubles and the other rounds them to f32 first.
+    /// Without this, on the values that both read alike
+    #[arg(long, requires = "scores", conflicts_with = "certificate")]
+    pub(crate) doubles: bool,
 
     /// Claim only what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)
     #[arg(long, value_name = "FILE")]

@@ -50,7 +50,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         labels: [None, None],
     };
     if command.scores {
-        return run_scores(command, talk, [&first, &second], &rows, options.domain, &budget, out);
+        return run_scores(command, talk, [&first, &second], &rows, options.domain, &budget, (out, page));
     }
     let shared = Arc::default();
     let answer =
@@ -108,11 +108,12 @@ fn run_scores(
     rows: &[f64],
     domain: Domain,
     budget: &Budget,
-    out: Option<(&PathBuf, Output)>,
+    (out, page): (Option<(&PathBuf, Output)>, Option<PageFile>),
 ) -> Result<Ending> {
     let options = ScoreOptions {
         within: command.within,
         domain,
+        doubles: command.doubles,
         threads: command.threads,
         seed: command.seed,
         certificate: command.certificate.is_some(),
@@ -133,6 +134,16 @@ fn run_scores(
     }
     let certificate = certificate.as_deref();
     let report = ScoreReport { first: &first.file, second: &second.file, answer: &answer, certificate };
+    if let (Some(page), Some(path)) = (page, &command.report) {
+        let places = Places {
+            original: Some(&one),
+            original_bytes: Some(first.bytes),
+            pruned: Some(&two),
+            pruned_bytes: Some(second.bytes),
+            certificate,
+        };
+        files.push((path.display().to_string(), page.fill(&report.html(rows, places))?));
+    }
     let text = if command.json { json_text(&report.json())? } else { report.words(talk == Talk::Verbose) };
     let written = output::finish_all(files)?;
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;

@@ -12,6 +12,7 @@ mod band;
 mod builder;
 mod decision;
 mod domain;
+mod doubles;
 mod ensemble;
 mod exact;
 mod exact_sum;

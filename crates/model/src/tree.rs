@@ -171,6 +171,17 @@ impl Tree {
         tree
     }
 
+    /// The same tree with another threshold in every comparison; `None` where some split is given none.
+    pub(crate) fn with_thresholds(&self, new: impl Fn(Test<'_>) -> Option<f64>) -> Option<Self> {
+        let mut tree = self.clone();
+        for (index, packed) in self.nodes.iter().enumerate() {
+            if let Node::Split { split, .. } = self.unpack(packed) {
+                tree.nodes[index].payload = new(split.test)?.to_bits();
+            }
+        }
+        Some(tree)
+    }
+
     /// The same tree with other splits: where `left` gives a set of codes for a split, these go left and others
     /// right.
     pub(crate) fn with_sets(&self, left: impl Fn(Split<'_>) -> Option<Vec<u32>>) -> Self {

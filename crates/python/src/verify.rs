@@ -18,7 +18,7 @@ use crate::{error, interrupt, options};
 #[pyfunction]
 #[pyo3(signature = (
     first, second, rows=None, *, within=None, time_limit=None, threads=None, seed=0, missing=true, domain=None,
-    certify=false, certificate=None
+    doubles=false, certify=false, certificate=None, paths=(None, None), report=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn verify_scores<'py>(
@@ -32,12 +32,16 @@ pub(crate) fn verify_scores<'py>(
     seed: u64,
     missing: bool,
     domain: Option<GivenDomain>,
+    doubles: bool,
     certify: bool,
     certificate: Option<String>,
+    paths: (Option<String>, Option<String>),
+    report: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::budget(time_limit)?;
     let settings = ScoreOptions {
         within,
+        doubles,
         domain: options::domain(domain.as_ref(), missing, first)?,
         threads,
         seed,
@@ -61,6 +65,15 @@ pub(crate) fn verify_scores<'py>(
     answer.set_item("json", said.json().to_string())?;
     answer.set_item("words", said.words(false))?;
     answer.set_item("certificate", found.certificate.as_ref().map(|bytes| PyBytes::new(py, bytes)))?;
+    if report {
+        let places = Places {
+            original: paths.0.as_deref(),
+            pruned: paths.1.as_deref(),
+            certificate,
+            ..Places::default()
+        };
+        answer.set_item("html", said.html(&data, places))?;
+    }
     answer.set_item("row", found.at_least.as_ref().map(|point| PyArray1::from_slice(py, &point.row)))?;
     answer.set_item("scores", found.at_least.as_ref().map(|point| point.scores))?;
     Ok(answer)

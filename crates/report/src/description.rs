@@ -25,6 +25,8 @@ pub struct Report {
     pub evidence: Evidence,
     /// An input on which the models differ.
     pub counterexample: Option<Counterexample>,
+    /// What is known of the scores, where these were compared and not the decisions.
+    pub scores: Option<Scores>,
     /// How the run went.
     pub run: Run,
     /// The proof as a file.
@@ -50,6 +52,12 @@ pub enum Outcome {
     Identical,
     /// Compared: they differ.
     Different,
+    /// Scores compared: at most as far apart as was asked, proved.
+    Within,
+    /// Scores compared: an input exceeds the limit.
+    Exceeds,
+    /// Scores compared without a limit: how far they can be apart.
+    Measured,
     /// Compared: not known.
     #[default]
     Undecided,
@@ -233,6 +241,55 @@ pub struct Counterexample {
     pub in_libraries: bool,
     /// The row of the table that it is near to.
     pub near: Option<Near>,
+}
+
+/// How far the scores of two models can be apart.
+#[derive(Clone, Debug, Default)]
+pub struct Scores {
+    /// The limit that was asked about.
+    pub within: Option<f64>,
+    /// They are nowhere farther apart, rounding included; `None` where nothing is proved.
+    pub at_most: Option<f64>,
+    /// What rounding has added to that.
+    pub rounding: Option<f64>,
+    /// The greatest distance of the exact scores is known.
+    pub ended: bool,
+    /// What `at_most` means for probabilities.
+    pub probability: Option<f64>,
+    /// Which scores, in words.
+    pub what: String,
+    /// An input whose scores are far apart.
+    pub shown: Option<ScoreInput>,
+}
+
+/// An input and the scores of two models.
+#[derive(Clone, Debug, Default)]
+pub struct ScoreInput {
+    /// The columns that some split looks at.
+    pub values: Vec<Value>,
+    /// How many columns no split looks at.
+    pub unused: usize,
+    /// Which output, where there are several.
+    pub output: Option<String>,
+    /// What each model says.
+    pub scores: [f64; 2],
+    /// How far that is apart, rounded down.
+    pub distance: f64,
+    /// The same for inputs that differ in one column, those first where it matters most.
+    pub along: Vec<Along>,
+}
+
+/// How far scores are apart as one column of an input goes through its values.
+#[derive(Clone, Debug, Default)]
+pub struct Along {
+    /// The column.
+    pub feature: String,
+    /// Distances, in the order of the column's values; a missing value comes last.
+    pub distances: Vec<f64>,
+    /// The place of the input's own value.
+    pub here: usize,
+    /// A value of the first and of the last place.
+    pub ends: [String; 2],
 }
 
 /// A row of the user's table.

@@ -19,8 +19,8 @@ mod page;
 mod section;
 
 pub use description::{
-    Certificate, Claim, Counterexample, Evidence, ExampleRow, Feature, Indispensable, Model, Moment, Near,
-    Outcome, Phase, Report, Run, Split, SplitFate, Spread, Timing, TreeFate, Value,
+    Along, Certificate, Claim, Counterexample, Evidence, ExampleRow, Feature, Indispensable, Model, Moment,
+    Near, Outcome, Phase, Report, Run, ScoreInput, Scores, Split, SplitFate, Spread, Timing, TreeFate, Value,
 };
 
 /// The page.

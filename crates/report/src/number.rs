@@ -44,6 +44,16 @@ pub(crate) fn short(value: f64) -> String {
     rounded(value, 4)
 }
 
+/// At most five digits that count, and no less than the value, which is not negative: a bound stays one.
+pub(crate) fn short_up(value: f64) -> String {
+    let text = format!("{value:.4e}");
+    match text.parse::<f64>() {
+        // A ten-thousandth is at least a unit of the fifth digit.
+        Ok(shown) if shown < value => rounded(value * 1.000_1, 5),
+        _ => rounded(value, 5),
+    }
+}
+
 /// So many digits that count, without a tail of zeros.
 fn rounded(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {

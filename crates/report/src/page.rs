@@ -11,6 +11,7 @@ pub(crate) fn page(report: &Report) -> String {
     let sections = [
         section::headline::html(report),
         section::counterexample::html(report),
+        section::scores::html(report),
         section::sizes::html(report),
         section::weights::html(report),
         section::trees::html(report),

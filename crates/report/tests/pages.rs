@@ -38,7 +38,9 @@ fn the_numbers_of_the_page_are_those_of_the_report() {
             let timing = model.timing.expect("the samples are timed");
             assert_eq!(number(&page, &format!("prediction.{side}")), timing.seconds_per_row, "{name}");
         }
-        assert_eq!(number(&page, "band.score"), report.claim.band, "{name}");
+        if report.scores.is_none() {
+            assert_eq!(number(&page, "band.score"), report.claim.band, "{name}");
+        }
         if let Some([low, high]) = report.claim.probability {
             assert_eq!(number(&page, "band.probability.0"), low);
             assert_eq!(number(&page, "band.probability.1"), high);
@@ -61,6 +63,19 @@ fn the_numbers_of_the_page_are_those_of_the_report() {
                 }
             }
         }
+        if let Some(scores) = &report.scores {
+            for (key, value) in
+                [("within", scores.within), ("at_most", scores.at_most), ("rounding", scores.rounding)]
+            {
+                assert_eq!(value.is_some(), page.contains_key(&format!("scores.{key}")), "{name}: {key}");
+                if let Some(value) = value {
+                    assert_eq!(number(&page, &format!("scores.{key}")), value, "{name}");
+                }
+            }
+            let shown = scores.shown.as_ref().expect("the samples show an input");
+            assert_eq!(number(&page, "scores.at_least"), shown.distance, "{name}");
+            assert_eq!(number(&page, "scores.of_input.1"), shown.scores[1], "{name}");
+        }
         let fates: f64 =
             page.keys().filter(|key| key.starts_with("fates.")).map(|key| number(&page, key)).sum();
         assert_eq!(fates, report.trees.len() as f64, "{name}");
@@ -81,7 +96,7 @@ fn counts_are_shown_as_they_are() {
 
 #[test]
 fn no_text_of_a_report_becomes_markup() {
-    let page = html(&samples::hostile());
+    let page = html(&samples::hostile()) + &html(&samples::hostile_scores());
     for wrong in ["<script", "<img", "onerror=alert(1)>\u{202e}", "\u{202e}"] {
         assert!(!page.contains(wrong), "{wrong}");
     }
@@ -169,4 +184,17 @@ fn a_claim_without_missing_values_says_so() {
         assert!(narrow.contains("On every input without missing values ("), "{name}");
         assert!(narrow.contains("anything but every input without missing values"), "{name}");
     }
+}
+
+#[test]
+fn the_page_of_scores_says_what_is_proved_and_draws_where_they_part() {
+    let page = html(&samples::scores());
+    // The bound is never shown smaller than it is.
+    assert!(page.contains("The scores are at most 0.25004 apart"), "{page}");
+    assert!(page.contains("every f32 number") && page.contains("Where the two scores part"));
+    assert_eq!(page.matches("id=\"along-").count(), 4, "two pictures, each with a title and a description");
+    assert!(!page.contains("Band") && !page.contains("decides"));
+    let page = html(&samples::limit());
+    assert!(page.contains("Exceeded") && page.contains("The scores can be more than 0.125 apart"));
+    assert!(page.contains("is false"));
 }

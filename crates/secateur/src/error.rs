@@ -25,6 +25,18 @@ pub enum Error {
         /// What was given.
         within: f64,
     },
+    /// Every double was asked about, and a certificate too.
+    #[error(
+        "a certificate is about inputs that both libraries read alike: there is none for every double where one of them \
+         rounds to f32"
+    )]
+    DoublesCertificate,
+    /// Every double was asked about, of a model whose splits are not comparisons alone.
+    #[error(
+        "one of the models rounds its inputs to f32 and has splits that are no comparisons (categories, equality): it can be \
+         compared on the values that both libraries read alike, not on every double"
+    )]
+    DoublesCategories,
     /// The library would refuse these rows.
     #[error(transparent)]
     Predict(#[from] PredictError),

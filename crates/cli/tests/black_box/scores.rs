@@ -155,8 +155,9 @@ fn what_is_about_decisions_does_not_go_with_scores() {
     folder.file("c.txt", FLOWERS);
     folder.file("three.json", THREE_CLASSES);
     for words in [
-        "verify a.txt a.txt --scores --report p.html",
         "verify a.txt a.txt --scores --band 0",
+        "verify a.txt a.txt --doubles",
+        "verify a.txt a.txt --scores --doubles --certificate c.cert",
         "verify a.txt a.txt --within 1",
         "verify a.txt a.txt --scores --within much",
     ] {
@@ -174,4 +175,32 @@ fn what_is_about_decisions_does_not_go_with_scores() {
     assert_eq!(folder.run("verify a.txt three.json --scores").code, Some(2));
     // A regressor and a classifier of the same trees have the same scores.
     assert!(folder.run("verify a.txt c.txt --scores --within 1e-9").ok().starts_with("within"));
+}
+
+#[test]
+fn a_page_about_scores_has_the_numbers_of_the_answer() {
+    let folder = Folder::new();
+    folder.file("a.txt", regressor());
+    folder.file("b.txt", moved());
+    let json: Value =
+        serde_json::from_str(folder.run("verify a.txt b.txt --scores --report p.html --json").ok()).unwrap();
+    let page = std::fs::read_to_string(folder.path().join("p.html")).unwrap();
+    for (key, value) in [("at_most", &json["scores"]["at_most"]), ("at_least", &json["scores"]["at_least"])] {
+        let shown = format!("data-key=\"scores.{key}\" value=\"{:?}\"", value.as_f64().unwrap());
+        assert!(page.contains(&shown), "{shown}: {page}");
+    }
+    assert!(page.contains("Where the two scores part") && page.contains("When one column moves"));
+    // A limit that an input exceeds: the page says so, and which.
+    assert_eq!(folder.run("verify a.txt b.txt --scores --within 0.1 --report q.html").code, Some(1));
+    let page = std::fs::read_to_string(folder.path().join("q.html")).unwrap();
+    assert!(page.contains("Exceeded") && page.contains("data-key=\"scores.within\" value=\"0.1\""));
+}
+
+#[test]
+fn doubles_change_nothing_where_both_libraries_read_them() {
+    let folder = Folder::new();
+    folder.file("a.txt", regressor());
+    folder.file("b.txt", moved());
+    let run = folder.run("verify a.txt b.txt --scores --doubles");
+    assert!(run.ok().contains("every f64 number") && !run.stdout.contains("rounds them"), "{}", run.stdout);
 }

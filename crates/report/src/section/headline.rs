@@ -1,6 +1,6 @@
 //! The top of the page: the outcome, and the claim in a sentence and in numbers.
 
-use crate::description::{Claim, Outcome, Report};
+use crate::description::{Claim, Outcome, Report, Scores};
 use crate::number::{self, counted, grouped};
 use crate::{escape, section};
 
@@ -12,10 +12,12 @@ pub(crate) fn title(report: &Report) -> String {
 
 pub(crate) fn html(report: &Report) -> String {
     let (tone, sign) = match report.outcome {
-        Outcome::Reduced | Outcome::Identical => ("good", "M5 13l4.5 4.5L19 7"),
+        Outcome::Reduced | Outcome::Identical | Outcome::Within | Outcome::Measured => {
+            ("good", "M5 13l4.5 4.5L19 7")
+        }
         Outcome::AlreadyMinimal => ("good", "M6 9h12M6 15h12"),
         Outcome::BudgetReached => ("wait", "M12 3.5a8.5 8.5 0 1 0 .1 0M12 7.5v5l3.2 2"),
-        Outcome::Different => ("bad", "M7 7l10 10M17 7L7 17"),
+        Outcome::Different | Outcome::Exceeds => ("bad", "M7 7l10 10M17 7L7 17"),
         Outcome::Undecided => ("wait", "M9 9.5a3 3 0 1 1 4 3c-.8.4-1 .9-1 2M12 17.5v.1"),
     };
     format!(
@@ -24,18 +26,19 @@ pub(crate) fn html(report: &Report) -> String {
          <h1>{}</h1>\n<p class=\"lead\">{}</p>\n{}</header>\n",
         if report.outcome.is_pruning() { "pruning report" } else { "comparison report" },
         badge(report.outcome),
-        headline(report),
-        claim(report),
+        report.scores.as_ref().map_or_else(|| headline(report), |scores| score_headline(report, scores)),
+        report.scores.as_ref().map_or_else(|| claim(report), |scores| score_claim(report, scores)),
         facts(report),
     )
 }
 
 fn badge(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Reduced | Outcome::Identical => "Proved",
+        Outcome::Reduced | Outcome::Identical | Outcome::Within | Outcome::Measured => "Proved",
         Outcome::AlreadyMinimal => "Already minimal",
         Outcome::BudgetReached => "Budget reached",
         Outcome::Different => "Different",
+        Outcome::Exceeds => "Exceeded",
         Outcome::Undecided => "Undecided",
     }
 }
@@ -71,6 +74,48 @@ fn headline(report: &Report) -> String {
         Outcome::Identical => "Both models decide alike".to_owned(),
         Outcome::Different => "The two models do not decide alike".to_owned(),
         Outcome::Undecided => "Not decided in the time given".to_owned(),
+        // These have their own headline.
+        Outcome::Within | Outcome::Exceeds | Outcome::Measured => String::new(),
+    }
+}
+
+fn score_headline(report: &Report, scores: &Scores) -> String {
+    let limit = scores.within.map(number::short).unwrap_or_default();
+    match (report.outcome, scores.at_most) {
+        (Outcome::Within, _) => format!("The scores are at most {limit} apart"),
+        (Outcome::Exceeds, _) => format!("The scores can be more than {limit} apart"),
+        (_, Some(most)) => format!("The scores are at most {} apart", number::short_up(most)),
+        _ => "Not decided in the time given".to_owned(),
+    }
+}
+
+/// What was asked of scores, and what is known.
+fn score_claim(report: &Report, scores: &Scores) -> String {
+    let claim = &report.claim;
+    let every_input = escape::sentence(claim.limited_to.as_deref().unwrap_or("every input"));
+    let inputs = format!("{every_input} ({})", escape::sentence(&claim.inputs));
+    let what = escape::sentence(&scores.what);
+    let statement = |limit: String| {
+        format!("On {inputs} {what} of the two libraries are at most {limit} apart, their rounding included.")
+    };
+    match (report.outcome, scores.within, scores.at_most) {
+        (Outcome::Exceeds, Some(within), _) => format!(
+            "On the input below they are farther apart. The claim that was tested and is false: “{}”",
+            statement(number::short(within))
+        ),
+        (Outcome::Within, Some(within), _) => statement(number::short(within)),
+        (Outcome::Measured, _, Some(most)) => {
+            let open = match scores.ended {
+                true => "",
+                false => " That much is proved; the search for a smaller bound ended with its budget.",
+            };
+            format!("{}{open}", statement(number::short_up(most)))
+        }
+        (_, Some(within), _) => format!(
+            "Neither a proof nor an input that exceeds the limit was found. The question: “{}”",
+            statement(number::short(within))
+        ),
+        _ => format!("How far {what} of the two libraries can be apart on {inputs} was not found out."),
     }
 }
 
@@ -124,6 +169,7 @@ fn claim(report: &Report) -> String {
         Outcome::Undecided => {
             format!("Neither a proof nor an input that differs was found. The question: “{statement}”")
         }
+        Outcome::Within | Outcome::Exceeds | Outcome::Measured => String::new(),
     }
 }
 
@@ -141,7 +187,10 @@ fn probability([low, high]: [f64; 2]) -> String {
 fn facts(report: &Report) -> String {
     let mut facts: Vec<(&str, String)> = Vec::new();
     let claim = &report.claim;
-    facts.push(("Band", number::value("band.score", claim.band, &band_words(claim))));
+    match &report.scores {
+        None => facts.push(("Band", number::value("band.score", claim.band, &band_words(claim)))),
+        Some(scores) => score_facts(scores, &mut facts),
+    }
     if let Some([low, high]) = claim.probability {
         let text = format!(
             "{} to {}",
@@ -206,6 +255,18 @@ fn facts(report: &Report) -> String {
         html += "</div>\n";
     }
     html
+}
+
+fn score_facts(scores: &Scores, facts: &mut Vec<(&str, String)>) {
+    let mut fact = |name, key: &str, value: Option<f64>| {
+        if let Some(value) = value {
+            facts.push((name, number::value(key, value, &number::short_up(value))));
+        }
+    };
+    fact("Asked", "scores.within", scores.within);
+    fact("At most, proved", "scores.at_most", scores.at_most);
+    fact("Of which rounding", "scores.rounding", scores.rounding);
+    fact("As probabilities, at most", "scores.probability", scores.probability);
 }
 
 fn band_words(claim: &Claim) -> String {

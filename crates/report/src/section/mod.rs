@@ -6,6 +6,7 @@ pub(crate) mod evidence;
 pub(crate) mod features;
 pub(crate) mod headline;
 pub(crate) mod run;
+pub(crate) mod scores;
 pub(crate) mod sizes;
 pub(crate) mod trees;
 pub(crate) mod weights;

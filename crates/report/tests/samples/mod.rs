@@ -1,8 +1,8 @@
 //! Invented reports of every kind of outcome, for the tests and for looking at.
 
 use secateur_report::{
-    Certificate, Claim, Counterexample, Evidence, ExampleRow, Feature, Indispensable, Model, Moment, Near,
-    Outcome, Phase, Report, Run, Split, SplitFate, Spread, Timing, TreeFate, Value,
+    Along, Certificate, Claim, Counterexample, Evidence, ExampleRow, Feature, Indispensable, Model, Moment,
+    Near, Outcome, Phase, Report, Run, ScoreInput, Scores, Split, SplitFate, Spread, Timing, TreeFate, Value,
 };
 
 /// All samples with their names.
@@ -14,7 +14,10 @@ pub(crate) fn all() -> Vec<(&'static str, Report)> {
         ("counterexample", counterexample()),
         ("classes", classes()),
         ("identical", identical()),
+        ("scores", scores()),
+        ("limit", limit()),
         ("hostile", hostile()),
+        ("hostile_scores", hostile_scores()),
         ("huge", huge()),
     ]
 }
@@ -453,6 +456,64 @@ pub(crate) fn identical() -> Report {
     report.counterexample = None;
     report.claim.band = 0.0;
     report.claim.probability = None;
+    report
+}
+
+/// Scores of two regressors: how far they can be apart.
+pub(crate) fn scores() -> Report {
+    let mut report = counterexample();
+    report.outcome = Outcome::Measured;
+    report.claim.classes.clear();
+    let example = report.counterexample.take().expect("the sample has one");
+    let along = |feature: &str, places: usize, here: usize| Along {
+        feature: feature.to_owned(),
+        distances: (0..places).map(|place| 0.25 * noise(place)).collect(),
+        here,
+        ends: ["-1.5".to_owned(), "missing".to_owned()],
+    };
+    report.scores = Some(Scores {
+        at_most: Some(0.250_012_3),
+        rounding: Some(3.25e-6),
+        ended: true,
+        what: "the raw scores".to_owned(),
+        shown: Some(ScoreInput {
+            values: example.values,
+            unused: 3,
+            scores: [1.5, 1.25],
+            distance: 0.25,
+            along: vec![along("tenure", 5_000, 4_999), along("Contract", 3, 0), along("fixed", 1, 0)],
+            ..ScoreInput::default()
+        }),
+        ..Scores::default()
+    });
+    report
+}
+
+/// Scores that exceed a limit.
+pub(crate) fn limit() -> Report {
+    let mut report = scores();
+    report.outcome = Outcome::Exceeds;
+    let scores = report.scores.as_mut().expect("the sample has scores");
+    (scores.within, scores.at_most, scores.rounding) = (Some(0.125), None, None);
+    report
+}
+
+/// Texts about scores that try to break out.
+pub(crate) fn hostile_scores() -> Report {
+    let evil = "\"><script>document.title='broken'</script><img src=x onerror=alert(1)>\u{202e}' & `";
+    let mut report = scores();
+    report.claim.inputs = evil.to_owned();
+    let scores = report.scores.as_mut().expect("the sample has scores");
+    scores.what = evil.to_owned();
+    let shown = scores.shown.as_mut().expect("the sample has an input");
+    shown.values = vec![value(evil, evil)];
+    shown.output = Some(evil.to_owned());
+    shown.distance = f64::INFINITY;
+    for along in &mut shown.along {
+        along.feature = evil.to_owned();
+        along.ends = [evil.to_owned(), evil.to_owned()];
+        along.distances[0] = f64::NAN;
+    }
     report
 }
 

@@ -4,6 +4,7 @@
 mod labels;
 mod page;
 mod reading;
+mod score_page;
 mod scores;
 mod words;
 

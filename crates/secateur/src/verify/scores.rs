@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use secateur_formats::{DomainFile, ModelFile};
-use secateur_model::{ClassId, ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, InputDomain, LabelMatch};
+use secateur_model::{
+    ClassId, ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, InputDomain, LabelMatch, NumberType,
+};
 use secateur_oracle::{
     Budget as SearchBudget, CompareError, Limit, Options, Progress, ScoreComparison, ScorePoint, StopReason,
 };
@@ -25,6 +27,9 @@ pub struct ScoreOptions {
     pub within: Option<f64>,
     /// Which inputs are meant.
     pub domain: Domain,
+    /// Where one library reads doubles and the other rounds them to f32: compare them on every double, and not only on the
+    /// values that both read alike. There is no certificate of that.
+    pub doubles: bool,
     /// Threads of the search; `None` for all cores.
     pub threads: Option<usize>,
     /// Where random choices start.
@@ -76,8 +81,8 @@ pub struct ScoreVerification {
     pub rounding: Option<f64>,
     /// An input whose scores, computed as the libraries do, are this far apart.
     pub at_least: Option<ScorePoint>,
-    /// The greatest difference of the exact scores is known, to at least four digits of `at_most`, so that else only rounding
-    /// is between the two bounds.
+    /// The greatest difference of the exact scores is known, to four digits of `at_most` or to a thousandth of `rounding`, so
+    /// that else only rounding is between the two bounds.
     pub ended: bool,
     /// Why there is no answer, or why the search ended before it was done.
     pub reason: Option<&'static str>,
@@ -88,8 +93,14 @@ pub struct ScoreVerification {
     pub domain: Domain,
     /// Which values both libraries take.
     pub accepted: InputDomain,
+    /// Which of the two libraries rounds the doubles that the other reads, where every double is meant
+    /// ([`ScoreOptions::doubles`]) and that makes a difference.
+    pub rounds: Option<usize>,
     /// How columns were matched, in words.
     pub matching: &'static str,
+    /// Which sum of the first model is compared with which of the second, output by output; empty where the models could not be
+    /// laid out in time.
+    pub outputs: Vec<[usize; 2]>,
     /// Boxes that the search visited.
     pub nodes: u64,
     /// How long it took, from the start of the budget's clock.
@@ -145,6 +156,12 @@ pub fn verify_scores(
     let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
     other = aligned.or(other);
     let theirs = other.as_ref().unwrap_or(second.ensemble());
+    let mixed = options.doubles && ours.domain().number != theirs.domain().number;
+    let read = match mixed {
+        true => Some(every_double([ours, theirs], options.certificate)?),
+        false => None,
+    };
+    let [ours, theirs] = read.as_ref().map_or([ours, theirs], |[ours, theirs]| [ours, theirs]);
     let deadline = budget.search_deadline(options.certificate);
     let limits = SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
     let laid_out = match ScoreComparison::new(ours, theirs, &limits) {
@@ -162,8 +179,10 @@ pub fn verify_scores(
         reason: None,
         probability: None,
         domain: ours.inputs().clone(),
+        rounds: mixed.then(|| usize::from(first.ensemble().domain().number == NumberType::F64)),
         accepted: Grid::common_domain(&[ours, theirs]).map_err(CompareError::from)?,
         matching,
+        outputs: Vec::new(),
         nodes: 0,
         seconds: 0.0,
         certificate: None,
@@ -185,10 +204,35 @@ pub fn verify_scores(
             found.reason = Some(stopped(reason));
         }
     }
+    // A double that one library takes for an infinity, and refuses, shows nothing.
+    let refused = |point: &ScorePoint| [first, second].iter().any(|file| !takes(file.ensemble(), &point.row));
+    if mixed && found.at_least.as_ref().is_some_and(refused) {
+        found.at_least = None;
+        if found.outcome == ScoreOutcome::Exceeds {
+            found.outcome = ScoreOutcome::Undecided;
+            found.reason = Some("the input that was found is too large for one of the libraries");
+        }
+    }
     found.probability = found.at_most.and_then(|most| probability([first, second], most));
     found.compared = [labelled, other];
     found.seconds = budget.elapsed().as_secs_f64();
     Ok(found)
+}
+
+/// Two models as they read doubles.
+fn every_double(models: [&Ensemble; 2], certificate: bool) -> Result<[Ensemble; 2], Error> {
+    if certificate {
+        return Err(Error::DoublesCertificate);
+    }
+    match models.map(Ensemble::reading_doubles) {
+        [Some(ours), Some(theirs)] => Ok([ours, theirs]),
+        _ => Err(Error::DoublesCategories),
+    }
+}
+
+/// Does a library take these numbers, in whatever columns?
+fn takes(model: &Ensemble, row: &[f64]) -> bool {
+    row.iter().all(|&value| value.is_nan() || model.domain().read(value).is_some())
 }
 
 /// Asks the question, and notes the answer; the bytes of its proof where one is wanted.
@@ -211,6 +255,7 @@ fn search(
         ..Options::unlimited()
     };
     found.domain = comparison.inputs();
+    found.outputs = comparison.outputs();
     match options.within {
         None => {
             let measured = comparison.measure(&settings);
@@ -301,19 +346,23 @@ pub struct ScoreReport<'a> {
 }
 
 impl ScoreReport<'_> {
-    fn models(&self) -> [&Ensemble; 2] {
+    pub(super) fn models(&self) -> [&Ensemble; 2] {
         let [first, second] = &self.answer.compared;
         [first.as_ref().unwrap_or(self.first.ensemble()), second.as_ref().unwrap_or(self.second.ensemble())]
     }
 
-    fn labels(&self) -> LabelMatch<'_> {
+    pub(super) fn labels(&self) -> LabelMatch<'_> {
         let [first, second] = self.models();
         LabelMatch::new(first, second).expect("models that were compared can be matched")
     }
 
-    fn inputs(&self, labels: &LabelMatch<'_>) -> String {
+    pub(super) fn inputs(&self, labels: &LabelMatch<'_>) -> String {
         let words = inputs_words(&self.answer.accepted, &self.answer.domain, self.models()[0]);
-        words + &labels::domain(labels, self.models()[0].features())
+        let rounds = match self.answer.rounds {
+            Some(model) => format!("; the {} library rounds them to f32", ["first", "second"][model]),
+            None => String::new(),
+        };
+        words + &rounds + &labels::domain(labels, self.models()[0].features())
     }
 
     /// Which scores are compared, where the models do not have the same number of them.

@@ -1,0 +1,81 @@
+//! What a library that rounds its inputs to f32 makes of doubles, as a model that reads doubles.
+//!
+//! Rounding to nearest is monotone, so `f32(x) <= t` holds up to some largest double and for none above it: a
+//! comparison of rounded inputs is a comparison of the inputs themselves with another threshold. With all
+//! thresholds moved the model gives the same scores, in every bit, on every double that the library accepts.
+
+use crate::ensemble::Ensemble;
+use crate::feature::NumberType;
+use crate::tree::Test;
+
+impl Ensemble {
+    /// The same model as one that reads f64. Where it reads f32, a double goes the way that its rounding to f32 goes here. `None`
+    /// where some split is no comparison (categories, equality), or where numbers near zero are read as zero.
+    ///
+    /// A library that refuses infinities refuses doubles that round to one; the model given here takes them, so what holds
+    /// for all of its inputs holds for those of the library, and not the other way round.
+    pub fn reading_doubles(&self) -> Option<Self> {
+        if self.domain.number == NumberType::F64 {
+            return Some(self.clone());
+        }
+        if self.domain.zero_window.is_some() {
+            return None;
+        }
+        let moved = |test: Test<'_>| match test {
+            Test::LessOrEqual { threshold } => Some(last_at_most(threshold)),
+            // Below t as an f32 is at most the f32 before the first that is not.
+            Test::Less { threshold } if threshold == f64::NEG_INFINITY => Some(threshold),
+            Test::Less { threshold } => {
+                let below = NumberType::F32.floor(threshold);
+                let below = if below < threshold { below } else { NumberType::F32.next_down(below) };
+                Some(last_at_most(below).next_up())
+            }
+            Test::LessOrEqualButZero { .. } | Test::Equal { .. } | Test::Member { .. } => None,
+        };
+        let trees = self.trees.iter().map(|tree| tree.with_thresholds(moved)).collect::<Option<_>>()?;
+        let mut model = Self { trees, ..self.clone() };
+        model.domain.number = NumberType::F64;
+        Some(model)
+    }
+}
+
+/// The largest double that is at most `threshold` when it is rounded to f32.
+fn last_at_most(threshold: f64) -> f64 {
+    let single = NumberType::F32.floor(threshold);
+    if single == f64::INFINITY {
+        return single;
+    }
+    // Between an f32 and the next the halfway point, which f64 holds, goes to the even one of them. Beyond the largest f32 the
+    // next would be 2^128, and below the least one -2^128: what is halfway is infinite.
+    let (low, high) = match (single, NumberType::F32.next_up(single)) {
+        (f64::NEG_INFINITY, high) => (-TOO_LARGE, high),
+        (low, f64::INFINITY) => (low, TOO_LARGE),
+        both => both,
+    };
+    let middle = (low + high) / 2.0;
+    if NumberType::F32.round(middle) <= single { middle } else { middle.next_down() }
+}
+
+/// 2^128, the first power of two that is no f32.
+const TOO_LARGE: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_double_is_the_last() {
+        let singles = [0.0f32, -0.0, 0.1, -0.1, 1.0, 1.0 + f32::EPSILON, -7.5, 3e38, 1e-40, -1e-45];
+        let edges = [f32::MAX, f32::MIN, f32::MIN_POSITIVE, f32::NEG_INFINITY];
+        for single in singles.into_iter().chain(edges) {
+            let single = f64::from(single);
+            for threshold in [single, single.next_up(), single.next_down()] {
+                let last = last_at_most(threshold);
+                assert!(f64::from(last as f32) <= threshold, "{threshold:e}: {last:e}");
+                let after = last.next_up();
+                assert!(f64::from(after as f32) > threshold, "{threshold:e}: {after:e}");
+            }
+        }
+        assert_eq!(last_at_most(f64::INFINITY), f64::INFINITY);
+    }
+}
