@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help docs package demo test test-rust test-broken test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help docs package demo test test-rust test-broken test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -139,6 +139,11 @@ bench-oracle: $(BENCH)/.installed ## the oracle beside the paper's MILP on HiGHS
 bench-conversions: $(BENCH)/.installed ## models against their ONNX conversions (DATASETS=folder)
 	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
 	$(BENCH)/bin/python bench/oracle/conversions.py --datasets $(DATASETS) $(BENCH_OPTIONS)
+	$(BENCH)/bin/python bench/scores/conversions.py --datasets $(DATASETS) $(BENCH_OPTIONS)
+
+bench-scores: $(BENCH)/.installed ## prune --within and leaves rounded to 16 and 8 bits (DATASETS=folder; BENCH_OPTIONS=--save)
+	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
+	$(BENCH)/bin/python bench/scores/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
 
 bench-prune: $(BENCH)/.installed ## sizes, proofs and times of prune on six groups of models (DATASETS=folder; BENCH_OPTIONS=--quick)
 	cargo build --release --locked --quiet --bins
