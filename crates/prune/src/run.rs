@@ -15,7 +15,7 @@ use crate::bounds::indispensable::{ask_each, indispensable};
 use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::{Folded, Limits, fold, unfolded};
 use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
-use crate::config::{Claim, Config, Effort, Moves, Unit};
+use crate::config::{Claim, Config, Effort, Moves, Objective, Unit};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned, Seconds};
 use crate::passes::class_changes::class_changes;
 use crate::passes::eliminate::eliminate;
@@ -47,7 +47,45 @@ const COVER: Duration = Duration::from_millis(50);
 /// From this decimal logarithm of the number of cells on a space is large.
 const LARGE: f64 = 4.5;
 
+/// A run. With rows a fast run goes twice where it does not end with a proved minimum, the second time as if there were
+/// no rows: a linear program ends at whatever vertex its points lead to, so rows can lead it to a larger model, and
+/// nothing after it makes up for that. The smaller model is the answer.
 pub(crate) fn run<M: Editable>(
+    file: &M,
+    data: &[f64],
+    config: &Config,
+    watch: &Watch,
+) -> Result<Pruned<M>, PruneError> {
+    let with = run_once(file, data, config, watch)?;
+    let done = with.lower_bound >= with.size[1].trees || spent(config);
+    if config.effort != Effort::Fast || data.is_empty() || done {
+        return Ok(with);
+    }
+    let without = run_once(file, &[], config, watch)?;
+    Ok(smaller(with, without, config.objective))
+}
+
+/// The smaller of two results about one model, with the work of both. A bound stays with the result that it was found
+/// with, whose evidence it rests on; of two models of one size the one with the better bound is taken.
+fn smaller<M: Editable>(first: Pruned<M>, second: Pruned<M>, objective: Objective) -> Pruned<M> {
+    let rank = |pruned: &Pruned<M>| {
+        let [trees, leaves] = [pruned.size[1].trees as u64, pruned.size[1].leaves as u64];
+        let size = match objective {
+            Objective::Trees => [trees, leaves],
+            Objective::Leaves => [leaves, trees],
+            Objective::Bytes => [pruned.file.bytes().unwrap_or(0), trees],
+        };
+        (size, std::cmp::Reverse(pruned.lower_bound))
+    };
+    let oracle_calls = first.oracle_calls + second.oracle_calls;
+    let [one, two] = [first.seconds, second.seconds];
+    let seconds = Seconds { fold: one.fold + two.fold, lp: one.lp + two.lp, oracle: one.oracle + two.oracle };
+    let points = first.points.max(second.points);
+    let best = if rank(&second) < rank(&first) { second } else { first };
+    Pruned { oracle_calls, seconds, points, ..best }
+}
+
+fn run_once<M: Editable>(
     file: &M,
     data: &[f64],
     config: &Config,
@@ -287,7 +325,7 @@ fn in_closed_form<M: Editable>(
 }
 
 /// Does each column look at one feature at most?
-fn has_one_feature_each<M: Editable>(engine: &Engine<'_, M>) -> bool {
+pub(crate) fn has_one_feature_each<M: Editable>(engine: &Engine<'_, M>) -> bool {
     engine.points.columns().iter().all(|column| {
         let trees = column.terms.iter().map(|&term| &engine.folded.terms[term].tree);
         let mut features = trees.flat_map(|tree| tree.splits().map(|split| split.feature));
@@ -555,7 +593,7 @@ fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
 }
 
 /// The unknowns: what one weight belongs to, and what it costs.
-fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec<Column> {
+pub(crate) fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec<Column> {
     let unit = config.unit.unwrap_or(match config.moves {
         Moves::Leaves => Unit::Tree,
         Moves::Weights => Unit::Round,
@@ -599,7 +637,7 @@ fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec<Column> {
 }
 
 /// What may become of the intercept.
-fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
+pub(crate) fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
     let model = file.ensemble();
     match config.moves {
         // Scores have a scale: the file's intercept stays as it is.

@@ -72,6 +72,31 @@ fn pruned_models_decide_alike_on_every_cell() {
     assert!(scaled > 20, "{scaled}");
 }
 
+/// A fast run ends at whatever vertex its points lead to; rows give it more points, never a larger model.
+#[test]
+fn rows_never_make_a_fast_result_worse() {
+    let (mut runs, mut smaller) = (0, 0);
+    for seed in 0..400 {
+        let mut rng = Rng::with_seed(seed);
+        let Some(model) = random_model(&mut rng) else { continue };
+        let config = Config { effort: Effort::Fast, ..random_config(&mut rng) };
+        if Comparison::new(&model, &model, config.claim.band().unwrap()).is_err() {
+            continue;
+        }
+        let memory = Memory(model.clone());
+        let rows: Vec<f64> =
+            (0..40 * model.features().len()).map(|_| f64::from(rng.i32(-4..=8)) / 2.0).collect();
+        let [without, with] =
+            [&[][..], &rows].map(|rows| prune_model(&memory, rows, &config, &Watch::default()).unwrap());
+        let [without, with] = [without, with].map(|pruned| rank(&pruned, config.objective, true, &memory));
+        assert!(with <= without, "seed {seed}, {config:?}: {with} with rows, {without} without");
+        smaller += usize::from(with < without);
+        runs += 1;
+    }
+    assert!(runs > 150, "{runs}");
+    eprintln!("{smaller} of {runs} models are smaller with rows");
+}
+
 #[test]
 fn pruned_models_decide_alike_on_every_input_of_a_domain() {
     let [runs, fewer, bounds, inputs] = judged_within(0..700, &secateur_testkit::domain);

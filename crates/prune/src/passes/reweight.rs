@@ -35,7 +35,7 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
     let scalings: &[Rows] = if few { &[Rows::Lead, Rows::One] } else { &[Rows::Lead] };
     for &rows in scalings {
         let mut master = engine.master(&costs, &all, rows);
-        if let Settled::Proved(weights) = engine.settle(&mut master, Word::Proof) {
+        if let Settled::Proved(weights) = engine.settle_all(&mut master, Word::Proof) {
             last = Some((rows, weights));
         }
         if engine.spent() {

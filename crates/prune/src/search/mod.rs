@@ -44,7 +44,10 @@ const TINY: f64 = 1e-9;
 /// The share of an allowed distance of scores that is left for what files round.
 const WRITTEN: f64 = 1e-4;
 /// Turns of solver and oracle for one support.
-const MOST_TURNS: usize = 200;
+const TURNS: usize = 200;
+/// Turns for a program that is known to have an answer, for each of its columns: forests of stumps need several
+/// counterexamples for each column.
+const TURNS_PER_COLUMN: usize = 10;
 
 /// A model that is proved.
 #[derive(Clone, Debug)]
@@ -238,7 +241,18 @@ impl<'a, M: Editable> Engine<'a, M> {
 
     /// Solver and oracle take turns until the program's columns are settled.
     pub(crate) fn settle(&mut self, master: &mut Master, word: Word) -> Settled {
-        for _ in 0..MOST_TURNS {
+        self.settle_in(master, word, TURNS)
+    }
+
+    /// As [`settle`](Self::settle), for a program of all columns: the original is among its answers, so more turns are
+    /// worth their time.
+    pub(crate) fn settle_all(&mut self, master: &mut Master, word: Word) -> Settled {
+        let turns = TURNS.max(TURNS_PER_COLUMN * self.points.columns().len());
+        self.settle_in(master, word, turns)
+    }
+
+    fn settle_in(&mut self, master: &mut Master, word: Word, turns: usize) -> Settled {
+        for _ in 0..turns {
             if self.spent() {
                 return Settled::Open(Why::Budget);
             }
