@@ -14,7 +14,7 @@ OBJECTIVES = ("trees", "leaves", "bytes")
 MOVES = ("leaves", "weights")
 UNITS = ("round", "tree")
 SOLVERS = ("simplex", "microlp", "highs")
-METHODS = ("ic", "imd", "drep")
+METHODS = ("ic", "imd", "drep", "rows", "boxes")
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 

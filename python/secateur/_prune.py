@@ -14,7 +14,7 @@ import numpy as np
 from secateur import _domain, _files, _options, _picture, _progress
 from secateur._model import Subject, recognise
 from secateur._secateur import prune as _run
-from secateur._secateur import prune_to_size
+from secateur._secateur import prune_to_size, prune_without_proof
 from secateur._errors import OptionError
 
 _log = logging.getLogger("secateur")
@@ -119,7 +119,7 @@ class Pruning:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Unproved:
-    """A model of a given size that DECIDES OTHERWISE than the original: what `prune` gives with `method`."""
+    """A model that MAY DECIDE OTHERWISE than the original: what `prune` gives with `method`. Nothing is proved of it."""
 
     model: Any
     """The model, of the same type as the one that was given (for a path: a `secateur.Model`)."""
@@ -128,8 +128,10 @@ class Unproved:
     trees_after: int
     fidelity: float
     """The share of the given rows that are decided as before."""
-    accuracy: tuple[float, float]
-    """The shares of the given rows that are decided for their own class, before and after."""
+    accuracy: tuple[float, float] | None
+    """The shares of the given rows that are decided for their own class, before and after; None without `y`."""
+    oracle: dict[str, Any] | None = None
+    """With "rows" and "boxes": what the oracle finds against the model, as `secateur verify --json` prints it."""
     _facts: dict[str, Any] = field(default_factory=dict)
     _words: str = ""
 
@@ -138,7 +140,8 @@ class Unproved:
         return json.loads(json.dumps(self._facts))
 
     def __repr__(self) -> str:
-        return f"<Unproved: {self.trees_before} -> {self.trees_after} trees, DECISIONS CHANGE>"
+        may = "" if self.oracle is None else " MAY"
+        return f"<Unproved: {self.trees_before} -> {self.trees_after} trees, DECISIONS{may} CHANGE>"
 
     def __str__(self) -> str:
         return self._words
@@ -173,7 +176,25 @@ def prune(
 
 @overload
 def prune(
-    model: Any, X: Any, *, method: str, size: int, y: Any, accept_unproved: bool
+    model: Any,
+    X: Any,
+    *,
+    method: str,
+    accept_unproved: bool,
+    size: int | None = ...,
+    boxes: int | None = ...,
+    y: Any = ...,
+    effort: str = ...,
+    objective: str = ...,
+    moves: str = ...,
+    weight_per: str | None = ...,
+    band: str | float = ...,
+    missing: bool = ...,
+    domain: Any = ...,
+    time_limit: float | str | None = ...,
+    threads: int | None = ...,
+    seed: int = ...,
+    solver: str = ...,
 ) -> Unproved: ...
 
 
@@ -199,6 +220,7 @@ def prune(
     solver: str = "simplex",
     method: str | None = None,
     size: int | None = None,
+    boxes: int | None = None,
     y: Any = None,
     accept_unproved: bool = False,
 ) -> Pruning | Unproved:
@@ -241,6 +263,10 @@ def prune(
     - `method`, `size`, `y`, `accept_unproved`: one of the paper's baselines instead ("ic", "imd", "drep"), which keeps
       `size` trees (with trees for each class: rounds), chosen on the rows `X` with the classes `y`. DECISIONS CHANGE
       and nothing is proved, so `accept_unproved=True` is needed, and the result is a `secateur.Unproved`.
+    - `method="rows"`: the paper's pruner on the rows `X` alone, without its oracle; `method="boxes"`: with an oracle that
+      may visit `boxes` boxes for each question, and what it does not refute is taken. DECISIONS MAY CHANGE and nothing is
+      proved, so these need `accept_unproved=True` too; `result.oracle` says what the oracle finds against the model in
+      the end. They find their own size, need no `y`, and take the other options but `effort="minimum"`.
     - `progress`: True for a bar (tqdm where it is installed, else lines on stderr), or a function that is called
       with a dictionary whenever there is news.
 
@@ -278,9 +304,12 @@ def prune(
     started = time.monotonic()
     subject = recognise(model)
     if method is not None:
-        return _unproved(subject, X, method, size, y, accept_unproved)
-    if size is not None or y is not None or accept_unproved:
-        raise OptionError("size, y and accept_unproved go with method; a proved model has the size that can be proved")
+        searched = {key: value for key, value in settings.items() if key not in ("within", "self_check")}
+        if method in ("rows", "boxes"):
+            searched["domain"] = _chosen_domain(subject, domain, missing)
+        return _unproved(subject, X, method, size, boxes, y, accept_unproved, searched)
+    if size is not None or boxes is not None or y is not None or accept_unproved:
+        raise OptionError("size, boxes, y and accept_unproved go with method; a proved model has the size that can be proved")
     before = subject.model
     settings["domain"] = _chosen_domain(subject, domain, missing)
     rows = subject.rows(X)
@@ -358,29 +387,42 @@ def _wanted(certificate: bool | str | os.PathLike[str] | None) -> bool:
     return certificate is not None and certificate is not False
 
 
-def _unproved(subject: Subject, X: Any, method: Any, size: Any, y: Any, accepted: Any) -> Unproved:
-    """One of the paper's baselines."""
+def _unproved(
+    subject: Subject, X: Any, method: Any, size: Any, boxes: Any, y: Any, accepted: Any, settings: dict[str, Any]
+) -> Unproved:
+    """One of the paper's baselines, or its pruner without the whole oracle."""
     _options.choice("method", method, _options.METHODS)
     if accepted is not True:
         raise OptionError("with method decisions change and nothing is proved; accept_unproved=True says that this is meant")
-    if X is None or y is None or size is None:
+    searches = method in ("rows", "boxes")
+    if searches and (X is None or size is not None or (boxes is None) == (method == "boxes")):
+        raise OptionError("method \"rows\" needs rows X; method \"boxes\" needs rows X and boxes; neither has a size")
+    if searches and settings["effort"] == "minimum":
+        raise OptionError("without a proof there is no smallest size: effort must be \"fast\" or \"thorough\"")
+    if not searches and (X is None or y is None or size is None or boxes is not None):
         raise OptionError("method needs size, rows X and their classes y")
     places = {label: index for index, label in enumerate(subject.model.classes)}
     try:
-        classes = [places[label] for label in np.asarray(y).tolist()]
+        classes = [] if y is None else [places[label] for label in np.asarray(y).tolist()]
     except KeyError as unknown:
         raise OptionError(f"y: {unknown.args[0]!r} is not a class of the model") from None
     rows = subject.rows(X)
     assert rows is not None, "rows were given"
-    answer = prune_to_size(subject.model, rows, classes, method=method, size=_options.count("size", size, 1))
+    if searches:
+        limit = None if boxes is None else _options.count("boxes", boxes, 1)
+        answer = prune_without_proof(subject.model, rows, classes, boxes=limit, **settings)
+    else:
+        answer = prune_to_size(subject.model, rows, classes, method=method, size=_options.count("size", size, 1))
     facts = json.loads(answer["json"])
+    accuracy = facts["accuracy"]
     return Unproved(
         model=subject.rebuild(answer["model"]),
         method=facts["method"],
         trees_before=facts["trees"]["before"],
         trees_after=facts["trees"]["after"],
         fidelity=facts["fidelity"],
-        accuracy=(facts["accuracy"]["before"], facts["accuracy"]["after"]),
+        accuracy=None if accuracy is None else (accuracy["before"], accuracy["after"]),
+        oracle=facts["oracle"],
         _facts=facts,
         _words=answer["words"],
     )

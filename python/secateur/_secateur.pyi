@@ -169,6 +169,24 @@ def prune(
 def prune_to_size(
     model: Model, rows: NDArray[np.float64], classes: list[int], *, method: str, size: int
 ) -> dict[str, Any]: ...
+def prune_without_proof(
+    model: Model,
+    rows: NDArray[np.float64],
+    classes: list[int],
+    *,
+    boxes: int | None = None,
+    effort: str = "thorough",
+    objective: str = "trees",
+    moves: str = "leaves",
+    weight_per: str | None = None,
+    band: float | None = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    solver: str = "simplex",
+    missing: bool = True,
+    domain: tuple[str, list[Model]] | None = None,
+) -> dict[str, Any]: ...
 def check(
     original: Model,
     pruned: Model,

@@ -301,6 +301,10 @@ Examples:
 
   A baseline of the paper, which changes decisions:
     secateur prune model.txt -o small.txt --method ic --size 20 \\
+        --data table.csv --target label --accept-unproved
+
+  The paper's pruner on the rows of a table alone, which may change decisions:
+    secateur prune model.txt -o small.txt --method rows \\
         --data table.csv --target label --accept-unproved")]
 pub(crate) struct Prune {
     /// The model file
@@ -383,14 +387,18 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Prune to a given size by one of the paper's baselines: DECISIONS CHANGE, and nothing is proved
-    #[arg(long, value_enum, requires_all = ["size", "data", "target", "accept_unproved"],
-          conflicts_with_all = ["certificate", "report", "time_limit", "no_missing", "domain"])]
+    /// Prune without a proof, by one of the paper's baselines (with --size) or by its pruner without the whole oracle:
+    /// DECISIONS CHANGE, and nothing is proved
+    #[arg(long, value_enum, requires_all = ["data", "accept_unproved"], conflicts_with_all = ["certificate", "report"])]
     pub(crate) method: Option<Method>,
 
-    /// How many trees --method keeps, or rounds where there is a tree for each class
+    /// How many trees ic, imd and drep keep, or rounds where there is a tree for each class
     #[arg(long, value_name = "K", requires = "method")]
     pub(crate) size: Option<usize>,
+
+    /// How many boxes the oracle may visit for each question with --method boxes
+    #[arg(long, value_name = "N", requires = "method")]
+    pub(crate) boxes: Option<u64>,
 
     /// Accept a model that decides otherwise than the original
     #[arg(long, requires = "method")]
@@ -485,6 +493,10 @@ pub(crate) enum Method {
     Imd,
     /// Diversity regularised (Li et al. 2012)
     Drep,
+    /// The paper's pruner on the rows of --data alone, without its oracle
+    Rows,
+    /// The paper's pruner with an oracle that gives up after --boxes boxes; what it does not refute is taken
+    Boxes,
 }
 
 /// Propose a domain from a table: which inputs can occur, as prune and verify take it with --domain

@@ -25,8 +25,8 @@
 //! move on the `rows`: `largest`, `mean`; measured, not proved), `fates` (for
 //! each tree of the original `fate`: `kept`, `scaled`, `rewritten`, `merged`, `constant`, `dropped`; `weight`
 //! and `into` where they apply), `relevant_thresholds` (null where not looked at, or `count` and `total`).
-//! With `--method`: `method`, `members` (`before`, `after`, `chosen`), `fidelity` (the share of rows decided
-//! as before), `accuracy`, `rows`.
+//! With `--method`: `method`, `members` (`before`, `after`, `chosen`; null for `rows` and `boxes`), `fidelity` (the share of rows decided
+//! as before), `accuracy` (null where no classes are given), `rows`, `oracle` (for `rows` and `boxes` what the oracle finds against the model, as `verify --json` prints it; else null).
 //!
 //! # `verify --json`
 //! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` and `data` (as for

@@ -9,7 +9,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use secateur::unproved::{Order, prune_to_size};
+use clap::ValueEnum;
+use secateur::unproved::{Order, Scrutiny, Unproved, prune_to_size, prune_without_proof};
 use secateur::{
     Budget, Claim, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Status,
     Watch, accepted_rows, prune,
@@ -44,7 +45,8 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let page = PageFile::open(command.report.as_deref(), &taken)?;
     hint_at_extension(&command.output, &original.file, talk);
     if let Some(method) = command.method {
-        return to_size(command, method, &original, &rows, output, budget.elapsed());
+        let options = options(command, solver, domain);
+        return without_proof(command, method, &original, &rows, output, &options, &budget);
     }
     let read = budget.elapsed().as_secs_f64();
     let options = options(command, solver, domain);
@@ -113,28 +115,30 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     })
 }
 
-/// `--method`: one of the paper's baselines.
-fn to_size(
+/// `--method`: one of the paper's baselines, or its pruner without the whole oracle.
+fn without_proof(
     command: &Prune,
     method: Method,
     original: &Model,
     rows: &Rows,
     mut output: Output,
-    read: Duration,
+    options: &PruneOptions,
+    budget: &Budget,
 ) -> Result<Ending> {
-    let (Some(size), Some(data)) = (command.size, &command.data) else {
-        unreachable!("the flags require each other")
+    let read = budget.elapsed();
+    let pruned = match searched(command, method)? {
+        Some(scrutiny) => {
+            let Rows { values, classes } = rows;
+            let listening = interrupt::listen(&budget.cancel());
+            let watch = Watch::default();
+            let pruned =
+                prune_without_proof(&original.file, values, classes, scrutiny, options, budget, &watch);
+            drop(listening);
+            pruned
+        }
+        None => to_size(command, method, original, rows)?,
     };
-    if rows.classes.is_empty() {
-        bail!("{}: --method chooses trees by labelled rows, and the table has none", data.display());
-    }
-    let order = match method {
-        Method::Ic => Order::Contribution,
-        Method::Imd => Order::MarginDiversity,
-        Method::Drep => Order::Diversity,
-    };
-    let pruned = prune_to_size(&original.file, &rows.values, &rows.classes, order, size)
-        .map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
+    let pruned = pruned.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
     output.write(pruned.bytes.as_deref().context("a model that was read from a file has bytes")?)?;
     let to = command.output.display().to_string();
     let written = output::finish_all([(to.clone(), output)])?;
@@ -146,6 +150,67 @@ fn to_size(
     };
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     Ok(Ending::Done)
+}
+
+/// What `--method rows` and `--method boxes` ask for; `None` for a baseline.
+fn searched(command: &Prune, method: Method) -> Result<Option<Scrutiny>> {
+    let scrutiny = match method {
+        Method::Rows => Scrutiny::Rows,
+        Method::Boxes => {
+            let boxes = command.boxes.filter(|&boxes| boxes > 0);
+            Scrutiny::Boxes(boxes.context("--method boxes needs --boxes N, with N from 1 up")?)
+        }
+        Method::Ic | Method::Imd | Method::Drep => return Ok(None),
+    };
+    if command.boxes.is_some() && method != Method::Boxes {
+        bail!("--boxes goes with --method boxes");
+    }
+    if command.size.is_some() {
+        bail!("--size goes with --method ic, imd and drep; other methods find their own size");
+    }
+    if command.effort == arguments::Effort::Minimum {
+        bail!("--method {} proves no smallest size: --effort fast or thorough", method_name(method));
+    }
+    Ok(Some(scrutiny))
+}
+
+fn method_name(method: Method) -> String {
+    method.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// One of the paper's baselines.
+fn to_size(
+    command: &Prune,
+    method: Method,
+    original: &Model,
+    rows: &Rows,
+) -> Result<Result<Unproved, secateur::Error>> {
+    let order = match method {
+        Method::Ic => Order::Contribution,
+        Method::Imd => Order::MarginDiversity,
+        _ => Order::Diversity,
+    };
+    let name = method_name(method);
+    let (Some(size), Some(data)) = (command.size, &command.data) else {
+        bail!("--method {name} needs --size K: how many trees it keeps");
+    };
+    if command.target.is_none() {
+        bail!("--method {name} needs --target NAME: the column with the classes");
+    }
+    for (given, flag) in [
+        (command.boxes.is_some(), "--boxes"),
+        (command.time_limit.is_some(), "--time-limit"),
+        (command.no_missing, "--no-missing"),
+        (command.domain.is_some(), "--domain"),
+    ] {
+        if given {
+            bail!("{flag} cannot be used with --method {name}");
+        }
+    }
+    if rows.classes.is_empty() {
+        bail!("{}: --method chooses trees by labelled rows, and the table has none", data.display());
+    }
+    Ok(prune_to_size(&original.file, &rows.values, &rows.classes, order, size))
 }
 
 /// The solver of that name, if it was built in.
@@ -245,7 +310,7 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
     };
     let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
     table.header_note().into_iter().for_each(|note| talk.note(note));
-    let (values, classes) = table.first_rows(MOST_ROWS, command.method.is_some())?;
+    let (values, classes) = table.first_rows(MOST_ROWS, command.method.is_some() && command.target.is_some())?;
     table.unseen_notes().for_each(|note| talk.note(note));
     let width = ensemble.features().len().max(1);
     let count = values.len() / width;

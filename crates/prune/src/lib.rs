@@ -12,6 +12,7 @@ mod config;
 mod outcome;
 mod passes;
 mod points;
+mod points_only;
 mod rows;
 mod run;
 mod search;
@@ -32,6 +33,7 @@ pub use passes::relevant::{Boundary, Pair, Relevance, Relevant, relevant_boundar
 pub use passes::stumps::{Closed, StumpPlan, closed_form};
 pub use points::boundary_walks::near_boundary;
 pub use points::point::{Demand, Points, certain_winner, column_lead, intercept_of};
+pub use points_only::{Scrutiny, Unchecked, prune_unchecked};
 pub use rows::{RowsSeen, rows_seen};
 pub use search::weight_program::Weights;
 pub use watch::{Pass, Status, Watch};

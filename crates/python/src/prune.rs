@@ -100,12 +100,12 @@ pub(crate) fn prune<'py>(
     Ok(answer)
 }
 
-const EFFORTS: [(&str, Effort); 3] =
+pub(crate) const EFFORTS: [(&str, Effort); 3] =
     [("fast", Effort::Fast), ("thorough", Effort::Thorough), ("minimum", Effort::Minimum)];
-const OBJECTIVES: [(&str, Objective); 3] =
+pub(crate) const OBJECTIVES: [(&str, Objective); 3] =
     [("trees", Objective::Trees), ("leaves", Objective::Leaves), ("bytes", Objective::Bytes)];
-const MOVES: [(&str, Moves); 2] = [("leaves", Moves::Leaves), ("weights", Moves::Weights)];
-const UNITS: [(&str, Unit); 2] = [("round", Unit::Round), ("tree", Unit::Tree)];
+pub(crate) const MOVES: [(&str, Moves); 2] = [("leaves", Moves::Leaves), ("weights", Moves::Weights)];
+pub(crate) const UNITS: [(&str, Unit); 2] = [("round", Unit::Round), ("tree", Unit::Tree)];
 
 fn status<'py>(py: Python<'py>, status: &Status, watch: &Watch) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);

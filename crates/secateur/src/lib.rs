@@ -44,7 +44,8 @@
 //! - [`pack`]: the same model, bit for bit, in a fraction of its bytes, for `secateur-runtime` to run fast.
 //! - [`describe`]: what a model is.
 //! - [`propose`]: the inputs that data suggests can occur, as a [`DomainFile`] for [`prune`] and [`verify`].
-//! - [`unproved::prune_to_size`]: the paper's baselines, which change decisions.
+//! - [`unproved::prune_to_size`]: the paper's baselines, which change decisions; [`unproved::prune_without_proof`]: its pruner
+//!   without its oracle, or with one that looks at few boxes.
 //!
 //! # What is said of a result
 //! The command line and the Python package call these functions and print what [`PruneReport`] and [`VerifyReport`]

@@ -431,7 +431,7 @@ fn baselines_need_consent_and_say_what_they_are() {
     for (flags, part) in [
         ("ic --size 3", "--accept-unproved"),
         ("ic --accept-unproved", "--size"),
-        ("best --size 3 --accept-unproved", "[possible values: ic, imd, drep]"),
+        ("best --size 3 --accept-unproved", "[possible values: ic, imd, drep, rows, boxes]"),
         ("ic --size 0 --accept-unproved", "from 1 to 6"),
         ("ic --size 7 --accept-unproved", "from 1 to 6"),
         ("ic --size 3 --accept-unproved --certificate c", "cannot be used with"),
@@ -448,6 +448,45 @@ fn baselines_need_consent_and_say_what_they_are() {
     let run = folder.run(&format!("prune model.txt -o out.txt --data empty.csv --target class {rest}"));
     says(&run, &["labelled rows"]);
     assert!(!folder.names().contains(&"out.txt".to_owned()));
+}
+
+#[test]
+fn the_pruner_without_its_whole_oracle_says_so_and_what_the_oracle_finds() {
+    let folder = Folder::new();
+    folder.file("model.txt", stumps(&[(0, 2.0, -1.0, 1.0), (1, 3.0, -1.5, 0.5), (0, 5.0, -0.25, 0.75)]));
+    folder.file("rows.csv", "a,b,class\n1,1,0\n9,9,1\n");
+    let base = "prune model.txt -o out.txt --data rows.csv --accept-unproved --method";
+    // One tree is enough for these two rows, and not for other inputs.
+    let object = json(&folder.run(&format!("{base} rows --json --target class")));
+    assert_eq!((&object["outcome"], &object["method"]), (&"unproved".into(), &"rows".into()));
+    assert_eq!((&object["checked"], &object["certificate"]), (&false.into(), &Value::Null));
+    assert_eq!((&object["fidelity"], &object["accuracy"]["after"]), (&1.0.into(), &1.0.into()));
+    assert!(object["trees"]["after"].as_u64().unwrap() < 3, "{object}");
+    assert_eq!(object["oracle"]["outcome"], "different");
+    assert!(object["oracle"]["counterexample"]["input"].is_object(), "{object}");
+    assert_eq!(folder.run("verify model.txt out.txt").code, Some(1));
+    let words = folder.run(&format!("{base} rows"));
+    let text = words.ok();
+    assert!(text.starts_with("NOT PROVED: 3 -> 1 tree, decisions may change\n"), "{text}");
+    assert!(text.contains("finds an input that was"), "{text}");
+    // An oracle with boxes enough refutes it.
+    let object = json(&folder.run(&format!("{base} boxes --boxes 100000 --json")));
+    assert_eq!((&object["outcome"], &object["checked"]), (&"unproved".into(), &false.into()));
+    assert_eq!((&object["accuracy"], &object["oracle"]["outcome"]), (&Value::Null, &"identical".into()));
+    for (flags, part) in [
+        ("rows --size 3", "--size goes with --method ic, imd and drep"),
+        ("rows --boxes 3", "--boxes goes with --method boxes"),
+        ("boxes", "--method boxes needs --boxes N"),
+        ("boxes --boxes 0", "--method boxes needs --boxes N"),
+        ("rows --effort minimum", "proves no smallest size"),
+        ("rows --certificate c", "cannot be used with"),
+        ("rows --within 0.5", "cannot be used with"),
+        ("ic --size 1 --target class --boxes 5", "--boxes cannot be used with --method ic"),
+    ] {
+        says(&folder.run(&format!("{base} {flags}")), &[part]);
+    }
+    let without = folder.run("prune model.txt -o out.txt --method rows --data rows.csv");
+    says(&without, &["--accept-unproved"]);
 }
 
 #[cfg(unix)]

@@ -118,7 +118,7 @@ fn is_cheaper<M: Editable>(engine: &Engine<'_, M>, costs: &[f64], kept: &[bool])
     cost < engine.best_cost()
 }
 
-fn drop_unused(weights: &Weights, kept: &mut [bool], master: &mut Master) {
+pub(crate) fn drop_unused(weights: &Weights, kept: &mut [bool], master: &mut Master) {
     for (column, weight) in weights.columns.iter().enumerate() {
         if *weight == 0.0 {
             kept[column] = false;
@@ -128,7 +128,7 @@ fn drop_unused(weights: &Weights, kept: &mut [bool], master: &mut Master) {
 }
 
 /// How much each column moves the leads, on average over the points.
-fn influences<M>(engine: &Engine<'_, M>, weights: &Weights) -> Vec<f64> {
+pub(crate) fn influences<M>(engine: &Engine<'_, M>, weights: &Weights) -> Vec<f64> {
     let mut totals = vec![0.0; weights.columns.len()];
     for demand in engine.points.demands() {
         for (total, value) in totals.iter_mut().zip(&demand.columns) {

@@ -66,6 +66,10 @@ pub(crate) enum Word {
     Proof,
     /// That of all cells, where they can be looked at; else the oracle's.
     Cells,
+    /// That of the points alone. Proves nothing.
+    Points,
+    /// That of an oracle which may visit so many boxes; what it does not refute holds. Proves nothing.
+    Boxes(u64),
 }
 
 /// What became of a support.
@@ -73,7 +77,7 @@ pub(crate) enum Word {
 pub(crate) enum Settled {
     /// A model with these weights is proved (it is the best one if it is the smallest so far).
     Proved(Weights),
-    /// These weights do in every cell, by a float's word; nothing is proved.
+    /// These weights do by a word that is no proof ([`Word`]).
     Holds(Weights),
     /// No weights meet all demands, by a float's word.
     Infeasible,
@@ -272,6 +276,9 @@ impl<'a, M: Editable> Engine<'a, M> {
                 Solved::Open => return Settled::Open(Why::Hard),
             };
             let (plan, weights) = self.plan(weights);
+            if word == Word::Points {
+                return Settled::Holds(weights);
+            }
             // What a sweep refutes need not be written.
             if self.sweep.as_ref().is_some_and(|sweep| sweep.refute(&mut self.points, &weights) > 0) {
                 continue;
@@ -281,8 +288,12 @@ impl<'a, M: Editable> Engine<'a, M> {
                 self.watch.update(|status| (status.candidate, status.points) = (Some(candidate), points));
                 return Settled::Holds(weights);
             }
-            match self.judge(&plan, &weights, MOST_NODES) {
+            let boxes = if let Word::Boxes(boxes) = word { boxes } else { MOST_NODES };
+            match self.judge(&plan, &weights, boxes) {
                 Judged::Proved => return Settled::Proved(weights),
+                Judged::Stopped(StopReason::Nodes) if matches!(word, Word::Boxes(_)) => {
+                    return Settled::Holds(weights);
+                }
                 Judged::Refuted(rows) => {
                     let fresh: usize = rows.iter().map(|row| self.points.add(row)).sum();
                     self.recent.extend(rows.iter().take(4).cloned());
@@ -342,6 +353,12 @@ impl<'a, M: Editable> Engine<'a, M> {
             }
             Judged::Refused | Judged::Stopped(_) => false,
         }
+    }
+
+    /// The file with these weights, which nobody has judged.
+    pub(crate) fn write(&self, weights: Weights) -> Result<M, EditError> {
+        let draft = self.writer().draft(&self.plan(weights).0)?;
+        self.file.edit(&draft.edit)
     }
 
     /// Weights as a plan, on the original's scale, and those weights.

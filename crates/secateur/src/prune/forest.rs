@@ -15,19 +15,29 @@ const ROUNDING: f64 = 1e-12;
 /// The pruned forest with all its trees scaled so that the probabilities add up to what they did in the original;
 /// `None` where they do already, where the model is none of these, or where the format cannot hold it.
 pub(super) fn averaged(original: &ModelFile, pruned: &Pruned) -> Option<Pruned> {
+    let (file, factor) = scaled_file(original, &pruned.file)?;
+    let fates = pruned.fates.iter().map(|fate| scaled(*fate, factor)).collect();
+    Some(Pruned { file, fates, ..pruned.clone() })
+}
+
+/// The same for a forest that nothing is proved of.
+pub(super) fn averaged_file(original: &ModelFile, pruned: &ModelFile) -> Option<ModelFile> {
+    scaled_file(original, pruned).map(|(file, _)| file)
+}
+
+/// The scaled forest, and the factor of all its trees.
+fn scaled_file(original: &ModelFile, pruned: &ModelFile) -> Option<(ModelFile, f64)> {
     if !original.averages_probabilities() {
         return None;
     }
-    let [before, after] = [original, &pruned.file].map(|file| total(file.ensemble()));
+    let [before, after] = [original, pruned].map(|file| total(file.ensemble()));
     let factor = before? / after?;
     if !factor.is_finite() || factor <= 0.0 || (factor - 1.0).abs() < ROUNDING {
         return None;
     }
-    let trees = (0..pruned.file.ensemble().trees().len()).map(TreeId::new);
+    let trees = (0..pruned.ensemble().trees().len()).map(TreeId::new);
     let trees = trees.map(|tree| TreeEdit::Scale { tree, factor }).collect();
-    let file = pruned.file.edit(&Edit { trees, intercepts: None }).ok()?;
-    let fates = pruned.fates.iter().map(|fate| scaled(*fate, factor)).collect();
-    Some(Pruned { file, fates, ..pruned.clone() })
+    Some((pruned.edit(&Edit { trees, intercepts: None }).ok()?, factor))
 }
 
 /// What the probabilities of all classes add up to, at one input; trees whose leaves add up to different numbers

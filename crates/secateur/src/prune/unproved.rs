@@ -1,53 +1,80 @@
-//! Models of a given size that decide otherwise than the original: the paper's baselines. Nothing is proved of them,
-//! and everything that is said of them says so.
+//! Models that may decide otherwise than the original: the paper's baselines, which keep a given number of trees, and the
+//! paper's pruner with less than its whole oracle. Nothing is proved of them, and everything that is said of them says so.
 
 use std::time::Instant;
 
 use secateur_formats::ModelFile;
 use secateur_model::{ClassId, Predictor, Tree};
-use secateur_prune::PruneError;
+use secateur_oracle::{Band, Verdict};
+pub use secateur_prune::Scrutiny;
 pub use secateur_prune::baseline::Order;
 use secateur_prune::baseline::prune_unproved;
+use secateur_prune::{PruneError, Watch, prune_unchecked};
 use serde_json::{Value, json};
 
+use crate::budget::Budget;
 use crate::error::Error;
 use crate::places::Places;
-use crate::text::{counted, entry, grouped};
+use crate::prune::PruneOptions;
+use crate::text::{counted, entry, grouped, printable};
+use crate::verify::{VerifyOptions, VerifyReport, verify};
 
-/// A model of a given size that **decides otherwise** than the original.
+/// How a model without a proof was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// By one of the paper's baselines.
+    Order(Order),
+    /// By the paper's pruner, with no oracle or one that may not look for long.
+    Search(Scrutiny),
+}
+
+impl Method {
+    /// Its name, as users give it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Order(Order::Contribution) => "ic",
+            Self::Order(Order::MarginDiversity) => "imd",
+            Self::Order(Order::Diversity) => "drep",
+            Self::Search(Scrutiny::Rows) => "rows",
+            Self::Search(Scrutiny::Boxes(_)) => "boxes",
+        }
+    }
+}
+
+/// A model that **may decide otherwise** than the original.
 #[derive(Debug)]
 pub struct Unproved {
     /// The model.
     pub file: ModelFile,
     /// Its file; `None` for a scikit-learn object in memory, which has no file.
     pub bytes: Option<Vec<u8>>,
-    /// How the members were chosen.
-    pub order: Order,
-    /// The members (trees, or rounds of them) that stay, in the order of their choice.
-    pub chosen: Vec<usize>,
-    /// How many members there were.
-    pub members: usize,
+    /// How it was made.
+    pub method: Method,
+    /// The members (trees, or rounds of them) that a baseline keeps, in the order of their choice, and how many there were.
+    pub members: Option<(Vec<usize>, usize)>,
     /// Trees before and after.
     pub trees: [usize; 2],
     /// Leaves before and after.
     pub leaves: [usize; 2],
-    /// Rows that the members were chosen by.
+    /// Rows that it was made by.
     pub rows: usize,
     /// Rows that are now decided otherwise.
     pub changed: usize,
-    /// The shares of rows that are decided for their own class, before and after.
-    pub accuracy: [f64; 2],
+    /// The shares of rows that are decided for their own class, before and after, where these classes are known.
+    pub accuracy: Option<[f64; 2]>,
+    /// What the oracle says of it, where it was asked in the end.
+    pub oracle: Option<Against>,
     /// How long it took.
     pub seconds: f64,
 }
 
-/// The order's name, as users give it.
-pub fn order_name(order: Order) -> &'static str {
-    match order {
-        Order::Contribution => "ic",
-        Order::MarginDiversity => "imd",
-        Order::Diversity => "drep",
-    }
+/// What the oracle finds against a model that was made without its proof.
+#[derive(Debug)]
+pub struct Against {
+    /// Its answer for every input of the domain. Nothing of it is certified.
+    pub verdict: Verdict,
+    json: Value,
+    words: String,
 }
 
 /// Keeps `size` members, chosen by `order` on rows with known classes. **Decisions change, and nothing is proved.**
@@ -68,30 +95,112 @@ pub fn prune_to_size(
         .into());
     }
     let pruned = prune_unproved(original, rows, classes, order, size)?;
-    let [before, after] = [original.ensemble(), pruned.file.ensemble()];
+    let members = Some((pruned.chosen, pruned.members));
+    let method = Method::Order(order);
+    measured(original, pruned.file, method, members, rows, classes, started)
+}
+
+/// The paper's pruner with less than its whole oracle: what `scrutiny` does not refute is taken. **Decisions may change,
+/// and nothing is proved.** In the end the oracle is asked once, for the time that is left of the budget, and what it finds
+/// is in the result. Classes of the rows are only for the accuracy; none need be given.
+///
+/// ```
+/// use secateur::unproved::{Scrutiny, prune_without_proof};
+/// use secateur::{Budget, ModelFile, PruneOptions, Watch, demo};
+/// let model = ModelFile::parse(demo::MODEL)?;
+/// let rows = vec![0.0; 10 * model.ensemble().features().len()];
+/// let (options, budget) = (PruneOptions::default(), Budget::default());
+/// let found = prune_without_proof(&model, &rows, &[], Scrutiny::Rows, &options, &budget, &Watch::default())?;
+/// assert_eq!(found.changed, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn prune_without_proof(
+    original: &ModelFile,
+    rows: &[f64],
+    classes: &[ClassId],
+    scrutiny: Scrutiny,
+    options: &PruneOptions,
+    budget: &Budget,
+    watch: &Watch,
+) -> Result<Unproved, Error> {
+    let started = Instant::now();
+    let width = original.ensemble().features().len();
+    if rows.is_empty() || !classes.is_empty() && rows.len() != classes.len() * width {
+        return Err(PruneError::Rows { values: rows.len(), width, classes: classes.len() }.into());
+    }
+    // The oracle's last word takes the place of a certificate, and has its time.
+    let config = PruneOptions { self_check: true, ..options.clone() }.config(budget);
+    let pruned = prune_unchecked(original, rows, &config, scrutiny, watch)?;
+    let file = super::forest::averaged_file(original, &pruned.file).unwrap_or(pruned.file);
+    let mut result = measured(original, file, Method::Search(scrutiny), None, rows, classes, started)?;
+    let asked = VerifyOptions {
+        band: options.claim.band().unwrap_or(Band::Auto),
+        domain: options.domain.clone(),
+        threads: options.threads,
+        seed: options.seed,
+        ..VerifyOptions::default()
+    };
+    let answer = verify(original, &result.file, rows, &asked, budget, &watch.search)?;
+    let report = VerifyReport {
+        first: original,
+        second: &result.file,
+        answer: &answer,
+        places: Places::default(),
+    };
+    let words = match &answer.verdict {
+        Verdict::Identical => {
+            "finds nothing against it on any input; without --method the same is certified".to_owned()
+        }
+        Verdict::Different(example) => {
+            let label = |model: &ModelFile, class| printable(&model.ensemble().classes().text(class)).into_owned();
+            let [before, after] = example.classes;
+            let [before, after] = [label(original, before), label(&result.file, after)];
+            format!("finds an input that was {before} and is now {after}; `secateur verify` shows it")
+        }
+        Verdict::Undecided(_) => {
+            format!("gives no answer: {}", answer.reason().unwrap_or("it was stopped"))
+        }
+    };
+    let json = report.json();
+    result.oracle = Some(Against { verdict: answer.verdict, json, words });
+    result.seconds = started.elapsed().as_secs_f64();
+    Ok(result)
+}
+
+/// What the rows say of a model without a proof.
+fn measured(
+    original: &ModelFile,
+    file: ModelFile,
+    method: Method,
+    members: Option<(Vec<usize>, usize)>,
+    rows: &[f64],
+    classes: &[ClassId],
+    started: Instant,
+) -> Result<Unproved, Error> {
+    let [before, after] = [original.ensemble(), file.ensemble()];
     let old = Predictor::new(before).classes(rows)?;
     let new = Predictor::new(after).classes(rows)?;
     let share = |a: &[ClassId]| a.iter().zip(classes).filter(|(a, b)| a == b).count() as f64 / a.len() as f64;
-    let accuracy = [share(&old), share(&new)];
+    let accuracy = (!classes.is_empty()).then(|| [share(&old), share(&new)]);
     let changed = old.iter().zip(&new).filter(|(old, new)| old != new).count();
     let mut bytes = Vec::new();
-    let bytes = match pruned.file.write(&mut bytes) {
+    let bytes = match file.write(&mut bytes) {
         Err(error) if error.kind() == std::io::ErrorKind::Unsupported => None,
         written => written.map(|()| Some(bytes))?,
     };
     let trees = [before, after].map(|model| model.trees().len());
     let leaves = [before, after].map(|model| model.trees().iter().map(Tree::leaf_count).sum());
     Ok(Unproved {
-        file: pruned.file,
+        file,
         bytes,
-        order,
-        chosen: pruned.chosen,
-        members: pruned.members,
+        method,
+        members,
         trees,
         leaves,
         rows: old.len(),
         changed,
         accuracy,
+        oracle: None,
         seconds: started.elapsed().as_secs_f64(),
     })
 }
@@ -107,8 +216,10 @@ impl Unproved {
         json!({
             "outcome": "unproved",
             "checked": false,
-            "method": order_name(self.order),
-            "members": {"before": self.members, "after": self.chosen.len(), "chosen": self.chosen},
+            "method": self.method.name(),
+            "members": self.members.as_ref().map(|(chosen, members)| {
+                json!({"before": members, "after": chosen.len(), "chosen": chosen})
+            }),
             "trees": {"before": self.trees[0], "after": self.trees[1]},
             "leaves": {"before": self.leaves[0], "after": self.leaves[1]},
             "bytes": {"before": places.original_bytes, "after": self.bytes.as_ref().map(Vec::len)},
@@ -116,7 +227,8 @@ impl Unproved {
             "minimal": false,
             "band": null,
             "fidelity": self.fidelity(),
-            "accuracy": {"before": self.accuracy[0], "after": self.accuracy[1]},
+            "accuracy": self.accuracy.map(|[before, after]| json!({"before": before, "after": after})),
+            "oracle": self.oracle.as_ref().map(|against| &against.json),
             "rows": self.rows,
             "seconds": {"read": read, "total": read + self.seconds},
             "output": places.pruned,
@@ -127,13 +239,22 @@ impl Unproved {
     /// The result for people.
     pub fn words(&self, places: Places<'_>) -> String {
         let mut text = format!(
-            "NOT PROVED: {} -> {}, decisions change\n",
+            "NOT PROVED: {} -> {}, decisions {}\n",
             self.trees[0],
-            counted(self.trees[1] as u64, "tree", "trees")
+            counted(self.trees[1] as u64, "tree", "trees"),
+            if self.oracle.is_some() { "may change" } else { "change" },
         );
         let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
-        let rows = counted(self.rows as u64, "labelled row", "labelled rows");
-        line("method", &format!("{}, chosen by {rows}", order_name(self.order)));
+        let rows = |one, many| counted(self.rows as u64, one, many);
+        let made = match self.method {
+            Method::Order(_) => format!("chosen by {}", rows("labelled row", "labelled rows")),
+            Method::Search(Scrutiny::Rows) => format!("made from {} alone", rows("row", "rows")),
+            Method::Search(Scrutiny::Boxes(boxes)) => {
+                let boxes = counted(boxes, "box", "boxes");
+                format!("{}, and an oracle that looks at {boxes} for each question", rows("row", "rows"))
+            }
+        };
+        line("method", &format!("{}, {made}", self.method.name()));
         line("leaves", &format!("{} -> {}", grouped(self.leaves[0] as u64), grouped(self.leaves[1] as u64)));
         if let (Some(before), Some(after)) = (places.original_bytes, &self.bytes) {
             line("bytes", &format!("{} -> {}", grouped(before), grouped(after.len() as u64)));
@@ -146,8 +267,12 @@ impl Unproved {
                 100.0 * self.fidelity()
             ),
         );
-        let [before, after] = self.accuracy;
-        line("accuracy", &format!("{:.2}% -> {:.2}% on these rows", 100.0 * before, 100.0 * after));
+        if let Some([before, after]) = self.accuracy {
+            line("accuracy", &format!("{:.2}% -> {:.2}% on these rows", 100.0 * before, 100.0 * after));
+        }
+        if let Some(against) = &self.oracle {
+            line("oracle", &against.words);
+        }
         if let Some(output) = places.pruned {
             line("written", output);
         }
