@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from secateur import _domain, _labels
+from secateur import _domain, _labels, _options
 from secateur._errors import CertificateError
-from secateur._model import recognise, same_inputs
+from secateur._model import one_threshold, recognise, same_inputs
 from secateur._secateur import check as _check
 
 
@@ -19,13 +19,15 @@ def check(
     *,
     domain: Any = None,
     where: Iterable[Any] = (),
+    threshold: float | None = None,
 ) -> dict[str, Any]:
     """Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the search.
 
     `original` and `pruned` are whatever `secateur.load` reads; `certificate` is a path, or the certificate itself.
     `domain`, a `secateur.Domain` or the path of its file, demands a proof that covers it: a claim about a smaller domain is
     refused, and so is one that cannot be compared. `where` has models whose scores the claim may ask for (`Domain(where=...)`): a certificate
-    names them by their digests and is refused without them; those of `domain` are known. Returns the claim that is proved. A certificate is about the models' files; live objects whose class labels say
+    names them by their digests and is refused without them; those of `domain` are known. `threshold` demands
+    a claim about decisions at that probability of the second class; without it, a certificate about a threshold is refused. Returns the claim that is proved. A certificate is about the models' files; live objects whose class labels say
     otherwise are refused with a `ComparisonError`, and an object beside a file without labels is logged. Raises `CertificateError` where it is not.
 
     >>> from sklearn.datasets import load_iris
@@ -42,7 +44,8 @@ def check(
     ...
     secateur._errors.CertificateError: invalid: The certificate is about another original: ...
     """
-    first, second = recognise(original), recognise(pruned)
+    first, second = recognise(original, thresholds=True), recognise(pruned, thresholds=True)
+    threshold = one_threshold(_options.threshold(threshold), first, second)
     same_inputs(first, second)
     _labels.certified_classes(first.model, second.model)
     content = certificate if isinstance(certificate, bytes) else None
@@ -55,6 +58,7 @@ def check(
         content=content,
         domain=_domain.as_given(domain),
         scorers=[(name, recognise(model).model) for name, model in scorers],
+        threshold=threshold,
     )
     if answer["verdict"] == "valid":
         return answer["claim"]

@@ -84,6 +84,9 @@ class PrunedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             threads=self.threads,
             seed=self.seed,
         )
+        if pruned.interrupted:
+            # Whoever fits many estimators wants to end all of it.
+            raise KeyboardInterrupt
         self.pruning_ = pruned
         self.estimator_ = pruned.model
         return self

@@ -10,6 +10,7 @@ from typing import Any, Callable
 import numpy as np
 
 from secateur import _boosting, _rows, _settings, _sklearn
+from secateur._errors import OptionError
 from secateur._secateur import ComparisonError, Model, ModelError
 
 
@@ -25,10 +26,13 @@ class Subject:
     path: str | None = None
     before: Any = None
     """What a pipeline does to its inputs before the model sees them."""
+    threshold: float | None = None
+    """The probability of the second class from which on the object decides for it, where that is not the library's own rule."""
 
 
-def recognise(model: Any) -> Subject:
-    """What a user's object is."""
+def recognise(model: Any, thresholds: bool = False) -> Subject:
+    """What a user's object is. Objects that decide at a threshold of their own are taken where `thresholds` says so: for
+    what looks at trees and scores alone, or at the library's own decisions, they are something else."""
     if isinstance(model, Model):
         return Subject(model, rebuild=lambda pruned: pruned, rows=_numbers(model))
     if hasattr(model, "_packed") and hasattr(model, "_model"):
@@ -65,14 +69,81 @@ def recognise(model: Any) -> Subject:
         return _pipeline(model)
     if (kind.__module__, kind.__qualname__) == ("secateur._estimator", "PrunedClassifier"):
         _settings.check_methods(model)
-        return recognise(_sklearn.fitted(model, "estimator_"))
+        return recognise(_sklearn.fitted(model, "estimator_"), thresholds)
+    if (kind.__module__, kind.__qualname__) in _THRESHOLDS:
+        if not thresholds:
+            raise ModelError(
+                f"{kind.__qualname__} decides at a threshold of its own, which prune, verify and check know; here, give "
+                "the classifier that it holds (estimator_)"
+            )
+        return _at_threshold(model)
     if package == "sklearn":
         held = _sklearn.held(model)
         if held is not None:
-            return recognise(held)
+            return recognise(held, thresholds)
         read = _sklearn.load(model)
         return Subject(read, rebuild=lambda pruned: _sklearn.rebuild(model, pruned), rows=_numbers(read))
     raise ModelError(f"{kind.__module__}.{kind.__qualname__} is not a model that secateur can read{_base(kind)}")
+
+
+# Where each of them keeps its threshold.
+_THRESHOLDS = {
+    ("sklearn.model_selection._classification_threshold", "FixedThresholdClassifier"): "threshold",
+    ("sklearn.model_selection._classification_threshold", "TunedThresholdClassifierCV"): "best_threshold_",
+}
+
+
+def _at_threshold(model: Any) -> Subject:
+    """A classifier of scikit-learn that compares the probability of another one with a threshold of its own."""
+    kind = type(model)
+    _settings.check_methods(model)
+    name = "estimator_" if hasattr(model, "estimator_") else "estimator"
+    inner = recognise(getattr(model, name))
+    threshold = _sklearn.fitted(model, _THRESHOLDS[(kind.__module__, kind.__qualname__)])
+    if model.response_method == "decision_function" or not hasattr(getattr(model, name), "predict_proba"):
+        raise ModelError(
+            f"this {kind.__qualname__} compares decision_function and not probabilities with its threshold, which is not "
+            "supported; give it response_method='predict_proba'"
+        )
+    classes = list(model.classes_)
+    positive = getattr(model, "pos_label", None)
+    if positive is None and hasattr(model, "_curve_scorer"):
+        positive = model._curve_scorer._get_pos_label()
+    if len(classes) == 2 and positive is not None and positive != classes[1]:
+        raise ModelError(
+            f"this {kind.__qualname__} compares the probability of its first class ({classes[0]!r}) with its threshold, and "
+            "only the second one's is supported"
+        )
+
+    def rebuild(pruned: Model) -> Any:
+        shell = copy.copy(model)
+        setattr(shell, name, None)
+        new = copy.deepcopy(shell)
+        setattr(new, name, inner.rebuild(pruned))
+        return new
+
+    return Subject(
+        inner.model,
+        rebuild=rebuild,
+        rows=inner.rows,
+        before=inner.before,
+        threshold=0.5 if isinstance(threshold, str) else float(threshold),
+    )
+
+
+def one_threshold(given: float | None, *subjects: Subject) -> float | None:
+    """The threshold of a claim about these objects: what the caller gives, or what all of them have."""
+    own = {subject.threshold for subject in subjects}
+    if given is not None:
+        if own != {None}:
+            raise OptionError("the object has a threshold of its own; give threshold= with the classifier that it holds")
+        return given
+    if len(own) > 1:
+        raise ComparisonError(
+            "the objects do not decide at the same threshold; to compare the classifiers that they hold, give their "
+            "estimator_"
+        )
+    return own.pop()
 
 
 def _base(kind: type) -> str:

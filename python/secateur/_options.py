@@ -13,6 +13,7 @@ EFFORTS = ("fast", "thorough", "minimum")
 OBJECTIVES = ("trees", "leaves", "bytes")
 MOVES = ("leaves", "weights")
 UNITS = ("round", "tree")
+KEPT = ("decisions", "scores")
 SOLVERS = ("simplex", "microlp", "highs")
 METHODS = ("ic", "imd", "drep", "rows", "boxes")
 
@@ -40,6 +41,15 @@ def band(value: Any) -> float | None:
         return None
     if not _is_number(value) or not 0 <= value < math.inf:
         raise OptionError(f"band must be 'auto', 0 or a positive number, not {value!r}")
+    return float(value)
+
+
+def threshold(value: Any) -> float | None:
+    """A probability between 0 and 1; `None` for the library's own rule."""
+    if value is None:
+        return None
+    if not _is_number(value) or not 0 < value < 1:
+        raise OptionError(f"threshold must be a probability between 0 and 1, not {value!r}")
     return float(value)
 
 

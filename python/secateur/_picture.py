@@ -35,7 +35,7 @@ def summary(result: Pruning) -> str:
         words += f", {result.leaves_before} -> {result.leaves_after} leaves"
     words += f"; {_outcome(result)}"
     words += _INPUTS[result.scope]
-    if result.outcome != "already_minimal":
+    if result.outcome != "already_minimal" and not (result.unchanged and result.minimal):
         if result.minimal:
             words += ", and no smaller number of trees can"
         elif result.lower_bound:
@@ -45,6 +45,9 @@ def summary(result: Pruning) -> str:
 
 
 def _outcome(result: Pruning) -> str:
+    if result.unchanged:
+        needed = result.minimal and result.band is not None
+        return "unchanged: every tree is needed (proved)" if needed else "unchanged: nothing smaller was found"
     if result.exact and result.outcome == "proved":
         return "proved: the exact sums decide the same"
     if result.within is not None and result.outcome == "proved":

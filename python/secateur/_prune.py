@@ -12,7 +12,7 @@ from typing import Any, Callable, overload
 import numpy as np
 
 from secateur import _domain, _files, _options, _picture, _progress
-from secateur._model import Subject, recognise
+from secateur._model import Subject, one_threshold, recognise
 from secateur._secateur import prune as _run
 from secateur._secateur import prune_to_size, prune_without_proof
 from secateur._errors import OptionError
@@ -86,6 +86,12 @@ class Pruning:
     """The domain of the claim; `None` where it is about every input that the library accepts."""
     within: float | None = None
     """Where scores are kept: none moves by more than this, the library's rounding included."""
+    unchanged: bool = False
+    """Whether the model is what it was, in every tree and number."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended the search: the model is the best that was proved by then."""
+    threshold: float | None = None
+    """The probability of the second class at which the claim is about decisions; `None` for the library's own rule."""
     score_shift: dict[str, Any] | None = None
     """Where scores are kept: how many "rows" of `X` there are, and the "largest" difference of a score on them."""
 
@@ -158,6 +164,8 @@ def prune(
     weight_per: str | None = ...,
     band: str | float = ...,
     within: float | None = ...,
+    keep: str = ...,
+    threshold: float | None = ...,
     missing: bool = ...,
     domain: Any = ...,
     time_limit: float | str | None = ...,
@@ -208,6 +216,8 @@ def prune(
     weight_per: str | None = None,
     band: str | float = "auto",
     within: float | None = None,
+    keep: str = "decisions",
+    threshold: float | None = None,
     missing: bool = True,
     domain: Any = None,
     time_limit: float | str | None = None,
@@ -228,7 +238,8 @@ def prune(
     it is.
 
     The result was pruned, read back, certified and, unless `self_check=False`, accepted by the independent checker
-    (`result.checked`), all within `time_limit`. The command line goes the same road and gives the same model.
+    (`result.checked`), all within `time_limit`. Ctrl-C ends the search with the best model that is proved by then (`result.interrupted`); a
+    second one raises `KeyboardInterrupt`. The command line goes the same road and gives the same model.
 
     `model` is a fitted classifier (with `within` also a regressor or ranker) of XGBoost, LightGBM, CatBoost or
     scikit-learn, a booster, a pipeline that ends in one of these, or the path of a model file. `X` may hold rows of its inputs; they make the search faster, and the
@@ -247,6 +258,12 @@ def prune(
       with the pruned model are at most this far from those with `model`, rounding included. 0 allows what gives the same
       bits. For regressors, rankers and classifiers; it does not go with `band`, `report` and `effort="minimum"`, and no
       lower bound is claimed.
+    - `keep`: "scores" keeps every score up to the library's own rounding (what `within` is then, `result.within` says), so that
+      calibration, stacking, ranking and every threshold go on as before; "decisions", the default, keeps classes, and
+      far more can go.
+    - `threshold`: decide by comparing the probability of the second class with this, in place of the library's own rule: the
+      claim is about `predict_proba(X)[:, 1] >= threshold` (or `>`), and `predict` itself may change. For boosted trees with
+      two classes. A `FixedThresholdClassifier` or `TunedThresholdClassifierCV` brings its own, and is kept as a whole.
     - `missing`: False leaves inputs with missing values out of the claim, for those who never have any. More can go
       then, from forests most of all. Rows of `X` with missing values do not count. Where the library takes no missing
       values, this changes nothing.
@@ -292,6 +309,7 @@ def prune(
         "solver": _options.choice("solver", solver, _options.SOLVERS),
         "band": _options.band(band),
         "within": None if within is None else float(within),
+        "keep_scores": _options.choice("keep", keep, _options.KEPT) == "scores",
         "missing": _options.flag("missing", missing),
         "time_limit": _options.time_limit(time_limit),
         "threads": _options.threads(threads),
@@ -301,10 +319,23 @@ def prune(
     }
     if within is not None and (band != "auto" or report is not None or method is not None):
         raise OptionError("band, report and method are about decisions, and do not go with within")
+    if keep == "scores" and (band != "auto" or report is not None or method is not None or within is not None):
+        raise OptionError('band, report, method and within do not go with keep="scores"')
+    threshold = _options.threshold(threshold)
+    if threshold is not None and (within is not None or keep == "scores" or report is not None or method is not None):
+        raise OptionError("a threshold is about decisions, and does not go with within, keep, report and method")
     started = time.monotonic()
-    subject = recognise(model)
+    subject = recognise(model, thresholds=True)
+    settings["threshold"] = one_threshold(threshold, subject)
+    if settings["threshold"] is not None and (
+        within is not None or keep == "scores" or report is not None or method is not None
+    ):
+        raise OptionError(
+            f"this {type(model).__name__} decides at a threshold; within, keep, report and method do not go with one: give the "
+            "classifier that it holds (estimator_)"
+        )
     if method is not None:
-        searched = {key: value for key, value in settings.items() if key not in ("within", "self_check")}
+        searched = {key: value for key, value in settings.items() if key not in ("within", "keep_scores", "threshold", "self_check")}
         if method in ("rows", "boxes"):
             searched["domain"] = _chosen_domain(subject, domain, missing)
         return _unproved(subject, X, method, size, boxes, y, accept_unproved, searched)
@@ -362,8 +393,13 @@ def prune(
         _words=answer["words"],
         domain=_domain.of_facts(facts["domain"], settings["domain"]),
         within=facts["within"],
+        unchanged=facts["unchanged"],
+        interrupted=facts["interrupted"],
+        threshold=settings["threshold"],
         score_shift=facts["score_shift"],
     )
+    if result.interrupted:
+        _log.warning("interrupted: this is the best model that was proved by then")
     if settings["self_check"] and not result.checked:
         _log.warning("the time was too short for a certificate; the model is proved, but the checker has not seen it")
     _log.info("%s", _picture.summary(result))

@@ -134,6 +134,7 @@ def verify(
     rows: NDArray[np.float64] | None = None,
     *,
     band: float | None = None,
+    threshold: float | None = None,
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -154,6 +155,8 @@ def prune(
     weight_per: str | None = None,
     band: float | None = None,
     within: float | None = None,
+    keep_scores: bool = False,
+    threshold: float | None = None,
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -195,6 +198,7 @@ def check(
     content: bytes | None = None,
     domain: tuple[str, list[Model]] | None = None,
     scorers: list[tuple[str, Model]] = ...,
+    threshold: float | None = None,
 ) -> dict[str, Any]: ...
 def domain_from_toml(text: str) -> str: ...
 def domain_to_toml(text: str) -> str: ...

@@ -104,14 +104,16 @@ _HOLDERS = {
 }
 
 _COMPARES = (
-    "it compares scores or probabilities of several models, which pruning changes; secateur.pack keeps them, bit by bit: "
-    "pack each of its estimators_"
+    "it compares scores or probabilities of several models, which pruning changes; "
+    'secateur.prune(each, keep="scores") keeps those '
+    "of each of its estimators_, and secateur.pack keeps them bit by bit"
 )
 
 # What is not an ensemble of trees itself but often holds one, and what to do then.
 _REASONS = {
     "CalibratedClassifierCV": "it decides by calibrated probabilities, often averaged over several models, and not "
-    "by the trees' scores; prune the classifier first, then calibrate the pruned one with FrozenEstimator",
+    "by the trees' scores; prune the classifier first, then calibrate the pruned one with FrozenEstimator; "
+    'or prune the one that it holds with keep="scores"',
     "OneVsRestClassifier": _COMPARES,
     "OneVsOneClassifier": _COMPARES,
     "StackingClassifier": _COMPARES,

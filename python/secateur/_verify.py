@@ -12,7 +12,7 @@ import numpy as np
 
 from secateur import _domain, _files, _labels, _options
 from secateur._errors import OptionError
-from secateur._model import recognise, same_inputs
+from secateur._model import one_threshold, recognise, same_inputs
 from secateur._secateur import verify as _run
 from secateur._secateur import verify_scores as _run_scores
 
@@ -209,6 +209,7 @@ def verify(
     X: Any = None,
     *,
     band: str | float = "auto",
+    threshold: float | None = None,
     scores: Literal[False] = False,
     missing: bool = True,
     domain: Any = None,
@@ -224,6 +225,7 @@ def verify(
     X: Any = None,
     *,
     band: str | float = "auto",
+    threshold: float | None = None,
     scores: bool = False,
     within: float | None = None,
     missing: bool = True,
@@ -247,7 +249,9 @@ def verify(
     its file, says which inputs can occur, and counterexamples are among them. `time_limit` is in seconds, or "30s", "10m", "2h".
     `X` may hold rows to start from; a counterexample is brought as near to one of them as it can be. `certificate` is
     a path to write the proof to, or True to have it in the result; the independent checker has accepted it then.
-    `report` is a path to write an HTML page about the answer to.
+    `report` is a path to write an HTML page about the answer to. `threshold` compares decisions at that probability of the second
+    class, in place of the libraries' own rules: for boosted trees with two classes. Objects of scikit-learn that have a threshold
+    of their own bring it.
 
     With `scores=True` the scores are compared and not the decisions, of classifiers, regressors and rankers alike: the
     answer is a `ScoreVerification` with the greatest difference over all inputs, proved from above (`at_most`) and
@@ -269,8 +273,8 @@ def verify(
     False
     """
     if _options.flag("scores", scores):
-        if band != "auto":
-            raise OptionError("band is about decisions, and does not go with scores=True")
+        if band != "auto" or threshold is not None:
+            raise OptionError("band and threshold are about decisions, and do not go with scores=True")
         options = {
             "time_limit": _options.time_limit(time_limit),
             "threads": _options.threads(threads),
@@ -279,7 +283,10 @@ def verify(
         return _verify_scores(a, b, X, within, missing, domain, doubles, certificate, report, options)
     if within is not None or doubles:
         raise OptionError("within and doubles go with scores=True")
-    first, second = recognise(a), recognise(b)
+    first, second = recognise(a, thresholds=True), recognise(b, thresholds=True)
+    threshold = one_threshold(_options.threshold(threshold), first, second)
+    if threshold is not None and report is not None:
+        raise OptionError("a page about decisions at a threshold is not made; leave report out")
     same_inputs(first, second)
     notes = _labels.compared_classes(first.model, second.model)
     certifies = certificate is not None and certificate is not False
@@ -293,6 +300,7 @@ def verify(
         second.model,
         first.rows(X),
         band=_options.band(band),
+        threshold=threshold,
         missing=_options.flag("missing", missing),
         domain=given,
         time_limit=_options.time_limit(time_limit),

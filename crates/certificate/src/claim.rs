@@ -1,6 +1,6 @@
 //! What a certificate claims.
 
-use secateur_model::Domain;
+use secateur_model::{Cut, Domain};
 
 use crate::digest::Digest;
 
@@ -21,12 +21,15 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statement {
     /// Wherever the original's winner leads by more than the band, the library loading the pruned model decides as the
-    /// library loading the original.
+    /// library loading the original: by the libraries' own rules, or at cuts.
     Decisions {
         /// How near to the original's decision boundary the claim reaches.
         band: BandClaim,
         /// Systems may use the pruned model's rounding by input ([`Slack::Local`](crate::Slack)).
         local_rounding: bool,
+        /// The cuts of the two models, where decisions are not those of the libraries' own rules: class 1 iff the score
+        /// that decides is at least the cut's, and only scores farther from it than its gap count as decided.
+        cuts: Option<[Cut; 2]>,
     },
     /// No score of the library loading the pruned model is farther than this from the score of the same output of the
     /// library loading the original: scores before any link function, averaged where the library averages.
@@ -39,7 +42,7 @@ pub enum Statement {
 impl Claim {
     /// The version of the format that a certificate of this claim is written in: the first that can hold it.
     pub fn version(&self) -> u32 {
-        let first = matches!(self.statement, Statement::Decisions { .. })
+        let first = matches!(self.statement, Statement::Decisions { cuts: None, .. })
             && (self.domain.is_everything() || self.domain.is_no_missing());
         if first { 1 } else { 2 }
     }
@@ -48,6 +51,14 @@ impl Claim {
     pub fn band(&self) -> Option<BandClaim> {
         match self.statement {
             Statement::Decisions { band, .. } => Some(band),
+            Statement::Scores { .. } => None,
+        }
+    }
+
+    /// The cuts of the two models, where the claim is about decisions at cuts.
+    pub fn cuts(&self) -> Option<[Cut; 2]> {
+        match self.statement {
+            Statement::Decisions { cuts, .. } => cuts,
             Statement::Scores { .. } => None,
         }
     }

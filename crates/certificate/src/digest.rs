@@ -127,7 +127,7 @@ impl Encoding<'_> {
         });
         self.option(accumulation.average.map(|average| average.divisor));
         self.flag(accumulation.average.is_some_and(|average| average.in_raw_scores));
-        self.decision(model.decision());
+        self.decision(model.library_decision());
         self.floats(model.intercepts());
         self.floats(model.intercept_errors());
         self.count(model.trees().len() as u64);

@@ -141,12 +141,14 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
 /// What a claim of version 2 is about: the byte that says so.
 pub(crate) const DECISIONS: u8 = 0;
 pub(crate) const SCORES: u8 = 1;
+pub(crate) const CUTS: u8 = 2;
 
 pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
     let version = claim.version();
     if version > 1 {
         out.push(match claim.statement {
-            Statement::Decisions { .. } => DECISIONS,
+            Statement::Decisions { cuts: None, .. } => DECISIONS,
+            Statement::Decisions { cuts: Some(_), .. } => CUTS,
             Statement::Scores { .. } => SCORES,
         });
     }
@@ -164,8 +166,12 @@ pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
         1 => out.push(u8::from(claim.domain.is_no_missing())),
         _ => encode_domain(&claim.domain, out),
     }
-    if let Statement::Decisions { local_rounding, .. } = claim.statement {
+    if let Statement::Decisions { local_rounding, cuts, .. } = claim.statement {
         out.push(u8::from(local_rounding));
+        cuts.into_iter().flatten().for_each(|cut| {
+            float(out, cut.score);
+            float(out, cut.gap);
+        });
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use secateur_model::Cut;
+
 use crate::claim::{BandClaim, Claim, Statement};
 use crate::step::{Intercept, Slack, Step};
 
@@ -12,13 +14,17 @@ const SHOWN: usize = 12;
 pub fn explain_claim(claim: &Claim) -> String {
     let statement = match claim.statement {
         Statement::Scores { within } => format!("scores   at most {within:e} apart\n"),
-        Statement::Decisions { band, local_rounding } => {
+        Statement::Decisions { band, local_rounding, cuts } => {
             let band = match band {
                 BandClaim::Exact => "exact arithmetic, ties by rule".to_owned(),
                 BandClaim::Score(score) => format!("leads above {score:e}"),
             };
             let rounding = if local_rounding { "by input where a system says so" } else { "over all inputs" };
-            format!("band     {band}\nrounding {rounding}\n")
+            let cuts = cuts.map_or_else(String::new, |[original, pruned]| {
+                let words = |cut: Cut| format!("{:?} on, certain {:e} from it", cut.score, cut.gap);
+                format!("cuts     class 1 from {}; pruned: from {}\n", words(original), words(pruned))
+            });
+            format!("band     {band}\nrounding {rounding}\n{cuts}")
         }
     };
     let scope = match &claim.domain {

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::ZlibDecoder;
 use num_bigint::BigUint;
-use secateur_model::Domain;
+use secateur_model::{Cut, Domain};
 use thiserror::Error;
 
 use crate::claim::{BandClaim, Claim, Statement};
@@ -96,7 +96,7 @@ impl<R: Read> Reader<R> {
         let claim = Claim {
             original: Digest([0; 32]),
             pruned: Digest([0; 32]),
-            statement: Statement::Decisions { band: BandClaim::Exact, local_rounding: false },
+            statement: Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None },
             domain: Domain::everything(),
         };
         let mut reader = Self {
@@ -141,7 +141,7 @@ impl<R: Read> Reader<R> {
     }
 
     fn read_claim(&mut self, version: u32) -> Result<Claim, ReadError> {
-        let about = if version > 1 { self.choice(2)? } else { code::DECISIONS };
+        let about = if version > 1 { self.choice(3)? } else { code::DECISIONS };
         let original = Digest(self.array()?);
         let pruned = Digest(self.array()?);
         if about == code::SCORES {
@@ -159,7 +159,13 @@ impl<R: Read> Reader<R> {
             _ => self.read_domain()?,
         };
         let local_rounding = self.choice(2)? == 1;
-        Ok(Claim { original, pruned, statement: Statement::Decisions { band, local_rounding }, domain })
+        let cuts = if about == code::CUTS { Some([self.cut()?, self.cut()?]) } else { None };
+        let statement = Statement::Decisions { band, local_rounding, cuts };
+        Ok(Claim { original, pruned, statement, domain })
+    }
+
+    fn cut(&mut self) -> Result<Cut, ReadError> {
+        Ok(Cut { score: self.float()?, gap: self.float()? })
     }
 
     #[inline]

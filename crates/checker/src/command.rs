@@ -12,11 +12,12 @@ use secateur_certificate::{
     BandClaim, Digest, Intercept, PACKING_MAGIC, PackingRecord, Reader, Statement, explain_claim,
     explain_step,
 };
-use secateur_formats::{DomainFile, ModelFile};
-use secateur_model::{Domain, Ensemble, FeatureId};
+use secateur_formats::{DomainFile, ModelFile, cut_covers, threshold_cut};
+use secateur_model::{ClassId, Cut, Domain, Ensemble, FeatureId};
 use serde_json::{Value, json};
 
 use crate::covers::covers;
+use crate::pair::match_classes;
 use crate::{
     ColumnBound, Limits, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, Reason, Scorer,
     Verdict, aligned, check_packing, check_where,
@@ -42,6 +43,10 @@ Options:
   --domain FILE  Demand a claim about every input of this domain (TOML). A
                  certificate whose domain is smaller, or cannot be compared, is
                  invalid
+  --threshold P  Demand a claim about decisions at this probability of class 1,
+                 in place of the libraries' own rules. A certificate about
+                 other decisions is invalid. Without this option, one about a
+                 threshold is
   --every-input  Demand a claim about every input. A certificate that leaves
                  any out is invalid
   --where FILE   A model whose scores the claim's domain asks for; may be given
@@ -63,6 +68,7 @@ struct Arguments {
     explain: Option<u64>,
     band: Option<f64>,
     within: Option<f64>,
+    threshold: Option<f64>,
     every_input: bool,
     domain: Option<PathBuf>,
     /// Models whose scores the claim's domain may ask for.
@@ -100,11 +106,18 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
                 let value = words.next().ok_or("--within needs a value")?;
                 arguments.within = Some(within(&value.to_string_lossy())?);
             }
+            "--threshold" => {
+                let value = words.next().ok_or("--threshold needs a value")?;
+                arguments.threshold = Some(threshold(&value.to_string_lossy())?);
+            }
             "--domain" => {
                 arguments.domain = Some(words.next().ok_or("--domain needs a file")?.into());
             }
             "--where" => {
                 arguments.scorers.push(words.next().ok_or("--where needs a file")?.into());
+            }
+            _ if text.starts_with("--threshold=") => {
+                arguments.threshold = Some(threshold(&text["--threshold=".len()..])?);
             }
             _ if text.starts_with("--where=") => arguments.scorers.push(text["--where=".len()..].into()),
             _ if text.starts_with("--domain=") => {
@@ -127,6 +140,12 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
             "--band demands a claim about decisions and --within one about scores; give one of them".into()
         );
     }
+    if arguments.threshold.is_some() && arguments.within.is_some() {
+        return Err(
+            "--threshold demands a claim about decisions and --within one about scores; give one of them"
+                .into(),
+        );
+    }
     let wanted = if arguments.explain.is_some() { 1..=3 } else { 3..=3 };
     if wanted.contains(&arguments.files.len()) && arguments.files.len() != 2 {
         return Ok(Some(arguments));
@@ -137,6 +156,11 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
 fn band(text: &str) -> Result<f64, String> {
     let band = text.parse().ok().filter(|band: &f64| *band >= 0.0 && band.is_finite());
     band.ok_or_else(|| format!("{text:?} is not a band: give 0 or a positive number"))
+}
+
+fn threshold(text: &str) -> Result<f64, String> {
+    let threshold = text.parse().ok().filter(|threshold: &f64| *threshold > 0.0 && *threshold < 1.0);
+    threshold.ok_or_else(|| format!("{text:?} is not a threshold: give a number between 0 and 1"))
 }
 
 fn within(text: &str) -> Result<f64, String> {
@@ -170,11 +194,15 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
             .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
         return answer_packing(&original, verdict, asked.as_ref(), arguments);
     }
+    let threshold = arguments.threshold;
+    let files = [&original, &pruned];
+    let at_threshold = |verdict| at_threshold(verdict, threshold, files);
     let pruned_aligned = aligned(original.ensemble(), pruned.ensemble());
-    let pruned = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
+    let pruned_model = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
     let limits = Limits::default();
-    let verdict = check_where(original.ensemble(), pruned, &scorers, open()?, &limits, &|| false)
+    let verdict = check_where(original.ensemble(), pruned_model, &scorers, open()?, &limits, &|| false)
         .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
+    let verdict = at_threshold(verdict);
     let verdict = match verdict {
         Verdict::Valid(proved) => {
             match not_what_was_asked(&proved, arguments, asked.as_ref(), original.ensemble()) {
@@ -371,6 +399,39 @@ pub fn covering(verdict: Verdict, asked: &Domain, original: &Ensemble) -> Verdic
     }
 }
 
+/// The verdict where a claim about decisions at this threshold is asked for, or without one a claim about the libraries' own
+/// decisions: a valid certificate about other decisions is refused. One about scores has no decisions and stays as it is.
+pub fn at_threshold(verdict: Verdict, asked: Option<f64>, files: [&ModelFile; 2]) -> Verdict {
+    let Verdict::Valid(proved) = verdict else { return verdict };
+    let refused = |asked| {
+        let reason = Reason::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked };
+        Verdict::Invalid { reason, step: None }
+    };
+    match (proved.claim.cuts(), asked) {
+        (None, None) => Verdict::Valid(proved),
+        (None, Some(_)) if proved.claim.within().is_some() => {
+            Verdict::Invalid { reason: Reason::ClaimKindAsked { about_scores: true }, step: None }
+        }
+        (Some(_), None) => refused(None),
+        (claimed, Some(threshold)) => {
+            let covers = |claimed: [Cut; 2]| {
+                // Class 1 of the original has to be class 1 of the pruned model too, since both have that threshold.
+                let [first, second] = files.map(ModelFile::ensemble);
+                match_classes(first, second).is_some_and(|classes| classes[1] == ClassId(1))
+                    && files
+                        .iter()
+                        .zip(claimed)
+                        .all(|(file, cut)| cut_covers(file, cut, threshold) == Ok(true))
+            };
+            if claimed.is_some_and(covers) {
+                return Verdict::Valid(proved);
+            }
+            let [first, second] = files.map(|file| threshold_cut(file, threshold));
+            refused(first.ok().zip(second.ok()).map(|(first, second)| [first, second]))
+        }
+    }
+}
+
 /// The domain in words, with the original's names of columns.
 fn domain_words(domain: &Domain, original: &Ensemble) -> String {
     let name = |column: FeatureId| original.features().name(column).escape_debug().to_string();
@@ -459,6 +520,13 @@ fn words(verdict: &Verdict, original: &Ensemble) -> String {
                      original's winner leads by more than {score:e}\n"
                 ),
             };
+            if let Some([first, second]) = proved.claim.cuts() {
+                text += &format!(
+                    "decisions: at a threshold and not by the libraries' own rules: class 1 from a score of {:?} on ({:?} in the \
+                     pruned model), certain where scores are more than {:e} ({:e}) from it\n",
+                    first.score, second.score, first.gap, second.gap
+                );
+            }
             if !domain.is_everything() && !domain.is_no_missing() {
                 text += &format!("domain: {}\n", domain_words(domain, original));
             }
@@ -536,6 +604,7 @@ fn claim_json(proved: &Proved, original: &Ensemble) -> Value {
         "about": if proved.claim.within().is_some() { "scores" } else { "decisions" },
         "band": proved.claim.band().map(|band| json!({"exact": band == BandClaim::Exact, "score": band.score()})),
         "within": proved.claim.within(),
+        "cuts": proved.claim.cuts().map(|cuts| cuts.map(|cut| json!({"score": cut.score, "gap": cut.gap}))),
         "scope": scope_name(domain),
         "domain": (!domain.is_everything()).then(|| DomainFile::of(domain, original.features()).to_json()),
         "labels": {

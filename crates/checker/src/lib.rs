@@ -145,7 +145,7 @@ pub fn check_where(
         Err(reason) => return Ok(Verdict::Invalid { reason, step: None }),
     };
     // What is looked at is what the claim is about, whatever inputs the caller has in mind.
-    let answer = match narrowed(original, pruned, &domain) {
+    let answer = match looked_at(original, pruned, &domain, reader.claim()) {
         Err(reason) => Err((reason, None)),
         Ok([original, pruned]) => match matched(&original, &pruned, reader.claim()) {
             Ok(labels) => match Pair::new(&original, labels.models(), reader.claim()) {
@@ -179,6 +179,27 @@ fn with_scorers(domain: &Domain, scorers: &[Scorer<'_>]) -> Result<Domain, Reaso
         wheres.push(known.map_err(|error| Reason::ClaimDomain { error })?);
     }
     Ok(domain.without_wheres().with_wheres(wheres))
+}
+
+/// Both models as the claim looks at them: for its inputs, and at its cuts where it has any.
+fn looked_at<'a>(
+    original: &'a Ensemble,
+    pruned: &'a Ensemble,
+    domain: &Domain,
+    claim: &Claim,
+) -> Result<[Cow<'a, Ensemble>; 2], Reason> {
+    let narrowed = narrowed(original, pruned, domain)?;
+    let at_cut = |model: Cow<'a, Ensemble>, index: usize| match claim.cuts() {
+        Some(cuts) => {
+            let refused = || Reason::ClaimCut { model: ModelRole::of(index), cut: cuts[index].score };
+            model.cut_at(cuts[index]).map(Cow::Owned).ok_or_else(refused)
+        }
+        // Whatever cut the caller has in mind, this claim is about the libraries' own rules.
+        None if model.cut().is_some() => Ok(Cow::Owned(model.at_library_decision().into_owned())),
+        None => Ok(model),
+    };
+    let [original, pruned] = narrowed;
+    Ok([at_cut(original, 0)?, at_cut(pruned, 1)?])
 }
 
 /// Both models for the inputs of the claim, which count columns as the original does.
@@ -341,7 +362,10 @@ impl Run<'_> {
                 self.begin(asked, Slack::Global)
             }
             Step::End { complete, .. } => {
-                if complete && !self.bounds.is_open() && self.systems == self.pair.systems() {
+                // A model decides as it does itself: no system has to be shown empty, but none may be begun in vain.
+                let shown =
+                    self.systems == self.pair.systems() || self.systems == 0 && self.pair.is_one_model();
+                if complete && !self.bounds.is_open() && shown {
                     return Ok(true);
                 }
                 Err(self.end_reason(complete))

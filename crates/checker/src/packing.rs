@@ -182,6 +182,11 @@ fn judged(
             let theirs = in_order.as_ref().unwrap_or(theirs);
             match check_where(ours, theirs, scorers, step.certificate.as_slice(), &Limits::default(), stop) {
                 Err(error) => return Err(wrong(PackingReason::PruningUnreadable(error))),
+                // No packing is made of a model that was pruned for a threshold, and nobody could ask for one here.
+                Ok(Verdict::Valid(proved)) if proved.claim.cuts().is_some() => {
+                    let reason = Reason::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked: None };
+                    return Err(wrong(PackingReason::Pruning { reason, step: None }));
+                }
                 Ok(Verdict::Valid(proved)) => pruning = Some(proved),
                 Ok(Verdict::Invalid { reason, step }) => {
                     return Err(wrong(PackingReason::Pruning { reason, step }));

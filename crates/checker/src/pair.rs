@@ -20,6 +20,7 @@ pub(crate) struct Pair<'a> {
     pub(crate) pruned: &'a Ensemble,
     pub(crate) claimed: Claimed,
     predictors: [Predictor<'a>; 2],
+    one_model: bool,
 }
 
 /// What is claimed, and its numbers.
@@ -58,14 +59,23 @@ impl<'a> Pair<'a> {
     ) -> Result<Self, Reason> {
         let models = [original, pruned];
         let claimed = match claim.statement {
-            Statement::Decisions { band, local_rounding } => {
+            Statement::Decisions { band, local_rounding, .. } => {
                 Claimed::Decisions(Decisions::new(models, band, local_rounding)?)
             }
             Statement::Scores { within } => {
                 Claimed::Scores(Scores::new(models, claim.original == claim.pruned, within)?)
             }
         };
-        Ok(Self { read, original, pruned, claimed, predictors: models.map(Predictor::new) })
+        // Equal digests are equal models; what they are looked at with has to be the same too.
+        let same_cuts = claim.cuts().is_none_or(|[first, second]| first == second);
+        let one_model = claim.band().is_some() && claim.original == claim.pruned && same_cuts;
+        Ok(Self { read, original, pruned, claimed, predictors: models.map(Predictor::new), one_model })
+    }
+
+    /// Is this a claim that a model decides as it does itself? That holds: the band is at least the model's own
+    /// rounding, so that a lead above it decides, however the last bits come out; and exact sums are what they are.
+    pub(crate) fn is_one_model(&self) -> bool {
+        self.one_model
     }
 
     /// The pruned model's rounding by input, where the claim announces it.
@@ -124,7 +134,7 @@ impl<'a> Pair<'a> {
             return Err(Reason::CellsSolution { input: row.to_vec(), winner: winner.0 });
         }
         let expected = decisions.classes[winner.index()];
-        if self.pruned.scores_vary() {
+        if self.pruned.decisions_vary() {
             return if self.certain(row, expected) {
                 Ok(())
             } else {

@@ -9,7 +9,7 @@
 use std::fmt;
 
 use secateur_certificate::Digest;
-use secateur_model::{DomainError, LabelError};
+use secateur_model::{Cut, DomainError, LabelError};
 
 /// One of the two models that a certificate is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +103,15 @@ fn short(digest: &Digest) -> String {
     digest.to_string()[..16].to_owned()
 }
 
+/// Where a claim about decisions cuts scores.
+fn threshold_words(cuts: &Option<[Cut; 2]>) -> String {
+    match cuts.map(|cuts| cuts.map(|cut| cut.score)) {
+        None => "by the libraries' own rules".to_owned(),
+        Some([first, second]) if first == second => format!("at a threshold (scores from {first:?} on)"),
+        Some([first, second]) => format!("at a threshold (scores from {first:?} and {second:?} on)"),
+    }
+}
+
 /// A class that leads, or the absence of one.
 fn leader(class: &Option<u32>) -> String {
     class.map_or_else(|| "no class".to_owned(), |class| format!("class {class}"))
@@ -178,6 +187,14 @@ reasons! {
         "The certificate is about {}, and a claim about {} was asked for.",
         if *about_scores { "how far scores are apart" } else { "decisions" },
         if *about_scores { "decisions" } else { "scores" };
+    /// A cut that a model cannot be looked at with.
+    ClaimCut { model: ModelRole, cut: f64 } = "claim.cut",
+        "The claim is about class 1 from a score of {cut:?} on, and {model} has no such cut: a cut is a finite score with a \
+         gap of at least zero, no negative zeros, of a model that compares one score with a threshold.";
+    /// The claim is about decisions at another threshold than was asked for.
+    ClaimThresholdAsked { claimed: Option<[Cut; 2]>, asked: Option<[Cut; 2]> } = "claim.threshold_asked",
+        "The certificate is about decisions {}, and a claim about decisions {} was asked for.",
+        threshold_words(claimed), threshold_words(asked);
     /// The scores of the claim may be farther apart than what was asked for.
     ClaimWithinAsked { claimed: f64, asked: f64 } = "claim.within_asked",
         "The certificate proves that scores are at most {claimed:e} apart, and at most {asked:e} was asked for.";

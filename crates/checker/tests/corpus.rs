@@ -16,8 +16,8 @@ use secateur_certificate::{
     encode,
 };
 use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where};
-use secateur_formats::{Edit, ModelFile, TreeEdit};
-use secateur_model::{Column, Ensemble, FeatureId, Group, GroupKind, Side, TreeId, Where};
+use secateur_formats::{Edit, ModelFile, TreeEdit, threshold_cut};
+use secateur_model::{Column, Cut, Ensemble, FeatureId, Group, GroupKind, Side, TreeId, Where};
 use secateur_oracle::{Band, Options};
 
 fn testdata() -> PathBuf {
@@ -78,8 +78,12 @@ impl Models {
         Self { files }
     }
 
+    fn file(&self, name: &str) -> &ModelFile {
+        &self.files.iter().find(|(own, _)| *own == name).unwrap().1
+    }
+
     fn get(&self, name: &str) -> &Ensemble {
-        self.files.iter().find(|(own, _)| *own == name).unwrap().1.ensemble()
+        self.file(name).ensemble()
     }
 
     fn pair(&self, [first, second]: [&str; 2]) -> [&Ensemble; 2] {
@@ -264,6 +268,15 @@ fn cases(models: &Models) -> Vec<Case> {
     let near_there = certified_scores(&first, other, 2.5, &Options::unlimited()).expect("a stump apart");
     add("accept", "scores_in_a_domain", TOGETHER, near_there, None);
 
+    // Decisions at a probability of 0.6.
+    let cut_of = |probability: f64| threshold_cut(models.file("stumps"), probability).unwrap();
+    let six = cut_of(0.6);
+    let [first, second] = models.pair(STUMPS).map(|model| model.cut_at(six).unwrap());
+    let at_threshold =
+        Opened::read(&certified(&first, &second, Band::Auto).expect("the claim holds")).unwrap();
+    assert_eq!(at_threshold.claim.version(), 2);
+    add("accept", "threshold", STUMPS, at_threshold.write(), None);
+
     let find = |opened: &Opened, wanted: fn(&Step) -> bool| opened.steps.iter().position(wanted).unwrap();
     let mut refuse = |name: &str, models, opened: &Opened, change: &dyn Fn(&mut Opened), reason| {
         let mut copy = opened.clone();
@@ -289,6 +302,29 @@ fn cases(models: &Models) -> Vec<Case> {
     refuse("scope_wider_than_proved", MISSING, &narrow, &widen, "close.bound_not_met");
     let missing = |copy: &mut Opened| copy.steps.push(Step::Point { values: vec![f64::NAN; width] });
     refuse("missing_value_out_of_scope", MISSING, &narrow, &missing, "point.values");
+
+    let cut_at = |cuts: Option<[Cut; 2]>| {
+        move |copy: &mut Opened| {
+            let (band, local_rounding) = (copy.band(), copy.is_local());
+            copy.claim.statement = Statement::Decisions { band, local_rounding, cuts };
+        }
+    };
+    // The original's highest score is 3, the pruned model's is 2.
+    let elsewhere = [Cut { score: 2.5, ..six }; 2];
+    refuse("threshold_elsewhere", STUMPS, &at_threshold, &cut_at(Some(elsewhere)), "meet.solution");
+    let other = cut_at(Some([cut_of(0.45); 2]));
+    refuse("threshold_by_a_proof_for_the_library", BINARY, &binary, &other, "narrow.bound_not_met");
+    let no_number = Cut { score: f64::NAN, ..six };
+    refuse("threshold_not_a_number", STUMPS, &at_threshold, &cut_at(Some([six, no_number])), "claim.cut");
+    let negative = Cut { gap: -1.0, ..six };
+    refuse(
+        "threshold_with_a_negative_gap",
+        STUMPS,
+        &at_threshold,
+        &cut_at(Some([negative, six])),
+        "claim.cut",
+    );
+    refuse("threshold_of_three_classes", ["stumps", "three"], &at_threshold, &relabel, "claim.cut");
 
     let within = |within: f64| move |copy: &mut Opened| copy.claim.statement = Statement::Scores { within };
     refuse("scores_nearer_than_proved", BINARY, &near, &within(0.001), "close.bound_not_met");
@@ -577,7 +613,7 @@ fn cases(models: &Models) -> Vec<Case> {
         std::io::Write::write_all(&mut encoder, &bytes).unwrap();
         encoder.finish().unwrap()
     };
-    malformed("claim_of_no_kind", claim(2, &[1, 0, 0, 0]), "malformed.choice");
+    malformed("claim_of_no_kind", claim(3, &[1, 0, 0, 0]), "malformed.choice");
     // Number 12 is a step of claims about scores alone.
     malformed("score_system_in_decisions", body(&[12 << 3, 0, 0]), "malformed.unknown_step");
     // One column, number 0, may be missing: it says nothing that the first byte does not.
@@ -626,6 +662,7 @@ const ELSEWHERE: &[&str] = &[
     "claim.domain_asked",
     "claim.kind_asked",
     "claim.within_asked",
+    "claim.threshold_asked",
     "claim.overflow",
     "claim.divisors",
     "cells.order_of_addition",
@@ -725,7 +762,11 @@ fn the_program_ends_with_the_codes_of_its_contract() {
         let fields: Vec<&str> = line.split('\t').collect();
         let [file, first, second, verdict, reason, step, message] = fields[..] else { panic!("{line}") };
         let (first, second) = (format!("models/{first}"), format!("models/{second}"));
-        let given = ["--where", "models/stumps.json"];
+        // A certificate about a threshold is for those who ask for that threshold.
+        let given: &[&str] = match file {
+            "accept/threshold" => &["--threshold", "0.6"],
+            _ => &["--where", "models/stumps.json"],
+        };
         let (code, text, errors) = run(&[&first, &second, file, "--json", given[0], given[1]]);
         let expected = match verdict {
             "valid" => 0,
@@ -826,6 +867,29 @@ fn the_program_ends_with_the_codes_of_its_contract() {
     let (code, text, _) = run(&["--explain", "accept/scores"]);
     assert!(code == 0 && text.contains("scores   at most 8.75e-3 apart\n"), "{text}");
     assert!(text.contains("system: the pruned model's score of output 0 is too far above"), "{text}");
+    let asked = ["models/stumps.json", "models/first_stump.json", "accept/threshold"];
+    let (code, text, _) = run(&[&asked[..], &["--threshold=0.6"]].concat());
+    assert!(
+        code == 0 && text.contains("decisions: at a threshold and not by the libraries' own rules"),
+        "{text}"
+    );
+    let (_, text, _) = run(&[&asked[..], &["--threshold=0.6", "--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let score = json["claim"]["cuts"][1]["score"].as_f64().unwrap();
+    assert!((score - 0.405_465_1).abs() < 1e-6, "{text}");
+    for other in [&["--threshold", "0.61"][..], &["--threshold=0.5"], &[]] {
+        let (code, text, _) = run(&[&asked[..], other].concat());
+        assert!(code == 1 && text.contains("claim.threshold_asked"), "{other:?}: {text}");
+    }
+    let (code, text, _) = with("--threshold=0.6");
+    assert!(code == 1 && text.contains("is about decisions by the libraries' own rules"), "{text}");
+    let (code, text, _) = run(&[&near[..], &["--threshold=0.6"]].concat());
+    assert!(code == 1 && text.contains("claim.kind_asked"), "{text}");
+    for wrong in ["--threshold=1", "--threshold=0", "--threshold=nan", "--threshold=half", "--threshold"] {
+        assert_eq!(with(wrong).0, 2, "{wrong}");
+    }
+    let (_, text, _) = run(&["--explain=0", "accept/threshold"]);
+    assert!(text.contains("cuts     class 1 from 0.405"), "{text}");
     let within = ["models/stumps.json", "models/second_stump.json", "accept/domain"];
     let (code, text, _) = run(&within);
     assert!(code == 0 && text.contains("decide alike on every input of the domain below, "), "{text}");

@@ -80,7 +80,7 @@ fn whatever_the_bytes_are_no_false_claim_is_accepted() {
         claim.statement = match rng.u32(0..4) {
             // They are up to two apart.
             0 => Statement::Scores { within: *rng.choice(&[0.0, 1e-9, 0.5, 1.9]).unwrap() },
-            _ => Statement::Decisions { band, local_rounding },
+            _ => Statement::Decisions { band, local_rounding, cuts: None },
         };
         let mut writer = Writer::new(Vec::new(), &claim).unwrap();
         writer.encoded(&steps, rng.u64(0..300)).unwrap();

@@ -20,7 +20,7 @@ fn claim(original: &Ensemble, pruned: &Ensemble, band: BandClaim) -> Claim {
     Claim {
         original: Digest::of(original),
         pruned: Digest::of(pruned),
-        statement: Statement::Decisions { band, local_rounding: false },
+        statement: Statement::Decisions { band, local_rounding: false, cuts: None },
         domain: Domain::everything(),
     }
 }
@@ -188,7 +188,7 @@ fn a_join_of_the_whole_space_decides_as_brute_force_does() {
         let Ok(comparison) = Comparison::new(&first, &second, band) else { continue };
         let claim = comparison.claim();
         let claimed = claim.band().unwrap();
-        let statement = Statement::Decisions { band: claimed, local_rounding: false };
+        let statement = Statement::Decisions { band: claimed, local_rounding: false, cuts: None };
         let claim = Claim { statement, ..claim };
         let axes = grid.axes().len() as u32;
         let count = first.classes().len() as u32;

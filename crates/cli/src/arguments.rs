@@ -148,6 +148,11 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
+    /// Decide by comparing the probability of the second class with P, in place of the library's own rule: the claim is
+    /// about that. For boosted trees with two classes
+    #[arg(long, value_name = "P", conflicts_with_all = ["scores", "report"])]
+    pub(crate) threshold: Option<f64>,
+
     /// Compare the scores and not the decisions: how far can they be apart, on every input? For classifiers,
     /// regressors and rankers
     #[arg(long, conflicts_with = "band")]
@@ -279,8 +284,9 @@ library loading MODEL, on every input that it accepts. With --no-missing the cla
 values; more trees can often go then. OUT is written whole or not at all.
 
 What is kept are decisions: scores and probabilities change, and --data TABLE measures by how much. Where these are used \
-(ranking, calibration, a threshold of your own, soft voting, stacking), --within EPS keeps scores up to EPS, and \
-`secateur pack` keeps every bit.
+(ranking, calibration, soft voting, stacking), --keep scores keeps them up to the library's rounding, --within EPS up to \
+EPS, and `secateur pack` keeps every bit. Where you compare probabilities with a number of your own, --threshold keeps those \
+decisions, and only those.
 
 The exit code is 0 when the work is done, and 3 when the time limit came first: OUT then holds the best model that was \
 proved by that time. After Ctrl-C it is 130 (143 after SIGTERM, 129 after SIGHUP), with the same file. What is not \
@@ -295,6 +301,9 @@ Examples:
 
   Keep scores up to 0.05, of a regressor for example:
     secateur prune model.json -o pruned.json --within 0.05
+
+  You decide at a probability of 0.3, and not at 0.5:
+    secateur prune model.json -o pruned.json --threshold 0.3
 
   No input will have a missing value:
     secateur prune forest.skops -o pruned.skops --no-missing
@@ -346,6 +355,15 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
+    /// Decide by comparing the probability of the second class with P, in place of the library's own rule: the claim is
+    /// about that. For boosted trees with two classes
+    #[arg(long, value_name = "P", conflicts_with_all = ["within", "report", "method"])]
+    pub(crate) threshold: Option<f64>,
+
+    /// What the pruned model keeps
+    #[arg(long, value_enum, default_value = "decisions", conflicts_with_all = ["within"])]
+    pub(crate) keep: Keep,
+
     /// Keep scores and not only decisions: none may move by more than EPS, rounding included. For regressors, rankers
     /// and classifiers; 0 allows what gives the same bits
     #[arg(long, value_name = "EPS", allow_negative_numbers = true, conflicts_with_all = ["band", "report", "method"])]
@@ -359,7 +377,8 @@ pub(crate) struct Prune {
     #[arg(long, conflicts_with = "domain")]
     pub(crate) no_missing: bool,
 
-    /// End after this time with the best model that is proved by then: 500ms, 30s, 10m, 2h
+    /// End after this time with the best model that is proved by then: 500ms, 30s, 10m, 2h. Without it a fixed amount of
+    /// work is done, the same on every machine: seconds for small models, some minutes for large ones
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<Limit>,
 
@@ -445,6 +464,15 @@ pub(crate) enum Effort {
     Thorough,
     /// Then find the smallest size and prove it (the paper's l0)
     Minimum,
+}
+
+/// What `prune` keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Keep {
+    /// Decisions: far more can go, and scores and probabilities change
+    Decisions,
+    /// Every score, up to the library's own rounding: for calibration, stacking, ranking, every threshold
+    Scores,
 }
 
 /// What `prune` makes small.

@@ -11,14 +11,15 @@
 //! 130: interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP; `prune` writes the best model that was proved by then.
 //!
 //! # `prune --json`
-//! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `interrupted`,
+//! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `unchanged` (the model is what it was), `interrupted`,
 //! `checked` (has the independent checker accepted the proof?),
 //! `trees`, `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
 //! the moves; null with `--within`, where no bound is claimed), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word),
 //! `dialect` (of the file that is written, in words),
 //! `scope` (`all`, `no_missing` where missing values are left out, or `domain`), `domain` (null for all, or `missing`, `columns`,
 //! `groups`, `where` as in a domain file, and `cells_log10`), `rows_outside_domain` (null, or `rows` and the `first` of them), `band` (`score`, `probability`, `exact`: the claim is
-//! about exact sums; null with `--within`), `within` (how far scores may be from the original's, or null), `score_shift` (with `--within` and
+//! about exact sums; null with `--within`), `threshold` (null for the library's own decisions, or `probability`: what it is compared with, and
+//! the `score` there with its `gap`), `within` (how far scores may be from the original's, or null), `score_shift` (with `--within` and
 //! rows: how far scores move on the `rows`, at the `largest`), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),
 //! `output`, `certificate` (a path, or null), `data` (null, or `rows`; of the `measured` ones `in_band` and `rounded`,
 //! which the library decides otherwise than the exact sums; `changed_in_band`), `probability_shift` (null, or how far probabilities
@@ -29,7 +30,7 @@
 //! as before), `accuracy` (null where no classes are given), `rows`, `oracle` (for `rows` and `boxes` what the oracle finds against the model, as `verify --json` prints it; else null).
 //!
 //! # `verify --json`
-//! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `band` and `data` (as for
+//! `outcome` (`identical`, `different`, `undecided`), `reason` (why undecided, or null), `threshold` (null, or the probability that decides), `band` and `data` (as for
 //! `prune`), `scope`, `domain` and `rows_outside_domain` (as for `prune`), `inputs` (in words), `labels` (how category labels were matched:
 //! the columns `by_label` and `by_code`; `unplaced`: by code, as a file does not name the columns of its
 //! labels), `counterexample` (null, or `input` by feature with null for missing, `labels` of those of its

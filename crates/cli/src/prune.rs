@@ -17,7 +17,7 @@ use secateur::{
 };
 use secateur_model::{ClassId, Ensemble};
 
-use crate::arguments::{self, Method, Prune, Talk};
+use crate::arguments::{self, Keep, Method, Prune, Talk};
 use crate::failure::Ending;
 use crate::model::Model;
 use crate::output::{Output, PageFile, json_text};
@@ -31,6 +31,7 @@ const WATCH: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
+    refuse_mixed_claims(command)?;
     let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
     let taken = refuse_to_overwrite(command)?;
@@ -45,11 +46,11 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let page = PageFile::open(command.report.as_deref(), &taken)?;
     hint_at_extension(&command.output, &original.file, talk);
     if let Some(method) = command.method {
-        let options = options(command, solver, domain);
+        let options = options(command, solver, domain, &original.file);
         return without_proof(command, method, &original, &rows, output, &options, &budget);
     }
     let read = budget.elapsed().as_secs_f64();
-    let options = options(command, solver, domain);
+    let options = options(command, solver, domain, &original.file);
     let trees = original.file.ensemble().trees().len();
     let watch = Watch::default();
     // Until the model is written, a first signal ends what is going on and nothing more.
@@ -229,7 +230,12 @@ fn solver(wanted: arguments::Solver) -> Result<LinearSolver> {
 }
 
 /// The user's choices. A certificate that is to be written is checked in any case.
-fn options(command: &Prune, solver: LinearSolver, domain: secateur::Domain) -> PruneOptions {
+fn options(
+    command: &Prune,
+    solver: LinearSolver,
+    domain: secateur::Domain,
+    model: &ModelFile,
+) -> PruneOptions {
     PruneOptions {
         effort: match command.effort {
             arguments::Effort::Fast => secateur::Effort::Fast,
@@ -252,13 +258,30 @@ fn options(command: &Prune, solver: LinearSolver, domain: secateur::Domain) -> P
         solver,
         claim: match command.within {
             Some(within) => Claim::Scores { within },
+            None if command.keep == Keep::Scores => secateur::keep_scores(model),
             None => Claim::Decisions { band: command.band.0 },
         },
+        threshold: command.threshold,
         domain,
         threads: command.threads,
         seed: command.seed,
         self_check: command.certificate.is_some() || !command.no_self_check,
         record: command.report.is_some(),
+    }
+}
+
+/// Options that are about decisions do not go with scores that are kept.
+fn refuse_mixed_claims(command: &Prune) -> Result<()> {
+    let band = command.band.0 != secateur::Band::Auto;
+    let given = [
+        (band, "--band"),
+        (command.threshold.is_some(), "--threshold"),
+        (command.report.is_some(), "--report"),
+        (command.method.is_some(), "--method"),
+    ];
+    match given.iter().find(|(given, _)| *given && command.keep == Keep::Scores) {
+        Some((_, name)) => bail!("{name} is about decisions and does not go with --keep scores"),
+        None => Ok(()),
     }
 }
 
@@ -310,7 +333,8 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
     };
     let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
     table.header_note().into_iter().for_each(|note| talk.note(note));
-    let (values, classes) = table.first_rows(MOST_ROWS, command.method.is_some() && command.target.is_some())?;
+    let (values, classes) =
+        table.first_rows(MOST_ROWS, command.method.is_some() && command.target.is_some())?;
     table.unseen_notes().for_each(|note| talk.note(note));
     let width = ensemble.features().len().max(1);
     let count = values.len() / width;

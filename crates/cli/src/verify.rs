@@ -43,6 +43,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let rows = read_rows(command, first.file.ensemble(), talk)?;
     let options = VerifyOptions {
         band: command.band.0,
+        threshold: command.threshold,
         domain,
         threads: command.threads,
         seed: command.seed,

@@ -17,6 +17,7 @@ pub mod lightgbm;
 pub mod onnx;
 pub mod packed;
 pub mod sklearn;
+mod threshold;
 pub mod xgboost;
 
 use std::io;
@@ -28,6 +29,7 @@ pub use detect::Format;
 pub use domain::{DigestOf, DomainFile, DomainFileError};
 pub use edit::{Edit, TreeEdit};
 pub use error::{EditError, FormatError, Place, Problem};
+pub use threshold::{ThresholdError, cut_covers, logistic_probability, threshold_cut};
 
 /// A file that can be read, described and written back. A format that is only ever read needs no more.
 pub(crate) trait Document: Sized {

@@ -131,7 +131,7 @@ impl Ensemble {
                 let [low, high] = self.score_range()?;
                 sigmoid_gap(scale, [low, high], rounding.largest())
             }
-            _ => Some(self.decision.certain_gap()),
+            _ => Some(self.cut.map_or(self.decision.certain_gap(), |(_, cut)| cut.gap)),
         }
     }
 

@@ -132,6 +132,7 @@ impl EnsembleBuilder {
             accumulation,
             scale: None,
             decision,
+            cut: None,
         };
         Ok(Self { ensemble })
     }

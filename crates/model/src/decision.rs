@@ -77,6 +77,26 @@ pub enum Softmax {
     LightGbm,
 }
 
+/// Another threshold than the library's own: class 1 from this score on.
+///
+/// People who compare a probability with a number of their own decide like this. Where the probability crosses that
+/// number depends on the last bits of an exponential function, so a cut has a gap: a decision counts as certain only
+/// where the score is more than the gap away from the cut, and then every such function agrees.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// The score, after averaging, from which on class 1 is decided.
+    pub score: f64,
+    /// How far from it decisions are certain.
+    pub gap: f64,
+}
+
+impl Cut {
+    pub(crate) fn is_canonical(&self) -> bool {
+        let canonical = |value: f64| value.is_finite() && (value != 0.0 || value.is_sign_positive());
+        canonical(self.score) && canonical(self.gap) && self.gap >= 0.0
+    }
+}
+
 impl Decision {
     /// The class for these scores, which are exactly what the library's arithmetic gives.
     pub fn class(&self, scores: &[f64]) -> ClassId {

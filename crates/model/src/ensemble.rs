@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::decision::Decision;
+use crate::decision::{Cut, Decision};
 use crate::domain::{Domain, DomainError};
 use crate::exact::Exact;
 use crate::exact_sum::ExactSum;
@@ -223,7 +223,10 @@ pub struct Ensemble {
     pub(crate) trees: Vec<Tree>,
     pub(crate) accumulation: Accumulation,
     pub(crate) scale: Option<f64>,
+    /// The rule that claims are about: the library's own, or one with another threshold.
     pub(crate) decision: Decision,
+    /// The library's own rule and the cut, where the model is looked at with another threshold.
+    pub(crate) cut: Option<(Decision, Cut)>,
 }
 
 impl Ensemble {
@@ -308,6 +311,12 @@ impl Ensemble {
         self.accumulation.order == Order::Any || self.intercept_errors.iter().any(|&error| error > 0.0)
     }
 
+    /// Are classes a matter of more than the file and the input: of the last bits of scores, or of those of the
+    /// probabilities that a cut of the caller's looks at? Claims must then hold for all of them.
+    pub fn decisions_vary(&self) -> bool {
+        self.scores_vary() || self.cut().is_some_and(|cut| cut.gap > 0.0)
+    }
+
     /// The trees in the order of the file.
     pub fn trees(&self) -> &[Tree] {
         &self.trees
@@ -335,9 +344,36 @@ impl Ensemble {
         if self.scale.is_some() { 1.0 } else { tree.weight() }
     }
 
-    /// How scores become a class.
+    /// How scores become a class: by the library's own rule, or at the cut that the model is looked at with.
     pub fn decision(&self) -> &Decision {
         &self.decision
+    }
+
+    /// How scores become a class in the library itself, whatever the model is looked at with.
+    pub fn library_decision(&self) -> &Decision {
+        self.cut.as_ref().map_or(&self.decision, |(own, _)| own)
+    }
+
+    /// The cut that the model is looked at with, where that is not the library's own threshold.
+    pub fn cut(&self) -> Option<Cut> {
+        self.cut.map(|(_, cut)| cut)
+    }
+
+    /// The same model with another threshold in place of its library's (see [`Cut`]). `None` unless the library itself
+    /// compares one score with a threshold, and the numbers of the cut are finite and not negative zeros, its gap at least zero.
+    pub fn cut_at(&self, cut: Cut) -> Option<Self> {
+        let own = *self.library_decision();
+        let Decision::Threshold { group, .. } = own else { return None };
+        let decision = Decision::Threshold { group, threshold: cut.score, strict: false };
+        cut.is_canonical().then(|| Self { decision, cut: Some((own, cut)), ..self.clone() })
+    }
+
+    /// The same model with its library's own rule.
+    pub fn at_library_decision(&self) -> Cow<'_, Self> {
+        match self.cut {
+            Some((decision, _)) => Cow::Owned(Self { decision, cut: None, ..self.clone() }),
+            None => Cow::Borrowed(self),
+        }
     }
 
     /// The same model with its columns in the order of these names; `None` where they are not its own

@@ -30,7 +30,8 @@ impl Comparison<'_> {
         let [original, pruned] = self.models().map(Digest::of);
         let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
         let (domain, local_rounding) = (self.inputs(), self.knows_rounding_by_input());
-        Claim { original, pruned, statement: Statement::Decisions { band, local_rounding }, domain }
+        let statement = Statement::Decisions { band, local_rounding, cuts: self.cuts() };
+        Claim { original, pruned, statement, domain }
     }
 
     /// Proves or refutes the claim as [`run`](Self::run) does, and writes the proof down. The certificate is

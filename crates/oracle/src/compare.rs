@@ -25,7 +25,7 @@
 use std::sync::Mutex;
 
 use secateur_model::{
-    CellId, ClassId, Decision, Domain, Ensemble, Exact, FeatureId, LabelMatch, LeafId, LocalRounding,
+    CellId, ClassId, Cut, Decision, Domain, Ensemble, Exact, FeatureId, LabelMatch, LeafId, LocalRounding,
     Predictor,
 };
 
@@ -125,6 +125,12 @@ impl<'a> Comparison<'a> {
     /// The inputs of the claim. Where a model does not accept missing values, there are none to leave out.
     pub fn inputs(&self) -> Domain {
         outline::inputs(self.models())
+    }
+
+    /// The cuts of the two models, where they are looked at with other thresholds than their libraries' own.
+    pub fn cuts(&self) -> Option<[Cut; 2]> {
+        let [first, second] = self.models();
+        Some([first.cut()?, second.cut()?])
     }
 
     /// The two models as they were read.
@@ -485,7 +491,7 @@ impl<'a> Judge<'a> {
     fn new(comparison: &'a Comparison<'a>) -> Self {
         let (first, second) = (Predictor::new(comparison.first()), Predictor::new(comparison.second()));
         let second_model = comparison.second();
-        let gap = if second_model.scores_vary() { second_model.decision_gap() } else { None };
+        let gap = if second_model.decisions_vary() { second_model.decision_gap() } else { None };
         Self { comparison, first, second, gap }
     }
 
@@ -532,12 +538,14 @@ impl<'a> Judge<'a> {
         }
         let row = grid.witness(cells);
         let [first, second] = self.library_classes(&row);
-        if self.comparison.classes[first.index()] != second {
-            return true;
-        }
         let model = self.comparison.second();
         let certain = || self.gap.is_some_and(|gap| certain_in_any_order(model, &row, gap));
-        if model.scores_vary() && !certain() {
+        // Within the gap of a cut nobody knows on which side of the caller's threshold the probability is.
+        let either_side = || model.cut().is_some_and(|cut| cut.gap > 0.0) && !certain();
+        if self.comparison.classes[first.index()] != second && !either_side() {
+            return true;
+        }
+        if model.decisions_vary() && !certain() {
             open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
         }
         false

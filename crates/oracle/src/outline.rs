@@ -1,6 +1,7 @@
 //! What is known of a comparison before the models are laid out: which classes belong together, the band of the
 //! claim, and its inputs. Laying out a large forest takes a while; this does not.
 
+use secateur_certificate::{BandClaim, Claim, Digest, Statement};
 use secateur_model::{
     ClassId, ClassLabels, Domain, DomainError, Ensemble, Grid, GridError, InputDomain, LabelError,
     LabelMatch, NoMargin,
@@ -57,6 +58,10 @@ pub enum CompareError {
     ScoreOverflow { model: &'static str },
     #[error("the scores are averages whose divisors are too far apart to be compared exactly")]
     ScoreScale,
+    #[error(
+        "one of the models is looked at with a threshold of the caller's and the other with its library's own"
+    )]
+    OneCut,
     #[error("the models have different classes: {first} is not a class of the second")]
     ClassLabels { first: String },
     #[error("the {model} model: {why}")]
@@ -98,6 +103,9 @@ impl<'a> Outline<'a> {
             if !model.decision().is_classifier() {
                 return Err(CompareError::NoClasses { model: name });
             }
+        }
+        if first.cut().is_some() != second.cut().is_some() {
+            return Err(CompareError::OneCut);
         }
         let labels = LabelMatch::new(first, second)?;
         let classes = match_classes(first, second)?;
@@ -152,6 +160,15 @@ impl<'a> Outline<'a> {
     pub fn is_same_model(&self) -> bool {
         let [first, second] = self.read;
         second.within(first.inputs()).is_ok_and(|second| *first == *second)
+    }
+
+    /// The claim of a certificate without systems, where [there is nothing to prove](Self::is_same_model).
+    pub fn claim_of_same_model(&self) -> Claim {
+        let [original, pruned] = self.read.map(Digest::of);
+        let band = self.band.map_or(BandClaim::Exact, BandClaim::Score);
+        let cuts = self.read[0].cut().zip(self.read[1].cut()).map(|(first, second)| [first, second]);
+        let statement = Statement::Decisions { band, local_rounding: false, cuts };
+        Claim { original, pruned, statement, domain: self.inputs() }
     }
 
     /// How category labels were matched, and what a row's codes stand for.

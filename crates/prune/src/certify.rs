@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
-use secateur_certificate::ReadError;
+use secateur_certificate::{ReadError, Writer};
 use secateur_checker::{Limits, Proved, Reason, Scorer, Verdict as Checked, check_where};
 use secateur_model::Ensemble;
 use secateur_oracle::{
@@ -74,14 +74,25 @@ pub fn certify(
 ) -> Result<Certificate, CertifyError> {
     let started = std::time::Instant::now();
     let budget = Budget { cancel: cancel.clone(), ..Budget::unlimited() };
-    let comparison = match Outline::new(original, pruned, band)?.lay_out(&budget) {
-        Err(CompareError::Stopped(_)) => return Err(CertifyError::Interrupted),
-        comparison => comparison?,
-    };
-    let options = Options { budget, threads, progress: progress.clone(), ..Options::unlimited() };
-    let (compared, writer) = comparison.certify(&options, Vec::new())?;
-    let Some(mut writer) = writer.filter(|_| compared.verdict == Verdict::Identical) else {
-        return Err(if cancel.is_cancelled() { CertifyError::Interrupted } else { CertifyError::NotProved });
+    let outline = Outline::new(original, pruned, band)?;
+    let (mut writer, nodes) = if outline.is_same_model() {
+        // A model decides as it does itself, and the checker knows that.
+        (Writer::new(Vec::new(), &outline.claim_of_same_model())?, 0)
+    } else {
+        let comparison = match outline.lay_out(&budget) {
+            Err(CompareError::Stopped(_)) => return Err(CertifyError::Interrupted),
+            comparison => comparison?,
+        };
+        let options = Options { budget, threads, progress: progress.clone(), ..Options::unlimited() };
+        let (compared, writer) = comparison.certify(&options, Vec::new())?;
+        let Some(writer) = writer.filter(|_| compared.verdict == Verdict::Identical) else {
+            return Err(if cancel.is_cancelled() {
+                CertifyError::Interrupted
+            } else {
+                CertifyError::NotProved
+            });
+        };
+        (writer, compared.nodes)
     };
     if cancel.is_cancelled() {
         return Err(CertifyError::Interrupted);
@@ -94,7 +105,7 @@ pub fn certify(
     let started = std::time::Instant::now();
     let proved = have_checked(original, pruned, &bytes, cancel)?;
     let check_seconds = started.elapsed().as_secs_f64();
-    Ok(Certificate { bytes, proved, nodes: compared.nodes, search_seconds, check_seconds })
+    Ok(Certificate { bytes, proved, nodes, search_seconds, check_seconds })
 }
 
 /// Proves that no score of `pruned` is farther than `within` from that of `original`, on every input in the scope of the

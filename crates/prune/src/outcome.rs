@@ -154,6 +154,29 @@ pub struct Pruned<M = ModelFile> {
     pub relevant: Option<Relevant>,
 }
 
+impl<M> Pruned<M> {
+    /// The same with another file, which the caller makes of this one.
+    pub fn map_file<N>(self, make: impl FnOnce(M) -> N) -> Pruned<N> {
+        Pruned {
+            file: make(self.file),
+            outcome: self.outcome,
+            size: self.size,
+            lower_bound: self.lower_bound,
+            irreducible: self.irreducible,
+            cut_short: self.cut_short,
+            band: self.band,
+            within: self.within,
+            domain: self.domain,
+            oracle_calls: self.oracle_calls,
+            points: self.points,
+            seconds: self.seconds,
+            fates: self.fates,
+            evidence: self.evidence,
+            relevant: self.relevant,
+        }
+    }
+}
+
 /// Time spent, by what it was spent on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seconds {

@@ -17,7 +17,7 @@ use crate::{interrupt, options};
 /// Checks a certificate, from a path or from its content: `verdict`, `reason`, `message`, `step`, `claim`; with a
 /// `domain` (a JSON text, and the models that it names by position) also that it covers that.
 #[pyfunction]
-#[pyo3(signature = (original, pruned, *, path=None, content=None, domain=None, scorers=Vec::new()))]
+#[pyo3(signature = (original, pruned, *, path=None, content=None, domain=None, scorers=Vec::new(), threshold=None))]
 pub(crate) fn check<'py>(
     py: Python<'py>,
     original: &Model,
@@ -26,6 +26,7 @@ pub(crate) fn check<'py>(
     content: Option<Vec<u8>>,
     domain: Option<GivenDomain>,
     scorers: Vec<(String, Py<Model>)>,
+    threshold: Option<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut source: Box<dyn Read + Send> = match (path, content) {
         (Some(path), None) => Box::new(File::open(path)?),
@@ -48,8 +49,17 @@ pub(crate) fn check<'py>(
     let stop = || cancel.is_cancelled();
     let scorers: Vec<(&str, &ModelFile)> =
         scorers.iter().map(|(name, model)| (name.as_str(), &*model.get().file)).collect();
-    let work =
-        || secateur::check_scored(&original.file, &pruned.file, &scorers, asked.as_ref(), source, &stop);
+    let work = || {
+        secateur::check_scored(
+            &original.file,
+            &pruned.file,
+            &scorers,
+            asked.as_ref(),
+            threshold,
+            source,
+            &stop,
+        )
+    };
     match interrupt::interruptible(py, &cancel, |_| Ok(()), work)? {
         Ok(verdict) => {
             let text = secateur_checker::command::to_json(&verdict, original.file.ensemble()).to_string();

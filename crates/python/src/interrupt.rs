@@ -3,17 +3,39 @@
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use secateur::Cancel;
 
 /// How often running work is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// As [`interruptible`], for work that has something to show when it is cancelled: the first Ctrl-C cancels it and its
+/// result is given all the same. A second one is raised.
+pub(crate) fn stoppable<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    watched(py, cancel, true, look, work)
+}
+
 /// Runs `work` without the GIL. Now and then `look` is called with it, after a look for signals; an exception
 /// from either cancels the work, and is raised when the work has ended.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     cancel: &Cancel,
+    look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    watched(py, cancel, false, look, work)
+}
+
+fn watched<T: Send>(
+    py: Python<'_>,
+    cancel: &Cancel,
+    mut forgive: bool,
     mut look: impl FnMut(Python<'_>) -> PyResult<()> + Send,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
@@ -29,7 +51,17 @@ pub(crate) fn interruptible<T: Send>(
                 match receiver.recv_timeout(LOOK) {
                     Ok(result) => break result,
                     Err(RecvTimeoutError::Timeout) if interrupted.is_ok() => {
-                        interrupted = Python::attach(|py| py.check_signals().and_then(|()| look(py)));
+                        interrupted = Python::attach(|py| {
+                            let signalled = match py.check_signals() {
+                                Err(error) if forgive && error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                                    forgive = false;
+                                    cancel.cancel();
+                                    Ok(())
+                                }
+                                other => other,
+                            };
+                            signalled.and_then(|()| look(py))
+                        });
                         if interrupted.is_err() {
                             cancel.cancel();
                         }

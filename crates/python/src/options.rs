@@ -44,11 +44,16 @@ pub(crate) fn domain_file(text: &str) -> PyResult<DomainFile> {
 
 /// The budget of a call that starts now. Ctrl-C throws the result away, so nothing is left to be finished after it.
 pub(crate) fn budget(time_limit: Option<f64>) -> PyResult<Budget> {
+    Ok(unhurried_budget(time_limit)?.with_grace(Duration::ZERO))
+}
+
+/// The budget of a call that starts now and whose result is there after Ctrl-C too.
+pub(crate) fn unhurried_budget(time_limit: Option<f64>) -> PyResult<Budget> {
     let limit = time_limit.map(|seconds| {
         Duration::try_from_secs_f64(seconds)
             .map_err(|_| PyValueError::new_err(format!("time_limit must not be {seconds}")))
     });
-    Ok(Budget::maybe(limit.transpose()?).with_grace(Duration::ZERO))
+    Ok(Budget::maybe(limit.transpose()?))
 }
 
 /// The solver of that name, if it was built in.

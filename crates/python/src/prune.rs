@@ -1,5 +1,7 @@
 //! `prune`: a smaller model that decides as this one does on every input, certified and checked.
 
+use std::time::{Duration, Instant};
+
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -10,12 +12,15 @@ use crate::model::{Model, row_major};
 use crate::options::GivenDomain;
 use crate::{error, interrupt, options};
 
+/// News comes at least this often.
+const STILL_THERE: Duration = Duration::from_millis(900);
+
 /// Prunes a model, and certifies and checks the result unless `self_check` is off. `rows` are start points,
 /// `progress` is called with a dictionary whenever there is news. `path` is the model's own, and `certificate` the one
 /// that its certificate will be written to; both are only told of. `domain` says which inputs can occur: a JSON text, and the models that it names by position. With `report` the result has an HTML page.
 #[pyfunction]
 #[pyo3(signature = (
-    model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None, within=None,
+    model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None, within=None, keep_scores=false, threshold=None,
     time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, domain=None,
     self_check=true, path=None, certificate=None, report=false
 ))]
@@ -30,6 +35,8 @@ pub(crate) fn prune<'py>(
     weight_per: Option<&str>,
     band: Option<f64>,
     within: Option<f64>,
+    keep_scores: bool,
+    threshold: Option<f64>,
     time_limit: Option<f64>,
     threads: Option<usize>,
     seed: u64,
@@ -42,7 +49,7 @@ pub(crate) fn prune<'py>(
     certificate: Option<String>,
     report: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let budget = options::budget(time_limit)?;
+    let budget = options::unhurried_budget(time_limit)?;
     let settings = PruneOptions {
         effort: options::choice("effort", effort, &EFFORTS)?,
         objective: options::choice("objective", objective, &OBJECTIVES)?,
@@ -51,8 +58,10 @@ pub(crate) fn prune<'py>(
         solver: options::solver(solver)?,
         claim: match within {
             Some(within) => Claim::Scores { within },
+            None if keep_scores => secateur::keep_scores(&model.file),
             None => Claim::Decisions { band: options::band(band) },
         },
+        threshold,
         domain: options::domain(domain.as_ref(), missing, model)?,
         threads,
         seed,
@@ -62,16 +71,18 @@ pub(crate) fn prune<'py>(
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let watch = Watch::default();
     let mut last = None;
+    let mut told = Instant::now();
     let look = |py: Python<'_>| {
         let Some(progress) = &progress else { return Ok(()) };
         let now = (watch.status(), watch.search.nodes());
-        if last != Some(now) {
-            last = Some(now);
+        // Whoever watches sees that it is alive, also where nothing is new.
+        if last != Some(now) || told.elapsed() >= STILL_THERE {
+            (last, told) = (Some(now), Instant::now());
             progress.call1(py, (status(py, &now.0, &watch)?,))?;
         }
         Ok(())
     };
-    let pruning = interrupt::interruptible(py, &budget.cancel(), look, || {
+    let pruning = interrupt::stoppable(py, &budget.cancel(), look, || {
         secateur::prune(&model.file, &data, &settings, &budget, &watch)
     })?
     .map_err(error::from_road)?;

@@ -69,6 +69,7 @@ pub(crate) fn prune_without_proof<'py>(
         weight_per: weight_per.map(|word| options::choice("weight_per", word, &UNITS)).transpose()?,
         solver: options::solver(solver)?,
         claim: Claim::Decisions { band: options::band(band) },
+        threshold: None,
         domain: options::domain(domain.as_ref(), missing, model)?,
         threads,
         seed,
@@ -79,17 +80,22 @@ pub(crate) fn prune_without_proof<'py>(
     let (_, data) = row_major(&rows);
     let classes: Vec<ClassId> = classes.into_iter().map(ClassId).collect();
     let watch = Watch::default();
-    let pruned = interrupt::interruptible(py, &budget.cancel(), |_| Ok(()), || {
-        secateur::unproved::prune_without_proof(
-            &model.file,
-            &data,
-            &classes,
-            scrutiny,
-            &settings,
-            &budget,
-            &watch,
-        )
-    })?
+    let pruned = interrupt::interruptible(
+        py,
+        &budget.cancel(),
+        |_| Ok(()),
+        || {
+            secateur::unproved::prune_without_proof(
+                &model.file,
+                &data,
+                &classes,
+                scrutiny,
+                &settings,
+                &budget,
+                &watch,
+            )
+        },
+    )?
     .map_err(error::from_road)?;
     told(py, model, pruned)
 }

@@ -85,7 +85,7 @@ pub(crate) fn verify_scores<'py>(
 /// matched by name where both models have names, and a row is in the order of the first.
 #[pyfunction]
 #[pyo3(signature = (
-    first, second, rows=None, *, band=None, time_limit=None, threads=None, seed=0, missing=true, domain=None, certify=false,
+    first, second, rows=None, *, band=None, threshold=None, time_limit=None, threads=None, seed=0, missing=true, domain=None, certify=false,
     certificate=None, paths=(None, None), report=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
@@ -95,6 +95,7 @@ pub(crate) fn verify<'py>(
     second: &Model,
     rows: Option<PyReadonlyArray2<'py, f64>>,
     band: Option<f64>,
+    threshold: Option<f64>,
     time_limit: Option<f64>,
     threads: Option<usize>,
     seed: u64,
@@ -108,6 +109,7 @@ pub(crate) fn verify<'py>(
     let budget = options::budget(time_limit)?;
     let settings = VerifyOptions {
         band: options::band(band),
+        threshold,
         domain: options::domain(domain.as_ref(), missing, first)?,
         threads,
         seed,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use secateur_certificate::ReadError;
-use secateur_checker::command::covering;
+use secateur_checker::command::{at_threshold, covering};
 use secateur_checker::{Limits, Scorer, Verdict, aligned, check_where};
 use secateur_formats::ModelFile;
 use secateur_model::{Domain, Ensemble};
@@ -22,17 +22,20 @@ pub fn check_until(
     certificate: impl Read,
     stop: &dyn Fn() -> bool,
 ) -> Result<Verdict, ReadError> {
-    checked(original, pruned, &[], certificate, stop)
+    let verdict = checked(original, pruned, &[], certificate, stop)?;
+    Ok(at_threshold(verdict, None, [original, pruned]))
 }
 
 /// As [`check_until`], for a certificate whose claim may ask for scores of other models: it names them by their digests, and each of them
 /// has to be among `scorers`, which have names for messages, or among the models of the domain that is asked for. A valid
-/// certificate that does not cover that domain is refused.
+/// certificate that does not cover that domain is refused, and so is one about other decisions than those at `threshold`, a probability of
+/// class 1, or without one than the libraries' own.
 pub fn check_scored(
     original: &ModelFile,
     pruned: &ModelFile,
     scorers: &[(&str, &ModelFile)],
     asked: Option<&Domain>,
+    threshold: Option<f64>,
     certificate: impl Read,
     stop: &dyn Fn() -> bool,
 ) -> Result<Verdict, ReadError> {
@@ -46,7 +49,8 @@ pub fn check_scored(
         .collect();
     let mut known: Vec<Scorer<'_>> = in_order.iter().map(|(name, model)| Scorer { model, name }).collect();
     known.extend(asked.into_iter().flat_map(Scorer::of));
-    let verdict = checked(original, pruned, &known, certificate, stop)?;
+    let verdict =
+        at_threshold(checked(original, pruned, &known, certificate, stop)?, threshold, [original, pruned]);
     Ok(match asked {
         Some(asked) => covering(verdict, asked, ours),
         None => verdict,

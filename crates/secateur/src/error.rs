@@ -1,5 +1,6 @@
 //! Why a call gives no result.
 
+use secateur_formats::ThresholdError;
 use secateur_model::PredictError;
 use secateur_oracle::CompareError;
 use secateur_prune::{CertifyError, PruneError};
@@ -37,6 +38,19 @@ pub enum Error {
          compared on the values that both libraries read alike, not on every double"
     )]
     DoublesCategories,
+    /// No threshold that this model's probabilities could be compared with.
+    #[error(transparent)]
+    Threshold(#[from] ThresholdError),
+    /// The models have their classes in different orders.
+    #[error(
+        "the models have the same classes in different orders, so that a threshold for the second class is one for each of them"
+    )]
+    ThresholdClasses,
+    /// A threshold is about decisions.
+    #[error(
+        "a threshold is about decisions, and where scores are kept, decisions at every threshold nearly are; give one of them"
+    )]
+    ThresholdAndScores,
     /// The library would refuse these rows.
     #[error(transparent)]
     Predict(#[from] PredictError),

@@ -88,7 +88,7 @@ pub use predict::{Scorer, predict, raw_scores, values};
 pub use propose::{Proposal, propose};
 pub use prune::{
     MOST_ROWS, ProbabilityShift, PruneOptions, PruneReport, Pruning, ScoreRows, Seconds, accepted_rows,
-    prune, unproved,
+    keep_scores, prune, unproved,
 };
 pub use verify::{
     ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, Verification, VerifyOptions, VerifyReport,

@@ -1,12 +1,22 @@
 //! The probabilities that a logistic model gives to scores within a margin of its threshold.
 
-use secateur_formats::ModelFile;
-use secateur_model::Decision;
+use secateur_formats::{ModelFile, logistic_probability};
+use secateur_model::{Cut, Decision};
 
 /// The probabilities that a logistic model gives within `band` of its threshold; `None` for other models.
 pub fn probabilities(file: &ModelFile, band: f64) -> Option<[f64; 2]> {
     let Decision::Threshold { threshold, .. } = *file.ensemble().decision() else { return None };
     Some(interval(file.logistic_scale()?, threshold, band))
+}
+
+/// The probabilities that a model gives within `band` of a cut, and of its gap: outside of them the library's
+/// probability is farther than the band from the cut, however it rounds. `None` for models that are not logistic.
+pub(crate) fn around(file: &ModelFile, cut: Cut, band: f64) -> Option<[f64; 2]> {
+    let slack = 8.0 * f64::EPSILON;
+    let margin = band + cut.gap;
+    let low = logistic_probability(file, cut.score - margin)? - slack;
+    let high = logistic_probability(file, cut.score + margin)? + slack;
+    Some([low.max(0.0), high.min(1.0)])
 }
 
 /// The probabilities that scores within `margin` of `threshold` can have, rounded outward.

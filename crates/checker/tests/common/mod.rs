@@ -69,7 +69,7 @@ impl Opened {
     /// Makes it a claim about decisions with this band.
     pub(crate) fn set_band(&mut self, band: BandClaim) {
         let local_rounding = self.is_local();
-        self.claim.statement = Statement::Decisions { band, local_rounding };
+        self.claim.statement = Statement::Decisions { band, local_rounding, cuts: self.claim.cuts() };
     }
 
     /// Does a claim about decisions announce rounding by input?
@@ -79,7 +79,8 @@ impl Opened {
 
     /// Announces rounding by input, or no longer.
     pub(crate) fn set_local(&mut self, local_rounding: bool) {
-        self.claim.statement = Statement::Decisions { band: self.band(), local_rounding };
+        self.claim.statement =
+            Statement::Decisions { band: self.band(), local_rounding, cuts: self.claim.cuts() };
     }
 
     /// The same proof, said to be about other models.

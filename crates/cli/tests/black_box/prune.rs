@@ -167,7 +167,11 @@ fn nothing_to_prune_is_an_answer_with_a_reason() {
         assert!(folder.run(&format!("verify {name} out-{name}")).ok().starts_with("identical"));
     }
     let words = folder.run("prune flowers.txt -o out.txt");
-    assert!(words.ok().starts_with("already minimal: none of the 2 trees can go\n"), "{}", words.stdout);
+    assert!(
+        words.ok().starts_with("unchanged: every one of the 2 trees is needed (proved)\n"),
+        "{}",
+        words.stdout
+    );
     // Nothing changed, so the file is the original, byte for byte.
     assert_eq!(folder.read("out.txt"), FLOWERS);
 }
@@ -381,7 +385,11 @@ fn odd_models_get_a_clear_answer() {
     // One tree that decides.
     folder.file("one.txt", stumps(&[(0, 2.0, -1.0, 1.0)]));
     let run = folder.run("prune one.txt -o out.txt");
-    assert!(run.ok().starts_with("already minimal: none of the 1 tree can go\n"), "{}", run.stdout);
+    assert!(
+        run.ok().starts_with("unchanged: every one of the 1 tree is needed (proved)\n"),
+        "{}",
+        run.stdout
+    );
     // Trees that say the same everywhere: one class only.
     folder.file("constant.txt", stumps(&[(0, 2.0, 1.0, 1.0), (1, 3.0, 0.5, 0.5), (1, 3.0, 0.5, 0.25)]));
     let object = json(&folder.run("prune constant.txt -o out.txt --json"));
@@ -528,7 +536,11 @@ fn a_time_limit_is_held_and_progress_is_told() {
     let seconds = started.elapsed().as_secs_f64();
     assert_eq!(run.code, Some(3), "{} {}", run.stdout, run.stderr);
     assert!(seconds < 30.0, "{seconds} s for a limit of 2 s");
-    assert!(run.stdout.starts_with("the time is up: 150 -> "), "{}", run.stdout);
+    let began = [
+        "the time is up: 150 -> ",
+        "unchanged: nothing smaller than 150 trees was found within the time limit",
+    ];
+    assert!(began.iter().any(|words| run.stdout.starts_with(words)), "{}", run.stdout);
     let told = run.stderr.lines().any(|line| line.contains("/150 trees") && line.contains(" s left, "));
     assert!(told, "{}", run.stderr);
     assert!(folder.run("verify model.txt out.txt").ok().starts_with("identical"));
@@ -554,4 +566,68 @@ fn what_is_not_kept_is_said_and_measured() {
     assert_eq!(shift["rows"], 50, "{object}");
     let (largest, mean) = (shift["largest"].as_f64().unwrap(), shift["mean"].as_f64().unwrap());
     assert!(0.0 < mean && mean <= largest && largest < 1.0, "{shift}");
+}
+
+#[test]
+fn decisions_at_a_threshold_are_kept_and_checked() {
+    let folder = Folder::new();
+    // Scores are -1.5, -0.5, 0.5 and 1.5: at one half the first tree decides, at 0.7 (a score of 0.85) both do.
+    folder.file("model.txt", stumps(&[(0, 2.0, -1.0, 1.0), (1, 3.0, -0.5, 0.5)]));
+    let half = json(&folder.run("prune model.txt -o half.txt --json"));
+    assert_eq!((&half["trees"]["after"], &half["threshold"]), (&Value::from(1), &Value::Null), "{half}");
+    let run = folder.run("prune model.txt -o out.txt --threshold 0.7 --certificate c");
+    assert!(
+        run.ok().starts_with("unchanged: every one of the 2 trees is needed (proved)\n"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("secateur-check model.txt out.txt c --threshold 0.7"), "{}", run.stdout);
+    // At 0.9 (2.2) nobody is above, and no tree is needed.
+    let run = folder.run("prune model.txt -o none.txt --threshold 0.9");
+    let words = run.ok().split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["at the threshold 0.9", "is on the same side of 0.9 (> or >=", "predict among them"] {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    let object = json(&folder.run("prune model.txt -o none.txt --threshold 0.9 --json"));
+    assert!(object["trees"]["after"].as_u64().unwrap() <= 1, "{object}");
+    assert_eq!(object["threshold"]["probability"], 0.9);
+    assert!((object["threshold"]["score"].as_f64().unwrap() - 9f64.ln()).abs() < 1e-12, "{object}");
+    assert!(folder.run("verify model.txt none.txt --threshold 0.9").ok().starts_with("identical"));
+    assert!(folder.run("verify model.txt half.txt").ok().starts_with("identical"));
+    // What is kept at one threshold is not at another.
+    for (other, threshold) in [("none.txt", ""), ("half.txt", "--threshold 0.7")] {
+        let run = folder.run(&format!("verify model.txt {other} {threshold}"));
+        assert_eq!(run.code, Some(1), "{} {}", run.stdout, run.stderr);
+    }
+    for (words, why) in [
+        ("--threshold 1.5", "1.5 is no threshold for a probability"),
+        ("--threshold 0.3 --within 0.1", "cannot be used with"),
+        ("--threshold 0.3 --keep scores", "--threshold is about decisions"),
+        ("--threshold 0.3 --report r.html", "cannot be used with"),
+    ] {
+        let run = folder.run(&format!("prune model.txt -o no.txt {words}"));
+        assert!(run.refused().contains(why), "{words}: {}", run.stderr);
+    }
+    folder.file("three.txt", THREE_CLASSES);
+    let run = folder.run("prune three.txt -o no.txt --threshold 0.3");
+    assert!(run.refused().contains("for models of two classes, and this one has 3"), "{}", run.stderr);
+    assert!(!folder.names().contains(&"no.txt".to_owned()));
+}
+
+#[test]
+fn scores_are_kept_up_to_rounding() {
+    let folder = Folder::new();
+    // The last two trees ask the same question and become one; the scores stay.
+    folder.file("model.txt", stumps(&[(0, 2.0, -1.0, 1.0), (1, 3.0, -0.5, 0.5), (1, 3.0, -0.25, 0.75)]));
+    let object = json(&folder.run("prune model.txt -o out.txt --keep scores --json"));
+    assert_eq!(
+        (&object["trees"]["after"], &object["checked"]),
+        (&Value::from(2), &Value::from(true)),
+        "{object}"
+    );
+    assert!(object["within"].as_f64().unwrap() < 1e-12, "{object}");
+    assert!(folder.run("verify model.txt out.txt --scores --within 1e-12").ok().contains("1e-12"));
+    for words in ["--within 0.1", "--band 0.1", "--report r.html"] {
+        folder.run(&format!("prune model.txt -o no.txt --keep scores {words}")).refused();
+    }
 }

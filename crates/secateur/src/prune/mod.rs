@@ -4,6 +4,7 @@
 //! certificate is about that model, and the independent checker has accepted it. Rows of the caller are decided
 //! once more with both models at the end. Nothing is handed out that fails one of these.
 
+mod at_cut;
 mod forest;
 mod options;
 mod page;
@@ -12,26 +13,28 @@ mod shift;
 pub mod unproved;
 mod words;
 
+use std::borrow::Cow;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use secateur_formats::ModelFile;
-use secateur_model::Ensemble;
+use secateur_model::{Cut, Ensemble};
 use secateur_oracle::{
     Budget as SearchBudget, Cancel, CompareError, Limit, Options, Outline, ScoreComparison, Verdict,
     has_inputs,
 };
 use secateur_prune::{
     Certificate, CertifyError, Claim, Config, Pass, PruneError, Pruned, RowsSeen, Watch, certify,
-    certify_scores, rows_seen,
+    certify_scores, prune_model, rows_seen,
 };
 
 use crate::budget::Budget;
 use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::page::History;
-pub use options::PruneOptions;
+use at_cut::AtCut;
 pub(crate) use options::threads;
+pub use options::{PruneOptions, keep_scores};
 pub use score_rows::ScoreRows;
 pub use shift::ProbabilityShift;
 pub use words::PruneReport;
@@ -78,6 +81,13 @@ impl Pruning {
     /// Has the independent checker accepted the proof?
     pub fn checked(&self) -> bool {
         self.certificate.is_some()
+    }
+
+    /// Is the model what it was, in every tree and number?
+    pub fn unchanged(&self) -> bool {
+        use secateur_prune::Fate;
+        self.pruned.size[0] == self.pruned.size[1]
+            && self.pruned.fates.iter().all(|fate| matches!(fate, Fate::Kept))
     }
 
     /// Is it proved that no model that the moves allow has fewer trees?
@@ -128,9 +138,10 @@ pub fn prune(
     let outside = OutsideRows::find(&narrowed, rows);
     let rows = usable_rows(&narrowed, rows);
     let config = options.config(budget);
+    let cut = options.cut(original)?;
     let trees = original.ensemble().trees().len();
     let mut history = options.record.then(|| History::start(trees));
-    let found = recorded(watch, history.as_mut(), || secateur_prune::prune(original, &rows, &config, watch))?;
+    let found = recorded(watch, history.as_mut(), || search(original, cut, &rows, &config, watch))?;
     watch.update(|status| {
         status.pass = Pass::Certify;
         status.candidate = None;
@@ -141,7 +152,7 @@ pub fn prune(
         oracle: found.seconds.oracle,
         ..Seconds::default()
     };
-    let road = Finish { original, options, config: &config, budget, watch };
+    let road = Finish { original, options, config: &config, cut, budget, watch };
     let Finished { pruned, bytes, certificate } = road.finish(found, &mut seconds)?;
     let models = [original, &pruned.file];
     let probability_shift = match budget.is_over() {
@@ -149,7 +160,7 @@ pub fn prune(
         false => ProbabilityShift::measure(models, &rows),
     };
     let score_rows = ScoreRows::compare(models, &rows, options.claim)?;
-    let rows = compare_rows(original, &pruned, &rows, options.claim)?;
+    let rows = compare_rows(models.map(|model| at_cut(model, cut)), pruned.band, &rows, options.claim)?;
     seconds.total = budget.elapsed().as_secs_f64();
     let interrupted = budget.is_cancelled();
     Ok(Pruning {
@@ -178,6 +189,26 @@ fn usable_rows(model: &Ensemble, rows: &[f64]) -> Vec<f64> {
     accepted_rows(model, first).into_iter().flat_map(|row| &first[row * width..][..width]).copied().collect()
 }
 
+/// The search, at the caller's cut where there is one.
+fn search(
+    original: &ModelFile,
+    cut: Option<Cut>,
+    rows: &[f64],
+    config: &Config,
+    watch: &Watch,
+) -> Result<Pruned, PruneError> {
+    match cut.and_then(|cut| AtCut::new(original.clone(), cut)) {
+        Some(model) => Ok(prune_model(&model, rows, config, watch)?.map_file(|found| found.file)),
+        None => secateur_prune::prune(original, rows, config, watch),
+    }
+}
+
+/// The model as decisions are looked at: at the caller's cut where there is one.
+fn at_cut(model: &ModelFile, cut: Option<Cut>) -> Cow<'_, Ensemble> {
+    let ensemble = model.ensemble();
+    cut.and_then(|cut| ensemble.cut_at(cut)).map_or(Cow::Borrowed(ensemble), Cow::Owned)
+}
+
 /// Runs the search, and keeps what was known when, where that is wanted.
 fn recorded<T>(watch: &Watch, history: Option<&mut History>, search: impl FnOnce() -> T) -> T {
     let Some(history) = history else { return search() };
@@ -199,6 +230,7 @@ struct Finish<'a> {
     original: &'a ModelFile,
     options: &'a PruneOptions,
     config: &'a Config,
+    cut: Option<Cut>,
     budget: &'a Budget,
     watch: &'a Watch,
 }
@@ -276,8 +308,10 @@ impl Finish<'_> {
             return Ok(Proof::Stopped);
         }
         let started = Instant::now();
-        let original = self.original.ensemble().within(&self.config.domain).map_err(PruneError::from)?;
-        let theirs = pruned.file.ensemble();
+        let original = at_cut(self.original, self.cut);
+        let original = original.within(&self.config.domain).map_err(PruneError::from)?;
+        let theirs = at_cut(&pruned.file, self.cut);
+        let theirs = theirs.as_ref();
         let (threads, progress) = (self.config.threads, &self.watch.search);
         let proof = self.budget.finishing(|stop| {
             if !certifies {
@@ -339,14 +373,14 @@ impl Finish<'_> {
 
 /// Decides the caller's rows with both models. A difference that the claim excludes would be a fault of ours.
 fn compare_rows(
-    original: &ModelFile,
-    pruned: &Pruned,
+    models: [Cow<'_, Ensemble>; 2],
+    score: f64,
     rows: &[f64],
     claim: Claim,
 ) -> Result<Option<RowsSeen>, Error> {
     let Some(band) = claim.band().filter(|_| !rows.is_empty()) else { return Ok(None) };
-    let models = [original.ensemble(), pruned.file.ensemble()];
-    let seen = rows_seen(models, &|class| class, rows, band, pruned.band)?;
+    let models = [models[0].as_ref(), models[1].as_ref()];
+    let seen = rows_seen(models, &|class| class, rows, band, score)?;
     match seen.excluded {
         Some(row) => Err(Error::RowChanged { row: row + 1 }),
         None => Ok(Some(seen)),

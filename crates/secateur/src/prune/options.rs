@@ -1,9 +1,14 @@
 //! The choices of a caller of `prune`.
 
-use secateur_model::Domain;
+use secateur_formats::{ModelFile, threshold_cut};
+use secateur_model::{Cut, Domain};
 use secateur_prune::{Claim, Config, Effort, LinearSolver, Moves, Objective, Unit};
 
 use crate::budget::Budget;
+use crate::error::Error;
+
+/// How many times the bound on the library's rounding scores may move where they are kept.
+const ROUNDINGS: f64 = 4.0;
 
 /// The choices of a caller of [`prune`](crate::prune).
 ///
@@ -26,6 +31,9 @@ pub struct PruneOptions {
     pub solver: LinearSolver,
     /// What the pruned model keeps: decisions, or scores up to a distance.
     pub claim: Claim,
+    /// Decide by comparing the probability of class 1 with this, in place of the library's own rule: for models of two
+    /// classes whose probability is a logistic function of one score. `None` is the library's own rule.
+    pub threshold: Option<f64>,
     /// Which inputs the claim is about; columns are counted as the model counts them.
     pub domain: Domain,
     /// Threads of the search; `None` for all cores.
@@ -48,6 +56,7 @@ impl Default for PruneOptions {
             weight_per: unit,
             solver,
             claim,
+            threshold: None,
             domain,
             threads: None,
             seed,
@@ -58,6 +67,15 @@ impl Default for PruneOptions {
 }
 
 impl PruneOptions {
+    /// The cut of this model's scores that the threshold stands for, where there is one.
+    pub(super) fn cut(&self, model: &ModelFile) -> Result<Option<Cut>, Error> {
+        let Some(threshold) = self.threshold else { return Ok(None) };
+        match self.claim {
+            Claim::Decisions { .. } => Ok(Some(threshold_cut(model, threshold)?)),
+            Claim::Scores { .. } => Err(Error::ThresholdAndScores),
+        }
+    }
+
     /// The search's settings within a budget.
     pub(super) fn config(&self, budget: &Budget) -> Config {
         Config {
@@ -74,6 +92,22 @@ impl PruneOptions {
             seed: self.seed,
         }
     }
+}
+
+/// The claim that keeps every score up to what the library's own rounding may do to it: calibration, stacking, ranking and
+/// every threshold go on as before. The scores of a model whose sums are exact are kept as they are.
+///
+/// ```
+/// use secateur::{Claim, ModelFile, demo, keep_scores};
+/// let Claim::Scores { within } = keep_scores(&ModelFile::parse(demo::MODEL)?) else { unreachable!() };
+/// assert!(within < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn keep_scores(model: &ModelFile) -> Claim {
+    // Both models round, and what is written is rounded too. Where sums may overflow there is no bound, and the call
+    // says so whatever the distance.
+    let rounding = model.ensemble().rounding().map_or(0.0, |rounding| rounding.largest());
+    Claim::Scores { within: ROUNDINGS * rounding }
 }
 
 /// All cores unless given.

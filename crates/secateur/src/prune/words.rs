@@ -1,7 +1,7 @@
 //! What a run of `prune` says, in every interface: one JSON object, or words for people.
 
 use secateur_formats::{Framework, ModelFile};
-use secateur_model::{Decision, Ensemble, FeatureId};
+use secateur_model::{ClassId, Cut, Decision, Ensemble, FeatureId};
 use secateur_oracle::Band;
 use secateur_prune::{Certificate, Claim, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
@@ -34,9 +34,22 @@ impl PruneReport<'_> {
     /// The probabilities inside the band, for logistic models.
     pub fn probability(&self) -> Option<[f64; 2]> {
         match self.options.claim {
-            Claim::Decisions { .. } => logistic::probabilities(self.original, self.pruning.pruned.band),
+            Claim::Decisions { .. } => match self.cut() {
+                Some(cut) => logistic::around(self.original, cut, self.pruning.pruned.band),
+                None => logistic::probabilities(self.original, self.pruning.pruned.band),
+            },
             Claim::Scores { .. } => None,
         }
+    }
+
+    /// Where the caller's threshold cuts the scores.
+    fn cut(&self) -> Option<Cut> {
+        self.options.cut(self.original).ok().flatten()
+    }
+
+    fn threshold_json(&self) -> Option<Value> {
+        let (threshold, cut) = (self.options.threshold?, self.cut()?);
+        Some(json!({"probability": threshold, "score": cut.score, "gap": cut.gap}))
     }
 
     /// Is the claim about exact sums, and not about what the library's rounding makes of them?
@@ -58,6 +71,7 @@ impl PruneReport<'_> {
         let data = self.pruning.rows.as_ref().map(rows_json);
         json!({
             "outcome": outcome_name(pruned.outcome),
+            "unchanged": self.pruning.unchanged(),
             "interrupted": self.pruning.interrupted,
             "checked": self.pruning.checked(),
             "trees": {"before": before.trees, "after": after.trees, "empty": empty_trees(pruned.file.ensemble())},
@@ -77,6 +91,7 @@ impl PruneReport<'_> {
                 "probability": self.probability(),
                 "exact": self.exact(),
             })),
+            "threshold": self.threshold_json(),
             "within": pruned.within,
             "oracle_calls": self.pruning.pruned.oracle_calls,
             "points": self.pruning.pruned.points,
@@ -112,7 +127,7 @@ impl PruneReport<'_> {
         let pruned = &self.pruning.pruned;
         let [before, after] = pruned.size;
         let kept = format!(
-            "{} -> {}, {}{}{}",
+            "{} -> {}, {}{}{}{}",
             before.trees,
             counted(after.trees as u64, "tree", "trees"),
             match (pruned.within, pruned.band) {
@@ -121,21 +136,17 @@ impl PruneReport<'_> {
                 (None, 0.0) => "every decision but exact ties unchanged".to_owned(),
                 (None, _) => "every decision outside the band unchanged".to_owned(),
             },
+            self.options
+                .threshold
+                .map_or_else(String::new, |threshold| format!(" at the threshold {threshold}")),
             inputs_in_short(&pruned.domain).map_or_else(String::new, |inputs| format!(" for {inputs}")),
             if self.moves_scores() { "; scores and probabilities change" } else { "" }
         );
         let mut text = match self.pruning.pruned.outcome {
-            Outcome::AlreadyMinimal => {
-                format!(
-                    "already minimal: none of the {} can go\n",
-                    counted(before.trees as u64, "tree", "trees")
-                )
-            }
+            _ if self.pruning.unchanged() => self.unchanged_words(),
             _ if self.pruning.interrupted => format!("interrupted: {kept}\n"),
-            Outcome::Proved if after.trees == before.trees => {
-                format!("nothing removed: {}\n", counted(after.trees as u64, "tree", "trees"))
-            }
-            Outcome::Proved => format!("proved: {kept}\n"),
+            Outcome::Proved if after.trees == before.trees => format!("no tree less, but smaller: {kept}\n"),
+            Outcome::Proved | Outcome::AlreadyMinimal => format!("proved: {kept}\n"),
             Outcome::BudgetReached => format!("the time is up: {kept}\n"),
         };
         let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
@@ -220,6 +231,25 @@ impl PruneReport<'_> {
         text
     }
 
+    /// What is said of a model that is what it was.
+    fn unchanged_words(&self) -> String {
+        let pruned = &self.pruning.pruned;
+        let trees = counted(pruned.size[0].trees as u64, "tree", "trees");
+        let why = match pruned.outcome {
+            _ if self.pruning.interrupted => "interrupted before anything smaller was found".to_owned(),
+            _ if self.pruning.minimal() && self.options.claim.band().is_some() => {
+                format!("every one of the {trees} is needed (proved)")
+            }
+            Outcome::BudgetReached => format!("nothing smaller than {trees} was found within the time limit"),
+            _ if pruned.cut_short => {
+                format!("nothing smaller than {trees} was found with the work that was done")
+            }
+            _ if pruned.irreducible => format!("no tree of {trees} can go on its own (by the solver's word)"),
+            _ => format!("nothing smaller than {trees} was found"),
+        };
+        format!("unchanged: {why}\n")
+    }
+
     /// Has any tree another part in the scores than before? Trees that were only folded into each other add up to the
     /// same, but for rounding.
     fn moves_scores(&self) -> bool {
@@ -237,11 +267,17 @@ impl PruneReport<'_> {
         if !self.moves_scores() {
             return None;
         }
+        let elsewhere = match self.options.threshold {
+            Some(_) => "decisions at other thresholds, the library's own predict among them; ",
+            None => "",
+        };
         let advice = "where they are used (ranking, calibration, a threshold of your own), --within EPS keeps scores up to \
                       EPS, and pack keeps every bit";
         Some(match (&self.pruning.probability_shift, has_probabilities(self.original)) {
-            (Some(shift), _) => format!("probabilities: {}; {advice}", shift.words()),
-            (None, true) => format!("probabilities: --data TABLE measures how far they move; {advice}"),
+            (Some(shift), _) => format!("{elsewhere}probabilities: {}; {advice}", shift.words()),
+            (None, true) => {
+                format!("{elsewhere}probabilities: --data TABLE measures how far they move; {advice}")
+            }
             (None, false) => format!("scores; {advice}"),
         })
     }
@@ -348,12 +384,35 @@ impl PruneReport<'_> {
     /// What is proved, in one sentence.
     pub fn claim_words(&self) -> String {
         let words = match self.options.claim {
+            Claim::Decisions { band } if self.options.threshold.is_some() => self.threshold_claim_words(band),
             Claim::Decisions { band } => {
                 claim_words(self.original, band, self.pruning.pruned.band, self.probability())
             }
             Claim::Scores { within } => self.score_claim_words(within),
         };
         begin(&self.pruning.pruned.domain) + &words
+    }
+
+    fn threshold_claim_words(&self, asked: Band) -> String {
+        let (Some(threshold), Some(cut)) = (self.options.threshold, self.cut()) else { return String::new() };
+        let class = self.original.ensemble().classes().text(ClassId(1)).into_owned();
+        let class = printable(&class);
+        if asked == Band::Exact {
+            return format!(
+                "the exact sums of both files are on the same side of {:?}, the score at which the probability of class \
+                 {class} is {threshold}; {ROUNDING_NOTE}",
+                cut.score
+            );
+        }
+        let band = rounded_up(self.pruning.pruned.band);
+        let probability = self.probability().map_or_else(String::new, |interval| {
+            format!(", which is a probability of {}", logistic::words(interval))
+        });
+        format!(
+            "with either file the library's probability of class {class} is on the same side of {threshold} (> or >=, \
+             however the exponential function rounds), wherever the original's score is more than {band} from {}{probability}",
+            rounded(cut.score)
+        )
     }
 
     fn score_claim_words(&self, within: f64) -> String {
@@ -385,6 +444,10 @@ impl PruneReport<'_> {
         original.within(domain).map_or(Value::Null, |narrowed| crate::domain::json(domain, &[&narrowed]))
     }
 
+    fn threshold_flag(&self) -> String {
+        self.options.threshold.map_or_else(String::new, |threshold| format!(" --threshold {threshold}"))
+    }
+
     fn scope_flag(&self) -> &'static str {
         match scope_name(&self.pruning.pruned.domain) {
             "all" => "",
@@ -397,15 +460,23 @@ impl PruneReport<'_> {
     fn check_words(&self) -> Option<String> {
         let (model, output) = (self.places.original?, self.places.pruned?);
         Some(match self.places.certificate {
-            Some(certificate) => format!("secateur-check {model} {output} {certificate}"),
+            Some(certificate) => {
+                format!("secateur-check {model} {output} {certificate}{}", self.threshold_flag())
+            }
             None => {
                 let scores = self.options.claim.within();
                 let scores =
                     scores.map_or_else(String::new, |within| format!(" --scores --within {within:e}"));
-                format!("secateur verify {model} {output}{scores}{}", self.scope_flag())
+                let (threshold, scope) = (self.threshold_flag(), self.scope_flag());
+                format!("secateur verify {model} {output}{scores}{threshold}{scope}")
             }
         })
     }
+}
+
+/// A score with as many digits as people read.
+fn rounded(score: f64) -> String {
+    format!("{score:.6}")
 }
 
 /// Trees that only fill a round up; they are counted in no size.

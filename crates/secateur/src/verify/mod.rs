@@ -11,8 +11,8 @@ mod words;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use secateur_formats::ModelFile;
-use secateur_model::{ClassLabels, Domain, Ensemble, FeatureId, InputDomain};
+use secateur_formats::{ModelFile, threshold_cut};
+use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain};
 use secateur_oracle::{
     Band, Budget as SearchBudget, CompareError, Options, Outline, Progress, Undecided, Verdict, has_inputs,
 };
@@ -35,6 +35,9 @@ const AFTER_LIMIT: Duration = Duration::from_millis(200);
 pub struct VerifyOptions {
     /// How near to the first model's decision boundary the claim reaches.
     pub band: Band,
+    /// Decide by comparing the probability of class 1 with this, in place of the libraries' own rules: for models of two
+    /// classes whose probability is a logistic function of one score. `None` is the libraries' own rules.
+    pub threshold: Option<f64>,
     /// Which inputs the claim is about; columns are counted as the first model counts them.
     pub domain: Domain,
     /// Threads of the search; `None` for all cores.
@@ -52,6 +55,7 @@ impl Default for VerifyOptions {
     fn default() -> Self {
         Self {
             band: Band::Auto,
+            threshold: None,
             domain: Domain::everything(),
             threads: None,
             seed: 0,
@@ -68,6 +72,8 @@ pub struct Verification {
     pub verdict: Verdict,
     /// The band of the claim, as a score.
     pub band: f64,
+    /// The probability of class 1 at which the models decide, where that is not by their libraries' own rules.
+    pub threshold: Option<f64>,
     /// The claim is about exact sums, and not about what a library's rounding makes of them.
     pub exact: bool,
     /// What the caller's rows say, of those that both models accept; `None` without such rows.
@@ -140,8 +146,13 @@ pub fn verify(
     let with_labels = |file: &ModelFile, labels: &Option<ClassLabels>| {
         labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()))
     };
-    let labelled = with_labels(first, &options.labels[0]);
+    let mut labelled = with_labels(first, &options.labels[0]);
     let mut other = with_labels(second, &options.labels[1]);
+    if let Some(threshold) = options.threshold {
+        let cuts = [threshold_cut(first, threshold)?, threshold_cut(second, threshold)?];
+        labelled = labelled.as_ref().unwrap_or(first.ensemble()).cut_at(cuts[0]);
+        other = other.as_ref().unwrap_or(second.ensemble()).cut_at(cuts[1]);
+    }
     let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(&options.domain);
     let ours = ours.map_err(CompareError::from)?;
     let ours = ours.as_ref();
@@ -150,6 +161,9 @@ pub fn verify(
     other = aligned.or(other);
     let theirs = other.as_ref().unwrap_or(second.ensemble());
     let outline = Outline::new(ours, theirs, options.band)?;
+    if options.threshold.is_some() && outline.class_in_second(ClassId(1)) != ClassId(1) {
+        return Err(Error::ThresholdClasses);
+    }
     let (band, domain, accepted) = (outline.band(), outline.inputs(), *outline.domain());
     let cells_log10 = if domain.is_everything() { None } else { outline.log10_cells() };
     let outside = OutsideRows::find(ours, rows);
@@ -160,6 +174,7 @@ pub fn verify(
     Ok(Verification {
         verdict,
         band,
+        threshold: options.threshold,
         exact: options.band == Band::Exact,
         seen,
         domain,

@@ -47,7 +47,10 @@ impl VerifyReport<'_> {
 
     /// The probabilities of the first model inside a band, for logistic models.
     pub(super) fn probability(&self, band: f64) -> Option<[f64; 2]> {
-        logistic::probabilities(self.first, band)
+        match self.models()[0].cut() {
+            Some(cut) => logistic::around(self.first, cut, band),
+            None => logistic::probabilities(self.first, band),
+        }
     }
 
     /// One JSON object; its keys are part of the interface (`secateur verify --json`).
@@ -65,6 +68,7 @@ impl VerifyReport<'_> {
         json!({
             "outcome": outcome,
             "reason": reason,
+            "threshold": self.answer.threshold,
             "band": {
                 "score": self.answer.band,
                 "probability": self.probability(self.answer.band),
@@ -126,7 +130,10 @@ impl VerifyReport<'_> {
             Verdict::Undecided(why) => format!("undecided: {}\n", undecided(why)),
         };
         let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
-        let inputs = begin(&self.answer.domain);
+        let mut inputs = begin(&self.answer.domain);
+        if let Some(threshold) = self.answer.threshold {
+            inputs += &format!("with the probability of the second class compared with {threshold}, ");
+        }
         let claim = if self.answer.exact {
             format!("{inputs}the exact sums decide the same, ties by each library's rule; {ROUNDING_NOTE}")
         } else if self.answer.band == 0.0 {
@@ -134,7 +141,12 @@ impl VerifyReport<'_> {
                 "{inputs}as the libraries decide, wherever the first model's scores do not tie; its sums are exact"
             )
         } else {
-            format!("{inputs}as the libraries decide, wherever {}", self.leads(self.answer.band))
+            let who = if self.answer.threshold.is_some() {
+                "however that rounds"
+            } else {
+                "as the libraries decide"
+            };
+            format!("{inputs}{who}, wherever {}", self.leads(self.answer.band))
         };
         line("claim", &claim);
         if self.answer.exact {
@@ -236,8 +248,8 @@ pub(super) fn undecided(why: &Undecided) -> &'static str {
         Undecided::Stopped(StopReason::Time) => "the time limit was reached",
         Undecided::Stopped(_) => "the budget was used up",
         Undecided::OrderOfAddition(_) => {
-            "the last bits of the second model's scores vary (order of addition, processor), and for some inputs they \
-             may decide"
+            "the last bits of the second model's scores or probabilities vary (order of addition, processor), and for some \
+             inputs they may decide"
         }
     }
 }
