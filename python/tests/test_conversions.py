@@ -33,7 +33,8 @@ SECONDS = 4.0
 # What an undecided verification may say.
 REASONS = {
     "the time limit was reached",
-    "the last bits of the second model's scores vary (order of addition, processor), and on this row they may decide",
+    "the last bits of the second model's scores or probabilities vary (order of addition, processor), and for some inputs "
+    "they may decide",
 }
 DATA = {
     "iris": load_iris(return_X_y=True),
