@@ -265,7 +265,13 @@ fn answer_packing(
         PackingVerdict::Valid(proved) => {
             // Equal bits are all that can be asked for; what a pruning before them proves may be less.
             let pruning = proved.pruning.as_ref();
-            let missing = pruning.and_then(|proved| not_what_was_asked(proved, arguments, asked, model));
+            // No packing has a pruning for a threshold; without a pruning the bits are the same, whatever they decide.
+            let threshold = arguments.threshold.filter(|_| pruning.is_some()).map(|threshold| {
+                let cut = threshold_cut(original, threshold).ok();
+                Reason::ClaimThresholdAsked { claimed: None, asked: cut.map(|cut| [cut; 2]) }
+            });
+            let missing = threshold
+                .or_else(|| pruning.and_then(|proved| not_what_was_asked(proved, arguments, asked, model)));
             match missing {
                 Some(reason) => PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None }),
                 None => PackingVerdict::Valid(proved),

@@ -39,6 +39,11 @@ pub(crate) fn check<'py>(
         let mut content = Vec::new();
         source.read_to_end(&mut content)?;
         if content.starts_with(secateur::PACKING_MAGIC) {
+            if threshold.is_some() {
+                return Err(PyValueError::new_err(
+                    "the certificate of a packed model is about its bits, and a threshold does not go with it",
+                ));
+            }
             let text = packing(py, original, pruned, &content, asked.as_ref());
             answer.update(py.import("json")?.call_method1("loads", (text,))?.cast()?)?;
             return Ok(answer);
