@@ -56,13 +56,13 @@ class Case:
     seed: int = 0
     flags: tuple[str, ...] = ()
     goal: Goal = Goal()
-    plausible: bool = False
-    """Only inputs that an isolation forest finds plausible."""
+    plausible: float = 0.0
+    """Only inputs that an isolation forest finds plausible: as plausible as this share of the training rows. All inputs where it is 0."""
 
     @property
     def name(self) -> str:
         seed = f" seed {self.seed}" if self.seed else ""
-        plausible = ", plausible inputs" if self.plausible else ""
+        plausible = f", as plausible as {self.plausible:.0%} of the rows" if self.plausible else ""
         return f"{self.kind} d{self.depth} M{self.trees} {self.dataset}{seed}{plausible}"
 
     @property
@@ -234,19 +234,21 @@ def _plausible():
     for dataset in ("COMPAS", "FICO", "Breast", "Pima", "HTRU2", "ELEC2", "Spambase", "House"):
         for depth in (1, 2, 3):
             yield Case("plausible", "XGBoost", depth, 50, dataset, flags=("--no-missing",))
-            yield Case("plausible", "XGBoost", depth, 50, dataset, plausible=True)
+            for share in (0.95, 0.5):
+                yield Case("plausible", "XGBoost", depth, 50, dataset, plausible=share)
 
 
 def isolation(case: Case, rows: np.ndarray, folder: Path) -> tuple[Path, Path, object, float]:
     """The domain of plausible inputs and its isolation forest, both as files; the forest; and the least score of a plausible
-    input: nineteen of twenty rows of the training have it."""
+    input: the case's share of the training rows has it."""
     import skops.io
     from sklearn.ensemble import IsolationForest
 
     count, samples = FOREST
     forest = IsolationForest(n_estimators=count, max_samples=samples, random_state=case.seed).fit(rows)
-    bound = float(np.quantile(forest.score_samples(rows), 0.05))
-    model, domain = folder / f"isolation-{case.dataset}.skops".lower(), folder / f"plausible-{case.dataset}.toml".lower()
+    bound = float(np.quantile(forest.score_samples(rows), 1 - case.plausible))
+    model = folder / f"isolation-{case.dataset}.skops".lower()
+    domain = folder / f"plausible-{case.plausible}-{case.dataset}.toml".lower()
     skops.io.dump(forest, model)
     domain.write_text(f'missing = false\n\n[[where]]\nmodel = "{model.name}"\nat_least = {bound!r}\n')
     return domain, model, forest, bound
