@@ -6,7 +6,7 @@
 use secateur_lp::Limits;
 use secateur_oracle::Budget;
 
-use crate::bounds::cut::{Cutter, Separating};
+use crate::bounds::cut::{Cut, Cutter, Separating};
 use crate::bounds::evidence::trees_in_no_column;
 use crate::candidate::column::Intercept;
 use crate::candidate::fold::Folded;
@@ -32,7 +32,10 @@ pub(crate) fn smallest<M: Editable>(
     let mut costs: Vec<u64> =
         columns.map(|column| whole_cost(engine.folded, &column.terms, objective)).collect();
     let start = kept(engine);
-    let cuts = std::mem::take(&mut known.cuts);
+    // First the constant is free, so cuts that have it say nothing.
+    let (cuts, with_constant): (Vec<Cut>, Vec<Cut>) = std::mem::take(&mut known.cuts)
+        .into_iter()
+        .partition(|cut| cut.columns.iter().all(|&column| column < costs.len()));
     let mut found = minimum(engine, cutter, &costs, start, cuts, rounds, budget);
     if counts_constant(engine) {
         // Most of the work is done: what is left are sets of columns that do without a constant.
@@ -48,7 +51,8 @@ pub(crate) fn smallest<M: Editable>(
         let mut cutter =
             CountingCutter { constant, free: cutter, without: Cutter::new(engine.model, Intercept::None) };
         let before = found;
-        let cuts = before.cuts.clone();
+        // What was known before keeps its number, for the proof speaks of it.
+        let cuts = before.cuts.iter().cloned().chain(with_constant).collect();
         found = minimum(&mut Counting { engine, constant }, &mut cutter, &costs, start, cuts, rounds, budget);
         if found.bound < before.bound {
             (found.bound, found.proof) = (before.bound, before.proof);

@@ -141,18 +141,15 @@ pub fn prune_without_proof(
         ..VerifyOptions::default()
     };
     let answer = verify(original, &result.file, rows, &asked, budget, &watch.search)?;
-    let report = VerifyReport {
-        first: original,
-        second: &result.file,
-        answer: &answer,
-        places: Places::default(),
-    };
+    let report =
+        VerifyReport { first: original, second: &result.file, answer: &answer, places: Places::default() };
     let words = match &answer.verdict {
         Verdict::Identical => {
             "finds nothing against it on any input; without --method the same is certified".to_owned()
         }
         Verdict::Different(example) => {
-            let label = |model: &ModelFile, class| printable(&model.ensemble().classes().text(class)).into_owned();
+            let label =
+                |model: &ModelFile, class| printable(&model.ensemble().classes().text(class)).into_owned();
             let [before, after] = example.classes;
             let [before, after] = [label(original, before), label(&result.file, after)];
             format!("finds an input that was {before} and is now {after}; `secateur verify` shows it")
