@@ -38,7 +38,7 @@
 //! or null), `checked` (has the independent checker accepted it?), `nodes`, `seconds`.
 //! With `--scores`: `outcome` (`measured`, `within`, `exceeds`, `undecided`), `reason`, `scores` (`within`: the limit or null;
 //! `at_most`, `rounding`: what it has of both libraries' rounding; `at_least`, `input`, `labels`, `output` and `of_input`: both
-//! scores there; `ended`, `probability`), and `scope`, `inputs`, `domain`, `labels`, `certificate`, `checked`, `nodes`, `seconds` as above.
+//! scores there; `ended`: the exact difference is known to four digits of the bound or to a thousandth of its rounding; `probability`), and `scope`, `inputs`, `domain`, `labels`, `certificate`, `checked`, `nodes`, `seconds` as above.
 //!
 //! # `domain --json`
 //! `domain` (`missing`, `columns`, `groups`, `where` as in a domain file), `support` (a sentence for each part), `rows`.
