@@ -271,8 +271,8 @@ impl PruneReport<'_> {
             Some(_) => "decisions at other thresholds, the library's own predict among them; ",
             None => "",
         };
-        let advice = "where they are used (ranking, calibration, a threshold of your own), --within EPS keeps scores up to \
-                      EPS, and pack keeps every bit";
+        let advice = "where they are used (ranking, calibration, stacking), --keep scores keeps them up to rounding, \
+                      --within EPS up to EPS, and pack keeps every bit";
         Some(match (&self.pruning.probability_shift, has_probabilities(self.original)) {
             (Some(shift), _) => format!("{elsewhere}probabilities: {}; {advice}", shift.words()),
             (None, true) => {
