@@ -76,7 +76,7 @@ fn pruned_models_decide_alike_on_every_cell() {
 #[test]
 fn rows_never_make_a_fast_result_worse() {
     let (mut runs, mut smaller) = (0, 0);
-    for seed in 0..400 {
+    for seed in 0..250 {
         let mut rng = Rng::with_seed(seed);
         let Some(model) = random_model(&mut rng) else { continue };
         let config = Config { effort: Effort::Fast, ..random_config(&mut rng) };
@@ -93,7 +93,7 @@ fn rows_never_make_a_fast_result_worse() {
         smaller += usize::from(with < without);
         runs += 1;
     }
-    assert!(runs > 150, "{runs}");
+    assert!(runs > 80, "{runs}");
     eprintln!("{smaller} of {runs} models are smaller with rows");
 }
 

@@ -57,13 +57,13 @@ fn rows_are_decided_as_before_and_other_inputs_not_always() {
 fn an_oracle_that_may_look_at_few_boxes_takes_what_one_with_many_refutes() {
     let wrong = |boxes: u64| {
         let (mut runs, mut wrong) = (0, 0);
-        for seed in 0..60 {
+        for seed in 0..40 {
             let mut rng = Rng::with_seed(seed);
             let mut shape = Shape::random(&mut rng);
             (shape.features, shape.trees, shape.depth) = (8, 10, 4);
             let model = ensemble(&mut rng, &shape);
             // Smaller spaces are looked at cell by cell, whatever the oracle may do.
-            let large = Grid::new(&[&model]).is_ok_and(|grid| (6.5..12.0).contains(&grid.log10_cells()));
+            let large = Grid::new(&[&model]).is_ok_and(|grid| (6.1..8.0).contains(&grid.log10_cells()));
             if !large || Outline::new(&model, &model, Band::Auto).is_err() {
                 continue;
             }
@@ -75,9 +75,9 @@ fn an_oracle_that_may_look_at_few_boxes_takes_what_one_with_many_refutes() {
             runs += 1;
             wrong += usize::from(!alike(&model, &found.file.0));
         }
-        assert!(runs > 5, "{runs}");
+        assert!(runs > 3, "{runs}");
         wrong
     };
-    assert_eq!(wrong(1_000_000), 0, "with boxes enough for a proof it is one");
+    assert_eq!(wrong(100_000), 0, "with boxes enough for a proof it is one");
     assert!(wrong(1) > 0, "one box is enough for everything");
 }
