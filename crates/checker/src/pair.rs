@@ -212,7 +212,7 @@ impl Decisions {
 
 /// The other classes.
 pub(crate) fn others(model: &Ensemble, class: ClassId) -> impl Iterator<Item = ClassId> + use<> {
-    (0..model.classes().len() as u32).map(ClassId).filter(move |&other| other != class)
+    model.classes().ids().filter(move |&other| other != class)
 }
 
 /// The leaves of a row, `None` where the model does not accept it or the claim is not about it.
@@ -237,7 +237,7 @@ pub(crate) struct Lead {
 impl Lead {
     pub(crate) fn of(model: &Ensemble, winner: ClassId, other: ClassId) -> Self {
         let finite = |value: f64| Exact::from_f64(value).expect("the builder admits finite numbers only");
-        let divisor = finite(model.accumulation().average.map_or(1.0, |average| average.divisor));
+        let divisor = finite(model.accumulation().divisor());
         match *model.decision() {
             Decision::Threshold { group, threshold, strict } => {
                 // Class 1 is ahead above the threshold, class 0 below it.

@@ -143,5 +143,5 @@ fn range(model: &Ensemble, predictor: &Predictor<'_>, row: &[f64], output: usize
 
 /// What a model's sums are divided by.
 fn divisor(model: &Ensemble) -> Exact {
-    finite(model.accumulation().average.map_or(1.0, |average| average.divisor))
+    finite(model.accumulation().divisor())
 }

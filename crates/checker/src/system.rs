@@ -110,7 +110,7 @@ fn in_domain(pair: &Pair<'_>, layout: &Layout<'_>) -> Result<Vec<Row>, Reason> {
         let rounding = model.rounding().and_then(|rounding| Exact::from_f64(rounding.scores[group]));
         let rounding = rounding.ok_or_else(error)?;
         let average = model.accumulation().average;
-        let divisor = finite(average.map_or(1.0, |average| average.divisor));
+        let divisor = finite(model.accumulation().divisor());
         // Sums are compared: of a library whose raw scores are averages the bound is one of averages.
         let averaged = average.is_some_and(|average| average.in_raw_scores);
         let bound = finite(own.bound());

@@ -352,7 +352,7 @@ fn lead(
     }
     match *model.decision() {
         Decision::Threshold { group, threshold, .. } => {
-            let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+            let divisor = model.accumulation().divisor();
             let distance = &sums[group.index()] - &(&threshold.into_exact() * &divisor.into_exact());
             if winner == ClassId(1) { distance } else { -distance }
         }
@@ -376,7 +376,7 @@ fn no_model_of_the_family_escapes_an_accepted_cut() {
         let Some(bytes) = certified(&model, &model, Band::Exact) else { continue };
         let mut opened = Opened::read(&bytes).unwrap();
         let rows: Vec<Vec<f64>> = every_row(&grid).collect();
-        let classes = || (0..model.classes().len() as u32).map(ClassId);
+        let classes = || model.classes().ids();
         let winner_of =
             |row: &[f64]| classes().find(|&class| common::leads_by_more_than(&model, row, class, 0.0));
         let mut terms = Vec::new();

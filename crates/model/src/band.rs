@@ -160,7 +160,7 @@ impl Ensemble {
         let rounding = self.rounding()?;
         let gap = self.gap(&rounding)?;
         let number = self.accumulation.number;
-        let divisor = self.accumulation.average.map_or(1.0, |average| average.divisor);
+        let divisor = self.accumulation.divisor();
         let unit = number.unit_roundoff();
         let mut steps = vec![0; self.trees.len()];
         let mut fixed = Vec::new();
@@ -300,7 +300,7 @@ impl Ensemble {
     /// No exact score (after averaging) is below or above these.
     fn score_range(&self) -> Option<[f64; 2]> {
         let number = self.accumulation.number;
-        let divisor = self.accumulation.average.map_or(1.0, |average| average.divisor);
+        let divisor = self.accumulation.divisor();
         // The highest sum of the leaves of a group, each with this sign.
         let highest = |group: usize, sign: f64| {
             let terms =

@@ -125,6 +125,11 @@ impl ClassLabels {
         self.len() == 0
     }
 
+    /// All classes, in their order.
+    pub fn ids(&self) -> impl Iterator<Item = crate::ClassId> + use<> {
+        (0..self.len()).map(crate::ClassId::new)
+    }
+
     /// The text of a class, as Python would print the label.
     pub fn text(&self, class: crate::ClassId) -> Cow<'_, str> {
         let index = class.index();
@@ -177,6 +182,13 @@ pub struct Accumulation {
     pub order: Order,
     /// The division after the last addition.
     pub average: Option<Average>,
+}
+
+impl Accumulation {
+    /// What sums are divided by in the end: one where they are not averaged.
+    pub fn divisor(&self) -> f64 {
+        self.average.map_or(1.0, |average| average.divisor)
+    }
 }
 
 /// Where the intercept enters a sum.

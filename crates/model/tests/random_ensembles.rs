@@ -283,7 +283,7 @@ fn no_cell_is_further_from_the_exact_score_than_the_rounding_bound() {
     for (seed, mut rng, model) in uncertain_cases() {
         let rounding = model.rounding().unwrap();
         let grid = Grid::new(&[&model]).unwrap();
-        let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+        let divisor = model.accumulation().divisor();
         for row in every_row(&grid).take(2000) {
             let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
             let exact = model.exact_sums(model.leaves(&read));
@@ -314,7 +314,7 @@ fn no_cell_is_further_from_the_exact_score_than_the_bounds_that_know_the_input()
         let Some(local) = model.local_rounding() else { continue };
         let global = model.rounding().unwrap();
         let grid = Grid::new(&[&model]).unwrap();
-        let divisor = number(model.accumulation().average.map_or(1.0, |average| average.divisor));
+        let divisor = number(model.accumulation().divisor());
         let factor = &number(local.factor as f64) * &number(0.5f64.powi(local.factor_bits as i32));
         for row in every_row(&grid).take(500) {
             let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();

@@ -210,7 +210,7 @@ impl<'a> Comparison<'a> {
     /// Nothing is known either where the budget ends first.
     pub fn proved_above(&self, budget: &Budget) -> Option<f64> {
         let band = self.band?;
-        let divisor = self.first().accumulation().average.map_or(1.0, |average| average.divisor);
+        let divisor = self.first().accumulation().divisor();
         let unit = f64::powi(2.0, i32::try_from(self.atlas.exponent()).ok()?) / divisor;
         let classes = || (0..self.classes.len() as u32).map(ClassId);
         let pairs = || classes().flat_map(|y| classes().filter(move |&c| c != y).map(move |c| (y, c)));
@@ -449,7 +449,7 @@ pub struct Lead {
 impl Lead {
     /// The lead of one class over another.
     pub fn of(model: &Ensemble, winner: ClassId, other: ClassId) -> Self {
-        let divisor = exact(model.accumulation().average.map_or(1.0, |average| average.divisor));
+        let divisor = exact(model.accumulation().divisor());
         match *model.decision() {
             Decision::Threshold { group, threshold, strict } => {
                 let sign = if winner == ClassId(1) { 1 } else { -1 };
@@ -585,7 +585,7 @@ pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
             sign => sign > 0,
         }
     };
-    let classes = || (0..model.classes().len() as u32).map(ClassId);
+    let classes = || model.classes().ids();
     classes()
         .find(|&winner| classes().all(|other| other == winner || beats(winner, other)))
         .expect("leads order the classes")
@@ -601,7 +601,7 @@ fn certain_in_any_order(model: &Ensemble, row: &[f64], gap: f64) -> bool {
     let Some(margin) = model.certain_margin_at(&leaves, gap).map(exact) else { return false };
     let sums = model.exact_sums(leaves);
     let winner = exact_class(model, row);
-    let others = (0..model.classes().len() as u32).map(ClassId).filter(|&other| other != winner);
+    let others = model.classes().ids().filter(|&other| other != winner);
     others.into_iter().all(|other| {
         let lead = Lead::of(model, winner, other);
         lead.total(&sums) > &margin * &lead.divisor

@@ -354,7 +354,7 @@ fn matched_outputs(first: &Ensemble, second: &Ensemble) -> Result<Vec<[usize; 2]
 
 /// What the score of a model is divided by.
 fn divisor(model: &Ensemble) -> Exact {
-    exact(model.accumulation().average.map_or(1.0, |average| average.divisor))
+    exact(model.accumulation().divisor())
 }
 
 impl Scale {

@@ -105,7 +105,7 @@ fn leads(model: &Ensemble, row: &[f64], band: f64) -> bool {
     let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
     let sums = model.exact_sums(model.leaves(&read));
     let number = |value: f64| Exact::from_f64(value).unwrap();
-    let divisor = number(model.accumulation().average.map_or(1.0, |average| average.divisor));
+    let divisor = number(model.accumulation().divisor());
     let needed = &number(band) * &divisor;
     match *model.decision() {
         Decision::Threshold { group, threshold, .. } => {
@@ -125,7 +125,7 @@ fn plain_class(model: &Ensemble, row: &[f64]) -> ClassId {
     let sums = model.exact_sums(model.leaves(&read));
     match *model.decision() {
         Decision::Threshold { group, threshold, strict } => {
-            let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+            let divisor = model.accumulation().divisor();
             let needed = &Exact::from_f64(threshold).unwrap() * &Exact::from_f64(divisor).unwrap();
             let sum = &sums[group.index()];
             ClassId(u32::from(*sum > needed || !strict && *sum == needed))

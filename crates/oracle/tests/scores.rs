@@ -71,8 +71,7 @@ fn greatest(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> Exact {
 
 /// The greatest distance of the exact scores, times both divisors.
 fn greatest_exact(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> (Exact, Exact) {
-    let divisors =
-        models.map(|model| exact(model.accumulation().average.map_or(1.0, |average| average.divisor)));
+    let divisors = models.map(|model| exact(model.accumulation().divisor()));
     let sums = |model: usize, row: &[f64]| {
         let read: Vec<f64> = row.iter().map(|&value| models[model].domain().read(value).unwrap()).collect();
         models[model].exact_sums(models[model].leaves(&read))

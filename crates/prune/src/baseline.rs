@@ -204,7 +204,7 @@ impl<'a> Votes<'a> {
 
 /// The class that the model would decide for if all members gave these sums.
 fn vote(model: &Ensemble, members: f64, sums: &[f64]) -> u32 {
-    let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+    let divisor = model.accumulation().divisor();
     let score = |group: usize| (model.intercepts()[group] + members * sums[group]) / divisor;
     match *model.decision() {
         Decision::Threshold { group, threshold, strict } => {

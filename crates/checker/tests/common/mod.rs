@@ -166,7 +166,7 @@ pub(crate) fn leads_by_more_than(model: &Ensemble, row: &[f64], winner: ClassId,
     let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
     let sums = model.exact_sums(model.leaves(&read));
     let exact = |value: f64| Exact::from_f64(value).unwrap();
-    let divisor = exact(model.accumulation().average.map_or(1.0, |average| average.divisor));
+    let divisor = exact(model.accumulation().divisor());
     let band = &exact(band) * &divisor;
     match *model.decision() {
         Decision::Threshold { group, threshold, .. } => {

@@ -86,7 +86,7 @@ impl Where {
         let rounding = model.rounding().ok_or_else(overflow)?.scores[group];
         let rounding = Exact::from_f64(rounding).ok_or_else(overflow)?;
         let average = model.accumulation().average;
-        let divisor = exact(average.map_or(1.0, |average| average.divisor));
+        let divisor = exact(model.accumulation().divisor());
         let scale = match average {
             Some(average) if !average.in_raw_scores => Exact::from(1),
             _ => divisor.clone(),

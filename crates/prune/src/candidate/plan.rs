@@ -151,7 +151,7 @@ impl<M: Editable> Writer<'_, M> {
     }
 
     fn draft_at(&self, plan: &Plan, place: Place) -> Result<Draft, EditError> {
-        let divisor = |model: &Ensemble| model.accumulation().average.map_or(1.0, |average| average.divisor);
+        let divisor = |model: &Ensemble| model.accumulation().divisor();
         let mut assumed = divisor(self.file.ensemble());
         // A threshold counts times the divisor, which may depend on the trees that are written, and so do scores.
         let mut refused = BTreeSet::new();
@@ -190,7 +190,7 @@ impl<M: Editable> Writer<'_, M> {
     fn edit(&self, plan: &Plan, place: Place, divisor: f64, refused: &BTreeSet<TreeId>) -> Edit {
         let model = self.file.ensemble();
         let own: Vec<Exact> = model.intercepts().iter().map(|&value| exact(value)).collect();
-        let own_divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+        let own_divisor = model.accumulation().divisor();
         let ratio = if self.keeps_scores { divisor / own_divisor } else { 1.0 };
         let times_ratio = |value: &Exact| match ratio == 1.0 {
             true => value.clone(),

@@ -26,7 +26,7 @@ pub(crate) fn is_over(budget: &Budget) -> bool {
 
 /// The band in sums, before averaging.
 pub(crate) fn band_of_sums(model: &Ensemble, band: Option<f64>) -> f64 {
-    band.unwrap_or(0.0) * model.accumulation().average.map_or(1.0, |average| average.divisor)
+    band.unwrap_or(0.0) * model.accumulation().divisor()
 }
 
 /// Up to `wanted` inputs near the decision boundary. Walks begin at the rows of `starts` that the model

@@ -156,7 +156,7 @@ impl<'a> Points<'a> {
         band: Option<f64>,
     ) -> Option<()> {
         let winner = certain_winner(self.model, sums, band)?;
-        let others = (0..self.model.classes().len() as u32).map(ClassId).filter(|&other| other != winner);
+        let others = self.model.classes().ids().filter(|&other| other != winner);
         for other in others {
             let lead = Lead::of(self.model, winner, other);
             let constant = intercept_of(self.model, &lead);
@@ -220,7 +220,7 @@ pub fn certain_winner(model: &Ensemble, sums: &[Exact], band: Option<f64>) -> Op
             None => total.signum() > 0 || total.is_zero() && lead.wins_ties,
         }
     };
-    let classes = || (0..model.classes().len() as u32).map(ClassId);
+    let classes = || model.classes().ids();
     classes().find(|&winner| classes().all(|other| other == winner || beats(winner, other)))
 }
 

@@ -91,7 +91,7 @@ pub(crate) fn admitted_by_all<'a>(
 impl<'a> Profiles<'a> {
     /// Lays the trees out; the grid must be the model's.
     pub(crate) fn new(model: &Ensemble, grid: &'a Grid) -> Self {
-        let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+        let divisor = model.accumulation().divisor();
         let (width, decides, start) = match *model.decision() {
             Decision::Threshold { group, threshold, .. } => {
                 (1, Some(group.index()), vec![model.intercepts()[group.index()] - threshold * divisor])

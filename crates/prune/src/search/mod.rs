@@ -144,7 +144,7 @@ impl<'a, M: Editable> Engine<'a, M> {
         config: &'a Config,
         watch: &'a Watch,
     ) -> Result<Self, PruneError> {
-        let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+        let divisor = model.accumulation().divisor();
         // The band of the claim is that of every comparison with the original.
         let (points, band, floor) = match config.claim {
             Claim::Decisions { band } => {
@@ -455,7 +455,7 @@ impl<'a, M: Editable> Engine<'a, M> {
     /// Takes the threshold that decides from the constant of its group.
     fn take_threshold(&self, constants: &mut [Exact]) {
         if let secateur_model::Decision::Threshold { group, threshold, .. } = *self.model.decision() {
-            let divisor = self.model.accumulation().average.map_or(1.0, |average| average.divisor);
+            let divisor = self.model.accumulation().divisor();
             constants[group.index()] += &(-(&exact(threshold) * &exact(divisor)));
         }
     }

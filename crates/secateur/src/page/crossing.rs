@@ -221,7 +221,7 @@ fn judged(
         let read: Option<Vec<f64>> = row.iter().map(|&value| ensemble.domain().read(value)).collect();
         let sums = ensemble.exact_sums(ensemble.leaves(&read?));
         let winner = certain_winner(ensemble, &sums, band)?;
-        let others = (0..ensemble.classes().len()).map(ClassId::new).filter(|&other| other != winner);
+        let others = ensemble.classes().ids().filter(|&other| other != winner);
         let lead = others.map(|other| {
             let lead = Lead::of(ensemble, winner, other);
             lead.total(&sums).to_f64() / lead.divisor.to_f64()

@@ -46,7 +46,7 @@ fn total(model: &Ensemble) -> Option<f64> {
     let row = vec![0.0; model.features().len()];
     let sums = model.exact_sums(model.leaves(&row));
     let sum = sums.iter().fold(Exact::zero(), |sum, value| &sum + value).to_f64();
-    let divisor = model.accumulation().average.map_or(1.0, |average| average.divisor);
+    let divisor = model.accumulation().divisor();
     Some(sum / divisor).filter(|total| total.is_finite() && *total > 0.0)
 }
 
