@@ -6,22 +6,21 @@
 //! there can make a wrong answer.
 
 pub(crate) mod allowance;
+mod plans;
+mod questions;
 pub(crate) mod weight_program;
 
 use std::time::Instant;
 
 use secateur_formats::{Edit, EditError};
 use secateur_lp::Limits;
-use secateur_model::{Ensemble, Exact};
-use secateur_oracle::{
-    Band, Budget, Cells, CompareError, Limit, Options, Outline, ScoreComparison, StopReason, Undecided,
-    Verdict,
-};
+use secateur_model::Ensemble;
+use secateur_oracle::{Band, Budget, Cells, CompareError, Outline, StopReason};
 
 use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::Folded;
-use crate::candidate::plan::{Constants, Draft, Editable, Plan, Writer, exact};
-use crate::config::{Claim, Config, Moves, Objective};
+use crate::candidate::plan::{Draft, Editable, Plan, Writer};
+use crate::config::{Claim, Config, Objective};
 use crate::outcome::{PruneError, Seconds, Size};
 use crate::passes::minimum;
 use crate::points::all_cells::Sweep;
@@ -35,8 +34,6 @@ use crate::watch::{Pass, Watch};
 const MOST_NODES: u64 = 100_000;
 /// Bytes that one question may take.
 const MOST_MEMORY: u64 = 1 << 30;
-/// Counterexamples that are taken from one refusal, for each pair of classes.
-const WANTED: usize = 24;
 /// Points that the oracle starts its local search from.
 const STARTS: usize = 24;
 /// Weights below this share of the largest are zero.
@@ -361,105 +358,6 @@ impl<'a, M: Editable> Engine<'a, M> {
         self.file.edit(&draft.edit)
     }
 
-    /// Weights as a plan, on the original's scale, and those weights.
-    pub(crate) fn plan(&self, mut weights: Weights) -> (Plan, Weights) {
-        let largest = weights.columns.iter().copied().fold(0.0, f64::max);
-        for weight in &mut weights.columns {
-            if *weight < TINY * largest {
-                *weight = 0.0;
-            }
-        }
-        if self.keeps_scores() {
-            return self.plan_of_scores(weights);
-        }
-        let mut scale = match weights.scale {
-            // The file's own intercept stays as it is.
-            Some(own) if own > TINY * largest => 1.0 / own,
-            _ => {
-                let demands = self.points.demands().iter();
-                let mut ratios: Vec<f64> = demands
-                    .filter(|demand| demand.lead > 0.0)
-                    .map(|demand| weights.lead(demand) / demand.lead)
-                    .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
-                    .collect();
-                ratios.sort_by(f64::total_cmp);
-                ratios.get(ratios.len() / 2).map_or(1.0, |median| 1.0 / median)
-            }
-        };
-        if !(scale.is_finite() && scale > 0.0) {
-            scale = 1.0;
-        }
-        let own = weights.scale.is_some_and(|own| own > TINY * largest);
-        let scaled = |weight: &f64| {
-            let weight = weight * scale;
-            // A last bit from the solver is no reason to write a tree anew.
-            if (weight - 1.0).abs() < TINY { 1.0 } else { weight }
-        };
-        weights.columns = weights.columns.iter().map(scaled).collect();
-        weights.groups.iter_mut().for_each(|weight| *weight *= scale);
-        weights.scale = weights.scale.map(|_| if own { 1.0 } else { 0.0 });
-        let constants = match self.intercept {
-            Intercept::Free => Constants::Own(weights.groups.iter().map(|&value| exact(value)).collect()),
-            Intercept::Scaled if !own => Constants::Zero,
-            _ => Constants::File,
-        };
-        (Plan { weights: weights.columns.clone(), constants }, weights)
-    }
-
-    /// Weights as a plan where scores are kept: these have a scale already.
-    fn plan_of_scores(&self, mut weights: Weights) -> (Plan, Weights) {
-        for weight in &mut weights.columns {
-            if (*weight - 1.0).abs() < TINY {
-                *weight = 1.0;
-            }
-        }
-        let constants = match self.intercept {
-            Intercept::Free => {
-                let mut constants: Vec<Exact> = weights.groups.iter().map(|&value| exact(value)).collect();
-                self.take_threshold(&mut constants);
-                Constants::Own(constants)
-            }
-            _ => Constants::File,
-        };
-        (Plan { weights: weights.columns.clone(), constants }, weights)
-    }
-
-    /// Weights of one, which give the folded model, where scores are kept.
-    pub(crate) fn weights_of_one(&self) -> Weights {
-        let own = self.model.intercepts().iter().map(|&value| exact(value));
-        let constants = own.zip(&self.folded.constants).map(|(own, constant)| (&own + constant).to_f64());
-        let groups = if self.intercept == Intercept::Free { constants.collect() } else { Vec::new() };
-        Weights { columns: vec![1.0; self.points.columns().len()], groups, scale: None }
-    }
-
-    /// The plan that gives the folded model: every score as it is.
-    pub(crate) fn folded_plan(&self) -> Plan {
-        let weights = vec![1.0; self.points.columns().len()];
-        let constants = match self.config.moves {
-            Moves::Weights => Constants::File,
-            Moves::Leaves if self.file.votes_only() => Constants::File,
-            Moves::Leaves => Constants::Own(self.original_constants()),
-        };
-        Plan { weights, constants }
-    }
-
-    /// The constant of each group's sum in the original, without its threshold.
-    pub(crate) fn original_constants(&self) -> Vec<Exact> {
-        let own = self.model.intercepts().iter().map(|&value| exact(value));
-        let mut constants: Vec<Exact> =
-            own.zip(&self.folded.constants).map(|(own, constant)| &own + constant).collect();
-        self.take_threshold(&mut constants);
-        constants
-    }
-
-    /// Takes the threshold that decides from the constant of its group.
-    fn take_threshold(&self, constants: &mut [Exact]) {
-        if let secateur_model::Decision::Threshold { group, threshold, .. } = *self.model.decision() {
-            let divisor = self.model.accumulation().divisor();
-            constants[group.index()] += &(-(&exact(threshold) * &exact(divisor)));
-        }
-    }
-
     /// Has a plan judged; a proved one that is the smallest so far is kept.
     fn judge(&mut self, plan: &Plan, weights: &Weights, nodes: u64) -> Judged {
         let Ok(draft) = self.writer().draft(plan) else { return Judged::Refused };
@@ -482,110 +380,6 @@ impl<'a, M: Editable> Engine<'a, M> {
             }
             _ => Ok(()),
         }
-    }
-
-    fn ask(&mut self, model: &Ensemble, starts: Vec<Vec<f64>>, nodes: u64) -> Judged {
-        let started = Instant::now();
-        self.oracle_calls += 1;
-        let candidate = size_of(model).trees;
-        let (calls, points) = (self.oracle_calls, self.points.rows().len());
-        self.watch.update(|status| {
-            status.round = calls;
-            status.points = points;
-            status.candidate = Some(candidate);
-        });
-        let leaves = (size_of(self.model).leaves + size_of(model).leaves) as u64;
-        let (judged, boxes) = self.compare(model, &starts, self.allowance.boxes(nodes, leaves));
-        self.allowance.asked(leaves, boxes);
-        self.seconds.oracle += started.elapsed().as_secs_f64();
-        judged
-    }
-
-    /// What the oracle says of a model, and the boxes that it visited for that.
-    fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
-        match self.config.claim {
-            Claim::Decisions { band } => self.compare_decisions(model, band, starts, nodes),
-            Claim::Scores { within } => self.compare_scores(model, within, starts, nodes),
-        }
-    }
-
-    /// What a question may cost, and where it starts.
-    fn options(&self, nodes: u64, starts: Vec<Vec<secateur_model::CellId>>) -> Options {
-        Options {
-            budget: Budget { nodes: Some(nodes), ..self.budget() },
-            threads: self.config.threads,
-            wanted: WANTED,
-            seed: self.config.seed.wrapping_add(self.oracle_calls),
-            starts,
-            progress: self.watch.search.clone(),
-            ..Options::unlimited()
-        }
-    }
-
-    fn compare_scores(
-        &self,
-        model: &Ensemble,
-        within: f64,
-        starts: &[Vec<f64>],
-        nodes: u64,
-    ) -> (Judged, u64) {
-        let comparison = match ScoreComparison::new(self.model, model, &self.budget()) {
-            Ok(comparison) => comparison,
-            Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
-            // Sums that may overflow: no model to keep.
-            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
-        };
-        let starts = starts.iter().filter_map(|row| comparison.atlas().cells_of(row)).collect();
-        let (limit, nodes, rows) = comparison.within_for_many(within, &self.options(nodes, starts));
-        let judged = match limit {
-            Limit::Within => Judged::Proved,
-            Limit::Exceeded(_) => Judged::Refuted(rows),
-            Limit::OrderOfAddition(row) => Judged::Refuted(vec![row]),
-            Limit::Stopped(reason) => Judged::Stopped(reason),
-        };
-        (judged, nodes)
-    }
-
-    fn compare_decisions(
-        &self,
-        model: &Ensemble,
-        band: Band,
-        starts: &[Vec<f64>],
-        nodes: u64,
-    ) -> (Judged, u64) {
-        let outline = match Outline::new(self.model, model, band) {
-            Ok(outline) => outline,
-            // Sums that may overflow: no model to keep.
-            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
-        };
-        if outline.is_same_model() {
-            return (Judged::Proved, 0);
-        }
-        let comparison = match outline.lay_out(&self.budget()) {
-            Ok(comparison) => comparison,
-            Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
-            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
-        };
-        let starts = starts.iter().filter_map(|row| comparison.atlas().cells_of(row)).collect();
-        let (compared, rows) = comparison.run_for_many(&self.options(nodes, starts));
-        let judged = match compared.verdict {
-            Verdict::Identical => Judged::Proved,
-            Verdict::Different(_) => Judged::Refuted(rows),
-            Verdict::Undecided(Undecided::OrderOfAddition(row)) => Judged::Refuted(vec![row]),
-            Verdict::Undecided(Undecided::Stopped(reason)) => Judged::Stopped(reason),
-        };
-        (judged, compared.nodes)
-    }
-
-    /// Points where the weights are nearest to failing a demand, and those of the last refusals.
-    fn nearest_points(&self, weights: &Weights) -> Vec<Vec<f64>> {
-        let demands = self.points.demands().iter();
-        let mut near: Vec<(f64, usize)> =
-            demands.map(|demand| (weights.margin(demand), demand.point)).collect();
-        near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        near.dedup_by_key(|(_, point)| *point);
-        let near = near.iter().take(STARTS).map(|&(_, point)| self.points.rows()[point].clone());
-        self.recent.iter().cloned().chain(near).collect()
     }
 
     /// Writes a proved model and keeps it, if it is smaller than the best.

@@ -1,0 +1,110 @@
+//! From weights to plans: on the original's scale, with what becomes of the constants.
+
+use secateur_model::{Decision, Exact};
+
+use crate::candidate::column::Intercept;
+use crate::candidate::plan::{Constants, Editable, Plan, exact};
+use crate::config::Moves;
+use crate::search::weight_program::Weights;
+use crate::search::{Engine, TINY};
+
+impl<'a, M: Editable> Engine<'a, M> {
+    /// Weights as a plan, on the original's scale, and those weights.
+    pub(crate) fn plan(&self, mut weights: Weights) -> (Plan, Weights) {
+        let largest = weights.columns.iter().copied().fold(0.0, f64::max);
+        for weight in &mut weights.columns {
+            if *weight < TINY * largest {
+                *weight = 0.0;
+            }
+        }
+        if self.keeps_scores() {
+            return self.plan_of_scores(weights);
+        }
+        let mut scale = match weights.scale {
+            // The file's own intercept stays as it is.
+            Some(own) if own > TINY * largest => 1.0 / own,
+            _ => {
+                let demands = self.points.demands().iter();
+                let mut ratios: Vec<f64> = demands
+                    .filter(|demand| demand.lead > 0.0)
+                    .map(|demand| weights.lead(demand) / demand.lead)
+                    .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+                    .collect();
+                ratios.sort_by(f64::total_cmp);
+                ratios.get(ratios.len() / 2).map_or(1.0, |median| 1.0 / median)
+            }
+        };
+        if !(scale.is_finite() && scale > 0.0) {
+            scale = 1.0;
+        }
+        let own = weights.scale.is_some_and(|own| own > TINY * largest);
+        let scaled = |weight: &f64| {
+            let weight = weight * scale;
+            // A last bit from the solver is no reason to write a tree anew.
+            if (weight - 1.0).abs() < TINY { 1.0 } else { weight }
+        };
+        weights.columns = weights.columns.iter().map(scaled).collect();
+        weights.groups.iter_mut().for_each(|weight| *weight *= scale);
+        weights.scale = weights.scale.map(|_| if own { 1.0 } else { 0.0 });
+        let constants = match self.intercept {
+            Intercept::Free => Constants::Own(weights.groups.iter().map(|&value| exact(value)).collect()),
+            Intercept::Scaled if !own => Constants::Zero,
+            _ => Constants::File,
+        };
+        (Plan { weights: weights.columns.clone(), constants }, weights)
+    }
+
+    /// Weights as a plan where scores are kept: these have a scale already.
+    fn plan_of_scores(&self, mut weights: Weights) -> (Plan, Weights) {
+        for weight in &mut weights.columns {
+            if (*weight - 1.0).abs() < TINY {
+                *weight = 1.0;
+            }
+        }
+        let constants = match self.intercept {
+            Intercept::Free => {
+                let mut constants: Vec<Exact> = weights.groups.iter().map(|&value| exact(value)).collect();
+                self.take_threshold(&mut constants);
+                Constants::Own(constants)
+            }
+            _ => Constants::File,
+        };
+        (Plan { weights: weights.columns.clone(), constants }, weights)
+    }
+
+    /// Weights of one, which give the folded model, where scores are kept.
+    pub(crate) fn weights_of_one(&self) -> Weights {
+        let own = self.model.intercepts().iter().map(|&value| exact(value));
+        let constants = own.zip(&self.folded.constants).map(|(own, constant)| (&own + constant).to_f64());
+        let groups = if self.intercept == Intercept::Free { constants.collect() } else { Vec::new() };
+        Weights { columns: vec![1.0; self.points.columns().len()], groups, scale: None }
+    }
+
+    /// The plan that gives the folded model: every score as it is.
+    pub(crate) fn folded_plan(&self) -> Plan {
+        let weights = vec![1.0; self.points.columns().len()];
+        let constants = match self.config.moves {
+            Moves::Weights => Constants::File,
+            Moves::Leaves if self.file.votes_only() => Constants::File,
+            Moves::Leaves => Constants::Own(self.original_constants()),
+        };
+        Plan { weights, constants }
+    }
+
+    /// The constant of each group's sum in the original, without its threshold.
+    pub(crate) fn original_constants(&self) -> Vec<Exact> {
+        let own = self.model.intercepts().iter().map(|&value| exact(value));
+        let mut constants: Vec<Exact> =
+            own.zip(&self.folded.constants).map(|(own, constant)| &own + constant).collect();
+        self.take_threshold(&mut constants);
+        constants
+    }
+
+    /// Takes the threshold that decides from the constant of its group.
+    fn take_threshold(&self, constants: &mut [Exact]) {
+        if let Decision::Threshold { group, threshold, .. } = *self.model.decision() {
+            let divisor = self.model.accumulation().divisor();
+            constants[group.index()] += &(-(&exact(threshold) * &exact(divisor)));
+        }
+    }
+}
