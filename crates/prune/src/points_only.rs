@@ -16,7 +16,7 @@ use crate::passes::reweight::divided;
 use crate::points::initial::add_points;
 use crate::run::{columns, has_one_feature_each, intercept};
 use crate::search::weight_program::{Rows, Weights};
-use crate::search::{Engine, Settled, Why, Word, spent};
+use crate::search::{Judge, Search, Settled, Why, spent};
 use crate::watch::{Pass, Watch};
 
 /// Further programs after the first, each with costs divided by the last weights.
@@ -69,33 +69,33 @@ pub fn prune_unchecked<M: Editable>(
         };
         let Some(folded) = folded.filter(|_| !stop()) else { return Ok(unchanged()) };
         let columns = columns(model, &folded, config);
-        let mut engine = Engine::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
-        let word = match scrutiny {
+        let mut search = Search::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
+        let judge = match scrutiny {
             Scrutiny::Rows => {
                 for (index, row) in rows.chunks_exact(model.features().len().max(1)).enumerate() {
-                    if index % 64 == 0 && engine.spent() {
+                    if index % 64 == 0 && search.spent() {
                         return Ok(unchanged());
                     }
-                    engine.points.add(row);
+                    search.points.add(row);
                 }
-                Word::Points
+                Judge::Points
             }
             Scrutiny::Boxes(boxes) => {
                 let mut rng = fastrand::Rng::with_seed(config.seed);
-                let stumps = has_one_feature_each(&engine);
-                add_points(&mut engine, rows, stumps, &mut rng);
-                Word::Boxes(boxes)
+                let stumps = has_one_feature_each(&search);
+                add_points(&mut search, rows, stumps, &mut rng);
+                Judge::Boxes(boxes)
             }
         };
-        let weights = search(&mut engine, word);
+        let weights = find(&mut search, judge);
         let found = |file: M| Unchecked {
             file,
-            oracle_calls: engine.oracle_calls,
-            points: engine.points.rows().len(),
-            cut_short: engine.spent(),
+            oracle_calls: search.oracle_calls,
+            points: search.points.rows().len(),
+            cut_short: search.spent(),
         };
         let Some(weights) = weights else { return Ok(found(file.clone())) };
-        match engine.write(weights) {
+        match search.write(weights) {
             Ok(written) => return Ok(found(written)),
             // What the format cannot hold stays as it is.
             Err(error) if refused_tree(&error).is_some_and(|tree| limits.frozen.insert(tree)) => continue,
@@ -105,46 +105,46 @@ pub fn prune_unchecked<M: Editable>(
 }
 
 /// Few columns that nothing known refutes; `None` where not even the first program has an answer in time.
-fn search<M: Editable>(engine: &mut Engine<'_, M>, word: Word) -> Option<Weights> {
-    engine.begin(Pass::Reweight);
-    let costs = engine.costs();
+fn find<M: Editable>(search: &mut Search<'_, M>, judge: Judge) -> Option<Weights> {
+    search.begin(Pass::Reweight);
+    let costs = search.costs();
     let all = vec![true; costs.len()];
-    let mut weights = taken(engine.settle_all(&mut engine.master(&costs, &all, Rows::Lead), word))?;
+    let mut weights = taken(search.settle_all(&mut search.program(&costs, &all, Rows::Lead), judge))?;
     for _ in 0..ROUNDS {
-        let mut master = engine.master(&divided(&costs, &weights), &all, Rows::Lead);
-        match taken(engine.settle(&mut master, word)) {
+        let mut program = search.program(&divided(&costs, &weights), &all, Rows::Lead);
+        match taken(search.settle(&mut program, judge)) {
             Some(next) if next.support() < weights.support() => weights = next,
             _ => break,
         }
     }
-    if engine.config.effort != Effort::Fast {
-        eliminate(engine, &mut weights, word);
+    if search.config.effort != Effort::Fast {
+        eliminate(search, &mut weights, judge);
     }
     Some(weights)
 }
 
 /// Tries to do without each column, the least influential first.
-fn eliminate<M: Editable>(engine: &mut Engine<'_, M>, weights: &mut Weights, word: Word) {
-    engine.begin(Pass::Eliminate);
+fn eliminate<M: Editable>(search: &mut Search<'_, M>, weights: &mut Weights, judge: Judge) {
+    search.begin(Pass::Eliminate);
     let mut kept: Vec<bool> = weights.columns.iter().map(|&weight| weight > 0.0).collect();
-    let mut master = engine.master(&divided(&engine.costs(), weights), &kept, Rows::Lead);
+    let mut program = search.program(&divided(&search.costs(), weights), &kept, Rows::Lead);
     let mut refused = vec![false; kept.len()];
     loop {
-        let influences = influences(engine, weights);
+        let influences = influences(search, weights);
         let next = (0..kept.len())
             .filter(|&column| kept[column] && !refused[column])
             .min_by(|&a, &b| influences[a].total_cmp(&influences[b]).then(a.cmp(&b)));
         let Some(column) = next else { return };
-        let saved = master.save();
-        master.drop_column(column);
-        match engine.settle(&mut master, word) {
+        let saved = program.save();
+        program.drop_column(column);
+        match search.settle(&mut program, judge) {
             Settled::Proved(found) | Settled::Holds(found) => {
                 *weights = found;
-                drop_unused(weights, &mut kept, &mut master);
+                drop_unused(weights, &mut kept, &mut program);
             }
             Settled::Open(Why::Budget) => return,
             Settled::Infeasible | Settled::Open(Why::Hard) => {
-                master.restore(saved);
+                program.restore(saved);
                 refused[column] = true;
             }
         }

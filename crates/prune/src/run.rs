@@ -29,7 +29,7 @@ use crate::points::initial::add_points;
 use crate::points::point::Points;
 use crate::search::weight_program::Rows;
 use crate::search::weight_program::Weights;
-use crate::search::{Engine, Settled, Word, claimed_band, size_of, spent};
+use crate::search::{Judge, Search, Settled, claimed_band, size_of, spent};
 use crate::watch::{Pass, Watch};
 
 /// Further eliminations where they cost little: this, divided by the number of leaves, within these ends.
@@ -116,17 +116,17 @@ fn run_once<M: Editable>(
         };
         let Some(folded) = folded.filter(|_| !stop()) else { return unchanged(file, model, config) };
         let columns = columns(model, &folded, config);
-        let mut engine = Engine::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
-        engine.seconds.fold = started.elapsed().as_secs_f64();
+        let mut search = Search::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
+        search.seconds.fold = started.elapsed().as_secs_f64();
         let mut known = Known::default();
-        let mut cutter = Cutter::new(engine.model, engine.intercept);
+        let mut cutter = Cutter::new(search.model, search.intercept);
         let mut rng = fastrand::Rng::with_seed(config.seed);
         // Needs neither points nor a folded model to fall back on.
-        if !engine.keeps_scores() && in_closed_form(&mut engine, data, &mut cutter, &mut known, &mut rng) {
-            return Ok(finish(engine, known));
+        if !search.keeps_scores() && in_closed_form(&mut search, data, &mut cutter, &mut known, &mut rng) {
+            return Ok(finish(search, known));
         }
-        engine.begin(Pass::Fold);
-        match engine.judge_folded() {
+        search.begin(Pass::Fold);
+        match search.judge_folded() {
             Ok(()) => {}
             // What the format cannot hold stays as it is.
             Err(error) if refused_tree(&error).is_some_and(|tree| limits.frozen.insert(tree)) => continue,
@@ -134,11 +134,11 @@ fn run_once<M: Editable>(
             Err(EditError::NoTrees { .. } | EditError::NoIntercept { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        if engine.keeps_scores() {
-            known.irreducible = scores::passes(&mut engine, data, &mut rng);
-            return Ok(finish(engine, known));
+        if search.keeps_scores() {
+            known.irreducible = scores::passes(&mut search, data, &mut rng);
+            return Ok(finish(search, known));
         }
-        return Ok(passes(engine, data, cutter, known, rng));
+        return Ok(passes(search, data, cutter, known, rng));
     }
 }
 
@@ -198,69 +198,69 @@ impl Known {
 }
 
 fn passes<M: Editable>(
-    mut engine: Engine<'_, M>,
+    mut search: Search<'_, M>,
     data: &[f64],
     mut cutter: Cutter,
     mut known: Known,
     mut rng: fastrand::Rng,
 ) -> Pruned<M> {
-    let one_feature_each = has_one_feature_each(&engine);
-    add_points(&mut engine, data, one_feature_each, &mut rng);
+    let one_feature_each = has_one_feature_each(&search);
+    add_points(&mut search, data, one_feature_each, &mut rng);
     if known.relevant.is_some() {
-        without_constant(&mut engine, &mut known);
-        if lower_bound(&engine, &known) >= engine.best.size.trees || engine.spent() {
-            return finish(engine, known);
+        without_constant(&mut search, &mut known);
+        if lower_bound(&search, &known) >= search.best.size.trees || search.spent() {
+            return finish(search, known);
         }
     }
-    let thorough = engine.config.effort != Effort::Fast;
+    let thorough = search.config.effort != Effort::Fast;
     if one_feature_each {
-        smallest_of_stumps(&mut engine, data, &mut cutter, &mut known, &mut rng);
-        if lower_bound(&engine, &known) >= engine.best.size.trees || engine.spent() {
-            return finish(engine, known);
+        smallest_of_stumps(&mut search, data, &mut cutter, &mut known, &mut rng);
+        if lower_bound(&search, &known) >= search.best.size.trees || search.spent() {
+            return finish(search, known);
         }
     }
     // In a large space little goes and proofs are dear: first the test that needs none.
-    let large = engine.log10_cells() > LARGE;
+    let large = search.log10_cells() > LARGE;
     if thorough && large {
-        bound(&mut engine, &mut cutter, &mut known, &mut rng);
-        if lower_bound(&engine, &known) >= engine.best.size.trees {
-            return finish(engine, known);
+        bound(&mut search, &mut cutter, &mut known, &mut rng);
+        if lower_bound(&search, &known) >= search.best.size.trees {
+            return finish(search, known);
         }
     }
-    reweight(&mut engine);
+    reweight(&mut search);
     if thorough {
-        eliminate_again(&mut engine, &mut known, &mut rng);
+        eliminate_again(&mut search, &mut known, &mut rng);
     }
     if thorough {
         // Where most columns are left, perhaps all of them are needed.
-        let most = engine.points.columns().len() * 4 / 5;
-        let left = engine.best_weights.as_ref().map_or(usize::MAX, Weights::support);
+        let most = search.points.columns().len() * 4 / 5;
+        let left = search.best_weights.as_ref().map_or(usize::MAX, Weights::support);
         match known.relevant {
-            None if left >= most => bound(&mut engine, &mut cutter, &mut known, &mut rng),
-            Some(_) if left >= most => bound_again(&mut engine, &mut cutter, &mut known),
+            None if left >= most => bound(&mut search, &mut cutter, &mut known, &mut rng),
+            Some(_) if left >= most => bound_again(&mut search, &mut cutter, &mut known),
             _ => {}
         }
     }
-    if thorough && known.relevant.is_none() && !engine.spent() {
-        pair_cuts(&mut engine, &mut cutter, &mut known, &mut rng);
+    if thorough && known.relevant.is_none() && !search.spent() {
+        pair_cuts(&mut search, &mut cutter, &mut known, &mut rng);
     }
-    if engine.config.effort == Effort::Minimum {
-        let budget = engine.budget();
-        smallest(&mut engine, &mut cutter, &mut known, None, &budget);
+    if search.config.effort == Effort::Minimum {
+        let budget = search.budget();
+        smallest(&mut search, &mut cutter, &mut known, None, &budget);
     }
-    finish(engine, known)
+    finish(search, known)
 }
 
 /// Eliminates, and where every cell is looked at, so that attempts cost little, a few times more from other
 /// starts and in other orders, as long as that takes no more than half of the time.
-fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, rng: &mut fastrand::Rng) {
-    let indispensable = known.indispensable(engine.points.columns().len());
-    let Some(weights) = engine.best_weights.clone() else { return };
-    let mut best = eliminate(engine, &weights, &indispensable, None);
-    let cheap = engine.sees_all();
-    let leaves: usize = engine.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
+fn eliminate_again<M: Editable>(search: &mut Search<'_, M>, known: &mut Known, rng: &mut fastrand::Rng) {
+    let indispensable = known.indispensable(search.points.columns().len());
+    let Some(weights) = search.best_weights.clone() else { return };
+    let mut best = eliminate(search, &weights, &indispensable, None);
+    let cheap = search.sees_all();
+    let leaves: usize = search.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
     let starts = if cheap { (AGAIN / leaves.max(1)).clamp(LEAST_AGAIN, MOST_AGAIN) } else { 0 };
-    let half = half_of(engine.budget());
+    let half = half_of(search.budget());
     let mut longest = Duration::ZERO;
     let mut begun = 0;
     // Not every start leads anywhere.
@@ -268,12 +268,12 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
         let started = Instant::now();
         // What would be cut off is not begun.
         let late = half.deadline.is_some_and(|deadline| started + longest >= deadline);
-        if begun == starts || late || engine.spent() || lower_bound(engine, known) >= engine.best.size.trees {
+        if begun == starts || late || search.spent() || lower_bound(search, known) >= search.best.size.trees {
             break;
         }
-        let Some(weights) = reweight_again(engine, &indispensable, rng) else { continue };
+        let Some(weights) = reweight_again(search, &indispensable, rng) else { continue };
         begun += 1;
-        let next = eliminate(engine, &weights, &indispensable, Some(rng));
+        let next = eliminate(search, &weights, &indispensable, Some(rng));
         if next.proved {
             best = next;
         }
@@ -284,50 +284,52 @@ fn eliminate_again<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, r
 
 /// Models of one feature per tree; true where nothing is left to do.
 fn in_closed_form<M: Editable>(
-    engine: &mut Engine<'_, M>,
+    search: &mut Search<'_, M>,
     data: &[f64],
     cutter: &mut Cutter,
     known: &mut Known,
     rng: &mut fastrand::Rng,
 ) -> bool {
-    engine.begin(Pass::RelevantSplits);
-    let budget = engine.budget();
-    let columns = engine.points.columns().to_vec();
-    let band = engine.points.band();
-    let grid = engine.space.grid().clone();
-    let starts: Vec<&[f64]> = data.chunks_exact(engine.model.features().len().max(1)).take(STARTS).collect();
-    let closed = closed_form(engine.model, &grid, band, &columns, engine.intercept, &starts, rng, &budget);
-    let Some(Closed { relevant, plan, opposites }) = closed else { return false };
+    search.begin(Pass::RelevantSplits);
+    let budget = search.budget();
+    let columns = search.points.columns().to_vec();
+    let band = search.points.band();
+    let grid = search.space.grid().clone();
+    let starts: Vec<&[f64]> = data.chunks_exact(search.model.features().len().max(1)).take(STARTS).collect();
+    let closed = closed_form(search.model, &grid, band, &columns, search.intercept, &starts, rng, &budget);
+    let Some(Closed { relevant, plan, opposite_corners }) = closed else { return false };
     for (_, pair) in relevant.pairs() {
-        if engine.spent() {
+        if search.spent() {
             break;
         }
-        known.cuts.extend(cutter.pair(&mut engine.points, pair));
+        known.cuts.extend(cutter.pair(&mut search.points, pair));
     }
     known.relevant = Some(relevant);
     let Some(plan) = plan else { return false };
-    let constants = match (engine.intercept, plan.keeps_constant) {
+    let constants = match (search.intercept, plan.keeps_constant) {
         (Intercept::Free, false) => {
-            let mut constants = vec![Exact::zero(); engine.model.group_count()];
+            let mut constants = vec![Exact::zero(); search.model.group_count()];
             *constants.last_mut().expect("a model has a sum") = plan.constant;
             Constants::Own(constants)
         }
-        (Intercept::Free, true) if !engine.file.votes_only() => Constants::Own(engine.original_constants()),
+        (Intercept::Free, true) if !search.file.votes_only() => Constants::Own(search.original_constants()),
         _ => Constants::File,
     };
     let plan = Plan { weights: plan.weights, constants };
-    let proved = engine.prove(&plan);
-    if let Some(opposites) = opposites.filter(|_| lower_bound(engine, known) < engine.best.size.trees) {
-        with_opposites(engine, known, &opposites);
+    let proved = search.prove(&plan);
+    if let Some(opposite_corners) =
+        opposite_corners.filter(|_| lower_bound(search, known) < search.best.size.trees)
+    {
+        with_opposite_corners(search, known, &opposite_corners);
     }
-    known.irreducible = proved && lower_bound(engine, known) >= engine.best.size.trees;
-    known.irreducible || engine.spent()
+    known.irreducible = proved && lower_bound(search, known) >= search.best.size.trees;
+    known.irreducible || search.spent()
 }
 
 /// Does each column look at one feature at most?
-pub(crate) fn has_one_feature_each<M: Editable>(engine: &Engine<'_, M>) -> bool {
-    engine.points.columns().iter().all(|column| {
-        let trees = column.terms.iter().map(|&term| &engine.folded.terms[term].tree);
+pub(crate) fn has_one_feature_each<M: Editable>(search: &Search<'_, M>) -> bool {
+    search.points.columns().iter().all(|column| {
+        let trees = column.terms.iter().map(|&term| &search.folded.terms[term].tree);
         let mut features = trees.flat_map(|tree| tree.splits().map(|split| split.feature));
         let first = features.next();
         features.all(|feature| Some(feature) == first)
@@ -338,28 +340,28 @@ pub(crate) fn has_one_feature_each<M: Editable>(engine: &Engine<'_, M>) -> bool 
 /// step at one boundary each, the cuts of all changes of class there nearly always make the whole bound, so
 /// the cheapest cover of them is tried first.
 fn smallest_of_stumps<M: Editable>(
-    engine: &mut Engine<'_, M>,
+    search: &mut Search<'_, M>,
     data: &[f64],
     cutter: &mut Cutter,
     known: &mut Known,
     rng: &mut fastrand::Rng,
 ) {
-    engine.begin(Pass::RelevantSplits);
-    let grid = engine.space.grid().clone();
-    let starts: Vec<&[f64]> = data.chunks_exact(engine.model.features().len().max(1)).take(STARTS).collect();
-    let band = engine.points.band();
-    for pair in class_changes(engine.model, &grid, band, &starts, rng, &engine.budget()) {
-        if engine.spent() {
+    search.begin(Pass::RelevantSplits);
+    let grid = search.space.grid().clone();
+    let starts: Vec<&[f64]> = data.chunks_exact(search.model.features().len().max(1)).take(STARTS).collect();
+    let band = search.points.band();
+    for pair in class_changes(search.model, &grid, band, &starts, rng, &search.budget()) {
+        if search.spent() {
             break;
         }
-        known.cuts.extend(cutter.pair(&mut engine.points, &pair));
+        known.cuts.extend(cutter.pair(&mut search.points, &pair));
     }
-    keep_smallest(&mut known.cuts, &|| engine.spent());
-    let bound = lower_bound(engine, known);
-    engine.watch.update(|status| status.lower_bound = bound);
+    keep_smallest(&mut known.cuts, &|| search.spent());
+    let bound = lower_bound(search, known);
+    search.watch.update(|status| status.lower_bound = bound);
     // The other passes have half of the time, should this not end.
-    let budget = half_of(engine.budget());
-    smallest(engine, cutter, known, Some(STUMP_ROUNDS), &budget);
+    let budget = half_of(search.budget());
+    smallest(search, cutter, known, Some(STUMP_ROUNDS), &budget);
 }
 
 /// Leaves out cuts that hold another one, as far as the time allows.
@@ -378,47 +380,47 @@ fn keep_smallest(cuts: &mut Vec<Cut>, stop: &dyn Fn() -> bool) {
 
 /// Which thresholds matter, and the cuts that two inputs beside one give: a bound that costs little.
 fn pair_cuts<M: Editable>(
-    engine: &mut Engine<'_, M>,
+    search: &mut Search<'_, M>,
     cutter: &mut Cutter,
     known: &mut Known,
     rng: &mut fastrand::Rng,
 ) {
-    engine.begin(Pass::RelevantSplits);
-    let grid = engine.space.grid().clone();
-    let starts: Vec<&[f64]> = engine.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
-    let band = engine.points.band();
-    let relevant = relevant_boundaries(engine.model, &grid, band, &starts, rng, &engine.budget());
+    search.begin(Pass::RelevantSplits);
+    let grid = search.space.grid().clone();
+    let starts: Vec<&[f64]> = search.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
+    let band = search.points.band();
+    let relevant = relevant_boundaries(search.model, &grid, band, &starts, rng, &search.budget());
     for (_, pair) in relevant.pairs() {
-        if engine.spent() {
+        if search.spent() {
             break;
         }
-        known.cuts.extend(cutter.pair(&mut engine.points, pair));
+        known.cuts.extend(cutter.pair(&mut search.points, pair));
     }
     known.relevant = Some(relevant);
 }
 
 /// Looks for columns that nothing can stand in for.
 fn bound<M: Editable>(
-    engine: &mut Engine<'_, M>,
+    search: &mut Search<'_, M>,
     cutter: &mut Cutter,
     known: &mut Known,
     rng: &mut fastrand::Rng,
 ) {
-    engine.begin(Pass::Indispensable);
-    let budget = half_of(engine.budget());
-    let grid = engine.space.grid().clone();
-    let band = engine.points.band();
+    search.begin(Pass::Indispensable);
+    let budget = half_of(search.budget());
+    let grid = search.space.grid().clone();
+    let band = search.points.band();
     let relevant = known.relevant.take().unwrap_or_else(|| {
-        let starts: Vec<&[f64]> = engine.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
-        relevant_boundaries(engine.model, &grid, band, &starts, rng, &budget)
+        let starts: Vec<&[f64]> = search.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
+        relevant_boundaries(search.model, &grid, band, &starts, rng, &budget)
     });
-    let sweep = engine.sweep.as_ref();
-    let found = indispensable(&mut engine.points, &grid, cutter, Some(&relevant), sweep, rng, &budget);
+    let sweep = search.sweep.as_ref();
+    let found = indispensable(&mut search.points, &grid, cutter, Some(&relevant), sweep, rng, &budget);
     known.cuts.extend(found.cuts().cloned());
-    known.irreducible |= found.count() == engine.points.columns().len();
+    known.irreducible |= found.count() == search.points.columns().len();
     known.relevant = Some(relevant);
-    let bound = lower_bound(engine, known);
-    engine.watch.update(|status| status.lower_bound = bound);
+    let bound = lower_bound(search, known);
+    search.watch.update(|status| status.lower_bound = bound);
 }
 
 /// Half of the time that is left, so that one pass does not starve the others.
@@ -429,44 +431,44 @@ fn half_of(budget: Budget) -> Budget {
 }
 
 /// Asks once more for columns that were not shown to be indispensable, with the points of by now.
-fn bound_again<M: Editable>(engine: &mut Engine<'_, M>, cutter: &mut Cutter, known: &mut Known) {
-    if lower_bound(engine, known) >= engine.best.size.trees {
+fn bound_again<M: Editable>(search: &mut Search<'_, M>, cutter: &mut Cutter, known: &mut Known) {
+    if lower_bound(search, known) >= search.best.size.trees {
         return;
     }
-    engine.begin(Pass::Indispensable);
-    let config = engine.config;
+    search.begin(Pass::Indispensable);
+    let config = search.config;
     let stop = || spent(config);
     let limits = secateur_lp::Limits { deadline: config.deadline, stop: Some(&stop) };
     let in_best =
-        |column: usize| engine.best_weights.as_ref().is_none_or(|weights| weights.columns[column] > 0.0);
+        |column: usize| search.best_weights.as_ref().is_none_or(|weights| weights.columns[column] > 0.0);
     let known_alone = |column: usize| known.cuts.iter().any(|cut| cut.columns == [column]);
-    let count = engine.points.columns().len();
+    let count = search.points.columns().len();
     let asked = (0..count).map(|column| in_best(column) && !known_alone(column)).collect();
     let mut found = Vec::new();
-    let sweep = engine.sweep.as_ref();
-    ask_each(&mut engine.points, cutter, asked, sweep, &limits, &mut |cut| found.push(cut));
+    let sweep = search.sweep.as_ref();
+    ask_each(&mut search.points, cutter, asked, sweep, &limits, &mut |cut| found.push(cut));
     known.cuts.extend(found);
 }
 
 /// No fewer trees can do: the cheapest cover of all cuts.
-fn lower_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> usize {
-    cover_bound(engine, known).map_or(0, |(bound, _)| bound as usize)
+fn lower_bound<M: Editable>(search: &Search<'_, M>, known: &Known) -> usize {
+    cover_bound(search, known).map_or(0, |(bound, _)| bound as usize)
 }
 
 /// No cover of all cuts costs less than this, and why.
-fn cover_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<(u64, CoverProof)> {
-    let costs = tree_costs(engine, known);
+fn cover_bound<M: Editable>(search: &Search<'_, M>, known: &Known) -> Option<(u64, CoverProof)> {
+    let costs = tree_costs(search, known);
     let sets = sets(&known.cuts);
     let proved = known.minimal.as_ref().and_then(|proof| Some((check_cover(&sets, &costs, proof)?, proof)));
     if let Some((bound, proof)) = proved
-        && bound >= engine.best.size.trees as u64
+        && bound >= search.best.size.trees as u64
     {
         return Some((bound, proof.clone()));
     }
     // Whatever cuts there are give some bound at once, and a better one with a little time.
     let least = Instant::now() + COVER;
-    let deadline = engine.config.deadline.map(|deadline| deadline.max(least));
-    let cover = cheapest_cover(&sets, &costs, &Budget { deadline, ..engine.budget() })?;
+    let deadline = search.config.deadline.map(|deadline| deadline.max(least));
+    let cover = cheapest_cover(&sets, &costs, &Budget { deadline, ..search.budget() })?;
     match proved {
         Some((bound, proof)) if bound > cover.bound => Some((bound, proof.clone())),
         _ => Some((cover.bound, cover.proof)),
@@ -475,16 +477,16 @@ fn cover_bound<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<(u6
 
 /// What the columns of the evidence cost: the trees of each, one for trees in none of them, and one for the constant where a
 /// cut has it.
-fn tree_costs<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Vec<u64> {
+fn tree_costs<M: Editable>(search: &Search<'_, M>, known: &Known) -> Vec<u64> {
     let mut costs: Vec<u64> =
-        engine.points.columns().iter().map(|column| column.terms.len() as u64).collect();
-    costs.resize(constant(engine) + usize::from(has_constant(engine, known)), 1);
+        search.points.columns().iter().map(|column| column.terms.len() as u64).collect();
+    costs.resize(constant(search) + usize::from(has_constant(search, known)), 1);
     costs
 }
 
 /// Is the constant in a cut?
-fn has_constant<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> bool {
-    let constant = constant(engine);
+fn has_constant<M: Editable>(search: &Search<'_, M>, known: &Known) -> bool {
+    let constant = constant(search);
     known.cuts.iter().any(|cut| cut.columns.last() == Some(&constant))
 }
 
@@ -492,103 +494,107 @@ fn has_constant<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> bool {
 /// are the only set of that size: either they can do without a constant, or a cut that they do not meet,
 /// with no constant to help, shows that they cannot: one of its own columns stays too, or a constant. No
 /// column holds a constant itself: a vote plus a constant is no vote, so folding keeps them apart.
-fn without_constant<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known) {
-    let Some(must) = only_columns(engine, known) else { return };
-    engine.intercept = Intercept::None;
-    let mut master = engine.master(&engine.costs(), &must, Rows::Lead);
-    if !matches!(engine.settle(&mut master, Word::Proof), Settled::Proved(_)) {
-        let stop = || engine.spent();
-        let limits = secateur_lp::Limits { deadline: engine.config.deadline, stop: Some(&stop) };
-        let mut cutter = Cutter::new(engine.model, Intercept::None);
-        if let Separating::Cut(cut) = cutter.separate(&engine.points, &must, &limits) {
-            known.cuts.push(or_constant(engine, cut));
+fn without_constant<M: Editable>(search: &mut Search<'_, M>, known: &mut Known) {
+    let Some(must) = only_columns(search, known) else { return };
+    search.intercept = Intercept::None;
+    let mut program = search.program(&search.costs(), &must, Rows::Lead);
+    if !matches!(search.settle(&mut program, Judge::Proof), Settled::Proved(_)) {
+        let stop = || search.spent();
+        let limits = secateur_lp::Limits { deadline: search.config.deadline, stop: Some(&stop) };
+        let mut cutter = Cutter::new(search.model, Intercept::None);
+        if let Separating::Cut(cut) = cutter.separate(&search.points, &must, &limits) {
+            known.cuts.push(or_constant(search, cut));
         }
     }
-    engine.intercept = Intercept::Free;
+    search.intercept = Intercept::Free;
 }
 
 /// The same from inputs at opposite ends of every axis (see `constant_needed`), without a solver.
-fn with_opposites<M: Editable>(engine: &mut Engine<'_, M>, known: &mut Known, opposites: &[Vec<f64>]) {
-    let Some(must) = only_columns(engine, known) else { return };
+fn with_opposite_corners<M: Editable>(
+    search: &mut Search<'_, M>,
+    known: &mut Known,
+    opposite_corners: &[Vec<f64>],
+) {
+    let Some(must) = only_columns(search, known) else { return };
     let mut demands = Vec::new();
-    for row in opposites {
-        let Some(point) = engine.points.place(row) else { return };
-        demands.extend(engine.points.demands_of(point).map(|demand| (demand, BigUint::from(1u32))));
+    for row in opposite_corners {
+        let Some(point) = search.points.place(row) else { return };
+        demands.extend(search.points.demands_of(point).map(|demand| (demand, BigUint::from(1u32))));
     }
-    let cut = Cutter::new(engine.model, Intercept::None).cut(&engine.points, demands);
+    let cut = Cutter::new(search.model, Intercept::None).cut(&search.points, demands);
     let cut = cut.filter(|cut| !cut.columns.iter().any(|&column| must[column]));
-    known.cuts.extend(cut.map(|cut| or_constant(engine, cut)));
+    known.cuts.extend(cut.map(|cut| or_constant(search, cut)));
 }
 
 /// A cut that holds without a constant, with the constant among its columns.
-fn or_constant<M: Editable>(engine: &Engine<'_, M>, mut cut: Cut) -> Cut {
-    cut.columns.push(constant(engine));
+fn or_constant<M: Editable>(search: &Search<'_, M>, mut cut: Cut) -> Cut {
+    cut.columns.push(constant(search));
     cut
 }
 
 /// The columns that must stay, where trees are votes and no other set is as small as the bound.
-fn only_columns<M: Editable>(engine: &Engine<'_, M>, known: &Known) -> Option<Vec<bool>> {
-    if !counts_constant(engine) {
+fn only_columns<M: Editable>(search: &Search<'_, M>, known: &Known) -> Option<Vec<bool>> {
+    if !counts_constant(search) {
         return None;
     }
-    let must = known.indispensable(engine.points.columns().len());
+    let must = known.indispensable(search.points.columns().len());
     let count = must.iter().filter(|&&must| must).count();
-    (count > 0 && lower_bound(engine, known) == count).then_some(must)
+    (count > 0 && lower_bound(search, known) == count).then_some(must)
 }
 
 /// What the bounds rest on.
 fn evidence<M: Editable>(
-    engine: &Engine<'_, M>,
+    search: &Search<'_, M>,
     known: &Known,
     bound: Option<(u64, CoverProof)>,
 ) -> Evidence {
-    let intercept = match has_constant(engine, known) {
+    let intercept = match has_constant(search, known) {
         true => secateur_certificate::Intercept::Counted,
-        false => engine.intercept.into(),
+        false => search.intercept.into(),
     };
-    let mut evidence = Evidence::new(&engine.points, intercept);
+    let mut evidence = Evidence::new(&search.points, intercept);
     if let Some((least, proof)) = bound.filter(|(least, _)| *least > 0) {
-        let bound = Bound { costs: tree_costs(engine, known), least, proof };
-        evidence = evidence.with_bound(&engine.points, &known.cuts, bound);
+        let bound = Bound { costs: tree_costs(search, known), least, proof };
+        evidence = evidence.with_bound(&search.points, &known.cuts, bound);
     }
     if let Some(relevant) = &known.relevant {
-        evidence = evidence.with_relevant(&engine.points, engine.space.grid(), relevant);
+        evidence = evidence.with_relevant(&search.points, search.space.grid(), relevant);
     }
     evidence
 }
 
-fn finish<M: Editable>(engine: Engine<'_, M>, known: Known) -> Pruned<M> {
-    let bound = cover_bound(&engine, &known);
+fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
+    let bound = cover_bound(&search, &known);
     let lower_bound = bound.as_ref().map_or(0, |(bound, _)| *bound as usize);
-    let trees = engine.best.size.trees;
+    let trees = search.best.size.trees;
     // What a thorough run promises; time that runs out later takes nothing from it.
     let done =
-        known.irreducible && engine.config.effort == Effort::Thorough && !engine.config.cancel.is_cancelled();
-    let outcome = if engine.best.made.is_none() && lower_bound >= trees {
+        known.irreducible && search.config.effort == Effort::Thorough && !search.config.cancel.is_cancelled();
+    let outcome = if search.best.made.is_none() && lower_bound >= trees {
         Outcome::AlreadyMinimal
-    } else if lower_bound < trees && engine.spent() && !done {
+    } else if lower_bound < trees && search.spent() && !done {
         Outcome::BudgetReached
     } else {
         Outcome::Proved
     };
-    let fates = fates(&engine);
-    let evidence = evidence(&engine, &known, bound);
+    let fates = fates(&search);
+    let evidence = evidence(&search, &known, bound);
     Pruned {
         outcome,
-        size: [size_of(engine.model), engine.best.size],
+        size: [size_of(search.model), search.best.size],
         lower_bound,
         irreducible: known.irreducible || lower_bound >= trees,
-        cut_short: engine.allowance.is_over(),
-        band: engine.band,
-        within: engine.config.claim.within(),
-        domain: engine.model.inputs().clone(),
-        oracle_calls: engine.oracle_calls,
-        points: engine.points.rows().len(),
-        seconds: engine.seconds,
+        cut_short: search.allowance.is_over(),
+        band: search.band,
+        within: search.config.claim.within(),
+        domain: search.model.inputs().clone(),
+        oracle_calls: search.oracle_calls,
+        points: search.points.rows().len(),
+        seconds: search.seconds,
         fates,
         evidence,
         relevant: known.relevant,
-        file: engine.best.file,
+        file: search.best.file,
     }
 }
 
@@ -651,17 +657,17 @@ pub(crate) fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
 }
 
 /// What became of each tree.
-fn fates<M: Editable>(engine: &Engine<'_, M>) -> Vec<Fate> {
-    let count = engine.model.trees().len();
-    let Some((edit, plan)) = &engine.best.made else { return vec![Fate::Kept; count] };
+fn fates<M: Editable>(search: &Search<'_, M>) -> Vec<Fate> {
+    let count = search.model.trees().len();
+    let Some((edit, plan)) = &search.best.made else { return vec![Fate::Kept; count] };
     let mut fates = vec![Fate::Dropped; count];
-    for tree in &engine.folded.constant_trees {
+    for tree in &search.folded.constant_trees {
         fates[tree.index()] = Fate::Constant;
     }
     let mut weights = vec![0.0; count];
-    let kept = engine.points.columns().iter().zip(&plan.weights).filter(|(_, weight)| **weight > 0.0);
+    let kept = search.points.columns().iter().zip(&plan.weights).filter(|(_, weight)| **weight > 0.0);
     for (column, &weight) in kept {
-        for term in column.terms.iter().map(|&term| &engine.folded.terms[term]) {
+        for term in column.terms.iter().map(|&term| &search.folded.terms[term]) {
             weights[term.host.index()] = weight;
             for source in &term.sources {
                 fates[source.index()] = Fate::Merged { into: term.host, weight };

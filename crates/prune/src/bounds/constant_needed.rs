@@ -36,7 +36,7 @@ pub(crate) struct Leads<'a> {
 }
 
 /// Inputs that no votes decide alike without a constant.
-pub(crate) struct Opposites {
+pub(crate) struct OppositeCorners {
     pub(crate) cells: [Vec<CellId>; 2],
     /// The boundary that one of them is beyond, where the class wins ties.
     pub(crate) beyond: Option<Boundary>,
@@ -44,14 +44,14 @@ pub(crate) struct Opposites {
 
 impl Leads<'_> {
     /// Looks for such inputs.
-    pub(crate) fn opposites(&self, relevant: &Relevant) -> Option<Opposites> {
+    pub(crate) fn opposite_corners(&self, relevant: &Relevant) -> Option<OppositeCorners> {
         if self.numeric.contains(&0) {
             return None;
         }
         let ends: Vec<[usize; 2]> = self.numeric.iter().map(|&count| [0, count - 1]).collect();
         let for_first = self.both(&ends) > 0;
         if for_first != self.first_wins_ties {
-            return Some(Opposites { cells: self.search(&ends, None, for_first)?, beyond: None });
+            return Some(OppositeCorners { cells: self.search(&ends, None, for_first)?, beyond: None });
         }
         let mut inner = self.inner(relevant, for_first);
         inner.sort_by_key(|(axis, [cell, end], _)| {
@@ -62,7 +62,7 @@ impl Leads<'_> {
             let mut ends = ends.clone();
             ends[axis] = cells;
             let cells = self.search(&ends, Some(axis), for_first)?;
-            Some(Opposites { cells, beyond: Some(boundary) })
+            Some(OppositeCorners { cells, beyond: Some(boundary) })
         })
     }
 
@@ -185,7 +185,7 @@ mod tests {
             let lead = |cells: &[CellId]| {
                 constant + cells.iter().zip(&tables).map(|(cell, table)| table[cell.index()]).sum::<i128>()
             };
-            let found = leads.opposites(&all_relevant(&tables));
+            let found = leads.opposite_corners(&all_relevant(&tables));
             let Some(found) = found else {
                 none += 1;
                 // Votes leave twice the constant for both ends together.

@@ -26,7 +26,7 @@ enum Side {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Cut {
+struct AxisSide {
     axis: usize,
     side: Side,
 }
@@ -43,8 +43,8 @@ pub(crate) struct Cuts<'a> {
     model: &'a Ensemble,
     grid: Grid,
     by_split: HashMap<Vec<u64>, CutId>,
-    by_side: HashMap<Cut, CutId>,
-    cuts: Vec<Cut>,
+    by_side: HashMap<AxisSide, CutId>,
+    cuts: Vec<AxisSide>,
 }
 
 impl<'a> Cuts<'a> {
@@ -60,7 +60,7 @@ impl<'a> Cuts<'a> {
             return known;
         }
         let axis = self.grid.axis_of(split.feature).expect("every feature that a split uses has an axis");
-        let cut = Cut { axis, side: self.side(&self.grid.axes()[axis], split) };
+        let cut = AxisSide { axis, side: self.side(&self.grid.axes()[axis], split) };
         let next = self.cuts.len();
         let id = *self.by_side.entry(cut.clone()).or_insert(next);
         if id == next {

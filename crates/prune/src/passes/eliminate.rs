@@ -12,8 +12,8 @@ use fastrand::Rng;
 
 use crate::candidate::plan::Editable;
 use crate::passes::reweight::divided;
-use crate::search::weight_program::{Master, Rows, Weights};
-use crate::search::{Engine, Settled, Why, Word};
+use crate::search::weight_program::{Rows, WeightProgram, Weights};
+use crate::search::{Judge, Search, Settled, Why};
 use crate::watch::Pass;
 
 /// Columns that go, by the word of all cells, before there is a proof.
@@ -32,47 +32,47 @@ pub(crate) struct Eliminated {
 /// is a little out of order. Columns that are known to be indispensable are not tried. What ends no cheaper
 /// than the best is not proved.
 pub(crate) fn eliminate<M: Editable>(
-    engine: &mut Engine<'_, M>,
+    search: &mut Search<'_, M>,
     weights: &Weights,
     indispensable: &[bool],
     chance: Option<&mut Rng>,
 ) -> Eliminated {
-    engine.begin(Pass::Eliminate);
+    search.begin(Pass::Eliminate);
     let count = weights.columns.len();
     let first = chance.is_none();
     let luck: Vec<f64> = match chance {
         Some(rng) => (0..count).map(|_| 0.2 + rng.f64()).collect(),
         None => vec![1.0; count],
     };
-    let mut attempt = |word| attempt(engine, weights.clone(), first, indispensable, &luck, word);
+    let mut attempt = |judge| attempt(search, weights.clone(), first, indispensable, &luck, judge);
     // Where cells and proof disagree, in the last bits, every step is proved.
-    let ended = attempt(Word::Cells).or_else(|| attempt(Word::Proof));
+    let ended = attempt(Judge::Cells).or_else(|| attempt(Judge::Proof));
     ended.unwrap_or(Eliminated { irreducible: false, proved: false })
 }
 
 /// One elimination; `None` where what holds in all cells was not proved.
 fn attempt<M: Editable>(
-    engine: &mut Engine<'_, M>,
+    search: &mut Search<'_, M>,
     mut weights: Weights,
     proved: bool,
     indispensable: &[bool],
     luck: &[f64],
-    word: Word,
+    judge: Judge,
 ) -> Option<Eliminated> {
-    let costs = engine.costs();
+    let costs = search.costs();
     let mut kept: Vec<bool> = weights.columns.iter().map(|&weight| weight > 0.0).collect();
-    let mut master = engine.master(&divided(&costs, &weights), &kept, Rows::Lead);
+    let mut program = search.program(&divided(&costs, &weights), &kept, Rows::Lead);
     let mut refused = indispensable.to_vec();
     let mut irreducible = true;
     let mut unproved = usize::from(!proved);
     loop {
-        let influences = influences(engine, &weights);
+        let influences = influences(search, &weights);
         let next = (0..costs.len())
             .filter(|&column| kept[column] && !refused[column])
             .min_by(|&a, &b| (influences[a] * luck[a]).total_cmp(&(influences[b] * luck[b])).then(a.cmp(&b)));
         let due = if next.is_some() { UNPROVED } else { 1 };
-        if unproved >= due && is_cheaper(engine, &costs, &kept) {
-            match engine.settle(&mut master, Word::Proof) {
+        if unproved >= due && is_cheaper(search, &costs, &kept) {
+            match search.settle(&mut program, Judge::Proof) {
                 Settled::Proved(found) => weights = found,
                 Settled::Open(Why::Budget) => {
                     irreducible = false;
@@ -80,22 +80,22 @@ fn attempt<M: Editable>(
                 }
                 _ => return None,
             }
-            drop_unused(&weights, &mut kept, &mut master);
+            drop_unused(&weights, &mut kept, &mut program);
             unproved = 0;
             continue;
         }
         let Some(column) = next else { break };
-        let saved = master.save();
-        master.drop_column(column);
-        match engine.settle(&mut master, word) {
+        let saved = program.save();
+        program.drop_column(column);
+        match search.settle(&mut program, judge) {
             Settled::Proved(found) => {
                 weights = found;
-                drop_unused(&weights, &mut kept, &mut master);
+                drop_unused(&weights, &mut kept, &mut program);
                 continue;
             }
             Settled::Holds(found) => {
                 weights = found;
-                drop_unused(&weights, &mut kept, &mut master);
+                drop_unused(&weights, &mut kept, &mut program);
                 unproved += 1;
                 continue;
             }
@@ -106,31 +106,31 @@ fn attempt<M: Editable>(
                 break;
             }
         }
-        master.restore(saved);
+        program.restore(saved);
         refused[column] = true;
     }
     Some(Eliminated { irreducible, proved: unproved == 0 })
 }
 
 /// Do these columns cost less than those of the best model?
-fn is_cheaper<M: Editable>(engine: &Engine<'_, M>, costs: &[f64], kept: &[bool]) -> bool {
+fn is_cheaper<M: Editable>(search: &Search<'_, M>, costs: &[f64], kept: &[bool]) -> bool {
     let cost: f64 = costs.iter().zip(kept).filter(|(_, kept)| **kept).map(|(cost, _)| cost).sum();
-    cost < engine.best_cost()
+    cost < search.best_cost()
 }
 
-pub(crate) fn drop_unused(weights: &Weights, kept: &mut [bool], master: &mut Master) {
+pub(crate) fn drop_unused(weights: &Weights, kept: &mut [bool], program: &mut WeightProgram) {
     for (column, weight) in weights.columns.iter().enumerate() {
         if *weight == 0.0 {
             kept[column] = false;
-            master.drop_column(column);
+            program.drop_column(column);
         }
     }
 }
 
 /// How much each column moves the leads, on average over the points.
-pub(crate) fn influences<M>(engine: &Engine<'_, M>, weights: &Weights) -> Vec<f64> {
+pub(crate) fn influences<M>(search: &Search<'_, M>, weights: &Weights) -> Vec<f64> {
     let mut totals = vec![0.0; weights.columns.len()];
-    for demand in engine.points.demands() {
+    for demand in search.points.demands() {
         for (total, value) in totals.iter_mut().zip(&demand.columns) {
             *total += value.abs();
         }

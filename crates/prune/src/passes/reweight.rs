@@ -9,7 +9,7 @@ use fastrand::Rng;
 
 use crate::candidate::plan::Editable;
 use crate::search::weight_program::{Rows, Weights};
-use crate::search::{Engine, Settled, Word};
+use crate::search::{Judge, Search, Settled};
 use crate::watch::Pass;
 
 /// Up to this decimal logarithm of the number of cells bounds of one are tried.
@@ -24,21 +24,21 @@ const SPREAD: f64 = 30.0;
 /// Rounds with new costs.
 const ROUNDS: usize = 4;
 
-/// Finds weights with few columns; the best model is kept in the engine.
-pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
-    engine.begin(Pass::Reweight);
-    let costs = engine.costs();
+/// Finds weights with few columns; the best model is kept in `search`.
+pub(crate) fn reweight<M: Editable>(search: &mut Search<'_, M>) {
+    search.begin(Pass::Reweight);
+    let costs = search.costs();
     let all = vec![true; costs.len()];
     let mut last = None;
     // Bounds of one are for leads, which have no scale; scores have one.
-    let few = engine.log10_cells() <= FEW_CELLS && !engine.keeps_scores();
+    let few = search.log10_cells() <= FEW_CELLS && !search.keeps_scores();
     let scalings: &[Rows] = if few { &[Rows::Lead, Rows::One] } else { &[Rows::Lead] };
     for &rows in scalings {
-        let mut master = engine.master(&costs, &all, rows);
-        if let Settled::Proved(weights) = engine.settle_all(&mut master, Word::Proof) {
+        let mut program = search.program(&costs, &all, rows);
+        if let Settled::Proved(weights) = search.settle_all(&mut program, Judge::Proof) {
             last = Some((rows, weights));
         }
-        if engine.spent() {
+        if search.spent() {
             return;
         }
     }
@@ -48,12 +48,12 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
         if before <= 1 {
             return;
         }
-        let mut master = engine.master(&divided(&costs, &weights), &all, rows);
-        match engine.settle(&mut master, Word::Proof) {
+        let mut program = search.program(&divided(&costs, &weights), &all, rows);
+        match search.settle(&mut program, Judge::Proof) {
             Settled::Proved(next) => weights = next,
             _ => return,
         }
-        if weights.support() >= before || engine.spent() {
+        if weights.support() >= before || search.spent() {
             return;
         }
     }
@@ -62,23 +62,23 @@ pub(crate) fn reweight<M: Editable>(engine: &mut Engine<'_, M>) {
 /// Another start for elimination: weights near the best support, without one or two of its columns that chance
 /// picks (what can stand in for these is dear, so little else joins), or now and then weights far from it.
 pub(crate) fn reweight_again<M: Editable>(
-    engine: &mut Engine<'_, M>,
+    search: &mut Search<'_, M>,
     indispensable: &[bool],
     rng: &mut Rng,
 ) -> Option<Weights> {
-    engine.begin(Pass::Reweight);
-    let best = engine.best_weights.as_ref()?;
+    search.begin(Pass::Reweight);
+    let best = search.best_weights.as_ref()?;
     if rng.f64() < AFRESH {
-        let costs: Vec<f64> = engine.costs().iter().map(|cost| cost * SPREAD.powf(rng.f64())).collect();
+        let costs: Vec<f64> = search.costs().iter().map(|cost| cost * SPREAD.powf(rng.f64())).collect();
         let all = vec![true; costs.len()];
-        return match engine.settle(&mut engine.master(&costs, &all, Rows::Lead), Word::Cells) {
+        return match search.settle(&mut search.program(&costs, &all, Rows::Lead), Judge::Cells) {
             Settled::Proved(found) | Settled::Holds(found) => Some(found),
             _ => None,
         };
     }
     let mut support: Vec<usize> =
         (0..best.columns.len()).filter(|&column| best.columns[column] > 0.0).collect();
-    let mut costs: Vec<f64> = engine.costs().iter().map(|cost| cost * (0.25 + 1.5 * rng.f64())).collect();
+    let mut costs: Vec<f64> = search.costs().iter().map(|cost| cost * (0.25 + 1.5 * rng.f64())).collect();
     for (cost, &weight) in costs.iter_mut().zip(&best.columns) {
         if weight == 0.0 {
             *cost *= DEARER;
@@ -89,7 +89,7 @@ pub(crate) fn reweight_again<M: Editable>(
     rng.shuffle(&mut support);
     support.truncate(rng.usize(1..=MOST_LEFT_OUT));
     support.iter().for_each(|&column| kept[column] = false);
-    match engine.settle(&mut engine.master(&costs, &kept, Rows::Lead), Word::Cells) {
+    match search.settle(&mut search.program(&costs, &kept, Rows::Lead), Judge::Cells) {
         Settled::Proved(found) | Settled::Holds(found) => Some(found),
         _ => None,
     }

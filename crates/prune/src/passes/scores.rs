@@ -21,7 +21,7 @@ use crate::passes::eliminate::eliminate;
 use crate::passes::reweight::reweight;
 use crate::points::initial::add_points;
 use crate::search::weight_program::{Rows, Solved};
-use crate::search::{Engine, free_distance};
+use crate::search::{Search, free_distance};
 use crate::watch::Pass;
 
 /// A space with at least 10^LARGE cells is large: columns are first tried without proofs.
@@ -47,55 +47,55 @@ pub(crate) fn refuse(model: &Ensemble, within: f64, effort: Effort) -> Result<()
     Ok(())
 }
 
-/// Finds fewer columns; the best model is kept in the engine. True where each column that is left was refused.
-pub(crate) fn passes<M: Editable>(engine: &mut Engine<'_, M>, data: &[f64], rng: &mut fastrand::Rng) -> bool {
-    let Some(within) = engine.config.claim.within() else { return false };
+/// Finds fewer columns; the best model is kept in `search`. True where each column that is left was refused.
+pub(crate) fn passes<M: Editable>(search: &mut Search<'_, M>, data: &[f64], rng: &mut fastrand::Rng) -> bool {
+    let Some(within) = search.config.claim.within() else { return false };
     // Rounding alone may use the distance up: trees are folded, and nothing else can be proved.
-    if free_distance(engine.model, within) <= 0.0 {
+    if free_distance(search.model, within) <= 0.0 {
         return false;
     }
-    add_points(engine, data, false, rng);
-    let (large, huge) = (engine.log10_cells() > LARGE, engine.log10_cells() > HUGE);
-    let thorough = engine.config.effort != Effort::Fast;
-    let count = engine.points.columns().len();
+    add_points(search, data, false, rng);
+    let (large, huge) = (search.log10_cells() > LARGE, search.log10_cells() > HUGE);
+    let thorough = search.config.effort != Effort::Fast;
+    let count = search.points.columns().len();
     let mut needed = vec![false; count];
     if thorough && large {
-        needed = needed_columns(engine);
+        needed = needed_columns(search);
         if needed.iter().all(|&needed| needed) {
             return true;
         }
     }
     if !(thorough && huge) {
-        reweight(engine);
+        reweight(search);
     }
     if !thorough {
         return false;
     }
-    let Some(weights) = engine.best_weights.clone() else { return false };
-    eliminate(engine, &weights, &needed, None).irreducible
+    let Some(weights) = search.best_weights.clone() else { return false };
+    eliminate(search, &weights, &needed, None).irreducible
 }
 
 /// The columns that the others cannot do without, by the solver's word and the demands of the points.
-fn needed_columns<M: Editable>(engine: &mut Engine<'_, M>) -> Vec<bool> {
-    engine.begin(Pass::Indispensable);
+fn needed_columns<M: Editable>(search: &mut Search<'_, M>) -> Vec<bool> {
+    search.begin(Pass::Indispensable);
     let started = Instant::now();
     // Half of the time, so that what can go has the other half.
-    let deadline = engine.config.deadline.map(|end| started + end.saturating_duration_since(started) / 2);
-    let count = engine.points.columns().len();
+    let deadline = search.config.deadline.map(|end| started + end.saturating_duration_since(started) / 2);
+    let count = search.points.columns().len();
     let mut needed = vec![false; count];
-    let mut master = engine.master(&engine.costs(), &vec![true; count], Rows::Lead);
+    let mut program = search.program(&search.costs(), &vec![true; count], Rows::Lead);
     for (column, needed) in needed.iter_mut().enumerate() {
-        if engine.spent() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if search.spent() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             break;
         }
-        let saved = master.save();
-        master.drop_column(column);
-        let config = engine.config;
+        let saved = program.save();
+        program.drop_column(column);
+        let config = search.config;
         let stop = || config.cancel.is_cancelled();
         let limits = Limits { deadline, stop: Some(&stop) };
-        *needed = matches!(master.solve(engine.points.demands(), &limits), Solved::Infeasible);
-        master.restore(saved);
+        *needed = matches!(program.solve(search.points.demands(), &limits), Solved::Infeasible);
+        program.restore(saved);
     }
-    engine.seconds.lp += started.elapsed().as_secs_f64();
+    search.seconds.lp += started.elapsed().as_secs_f64();
     needed
 }

@@ -15,45 +15,45 @@ use crate::config::Objective;
 use crate::passes::minimum::{Separate, Settle, Settled, minimum};
 use crate::points::point::Points;
 use crate::run::Known;
-use crate::search::Engine;
+use crate::search::Search;
 use crate::watch::Pass;
 
 /// The smallest set of columns, from the best so far; with the constant among them where it takes a tree of its own.
 pub(crate) fn smallest<M: Editable>(
-    engine: &mut Engine<'_, M>,
+    search: &mut Search<'_, M>,
     cutter: &mut Cutter,
     known: &mut Known,
     rounds: Option<usize>,
     budget: &Budget,
 ) {
-    engine.begin(Pass::Minimum);
-    let objective = engine.config.objective;
-    let columns = engine.points.columns().iter();
+    search.begin(Pass::Minimum);
+    let objective = search.config.objective;
+    let columns = search.points.columns().iter();
     let mut costs: Vec<u64> =
-        columns.map(|column| whole_cost(engine.folded, &column.terms, objective)).collect();
-    let start = kept(engine);
+        columns.map(|column| whole_cost(search.folded, &column.terms, objective)).collect();
+    let start = kept(search);
     // First the constant is free, so cuts that have it say nothing.
     let (cuts, with_constant): (Vec<Cut>, Vec<Cut>) = std::mem::take(&mut known.cuts)
         .into_iter()
         .partition(|cut| cut.columns.iter().all(|&column| column < costs.len()));
-    let mut found = minimum(engine, cutter, &costs, start, cuts, rounds, budget);
-    if counts_constant(engine) {
+    let mut found = minimum(search, cutter, &costs, start, cuts, rounds, budget);
+    if counts_constant(search) {
         // Most of the work is done: what is left are sets of columns that do without a constant.
-        let constant = constant(engine);
-        let mut start = kept(engine);
-        let columns = engine.points.columns().iter().zip(&start).filter(|(_, kept)| **kept);
+        let constant = constant(search);
+        let mut start = kept(search);
+        let columns = search.points.columns().iter().zip(&start).filter(|(_, kept)| **kept);
         let trees: usize = columns.map(|(column, _)| column.terms.len()).sum();
         start.resize(constant + 1, false);
-        start[constant] = engine.best.size.trees > trees;
+        start[constant] = search.best.size.trees > trees;
         // Nothing of what is between the columns and the constant is in a cut.
         costs.resize(constant + 1, 1);
         costs[constant] = constant_cost(objective);
         let mut cutter =
-            CountingCutter { constant, free: cutter, without: Cutter::new(engine.model, Intercept::None) };
+            CountingCutter { constant, free: cutter, without: Cutter::new(search.model, Intercept::None) };
         let before = found;
         // What was known before keeps its number, for the proof speaks of it.
         let cuts = before.cuts.iter().cloned().chain(with_constant).collect();
-        found = minimum(&mut Counting { engine, constant }, &mut cutter, &costs, start, cuts, rounds, budget);
+        found = minimum(&mut Counting { search, constant }, &mut cutter, &costs, start, cuts, rounds, budget);
         if found.bound < before.bound {
             (found.bound, found.proof) = (before.bound, before.proof);
         }
@@ -64,41 +64,41 @@ pub(crate) fn smallest<M: Editable>(
 }
 
 /// The columns of the best model so far.
-fn kept<M: Editable>(engine: &Engine<'_, M>) -> Vec<bool> {
-    match &engine.best_weights {
+fn kept<M: Editable>(search: &Search<'_, M>) -> Vec<bool> {
+    match &search.best_weights {
         Some(weights) => weights.columns.iter().map(|&weight| weight > 0.0).collect(),
-        None => vec![true; engine.points.columns().len()],
+        None => vec![true; search.points.columns().len()],
     }
 }
 
 /// Does a constant take a tree of its own?
-pub(crate) fn counts_constant<M: Editable>(engine: &Engine<'_, M>) -> bool {
-    engine.file.votes_only() && engine.intercept == Intercept::Free
+pub(crate) fn counts_constant<M: Editable>(search: &Search<'_, M>) -> bool {
+    search.file.votes_only() && search.intercept == Intercept::Free
 }
 
 /// The constant's number among the columns of cuts: it stands behind all of the evidence's columns.
-pub(crate) fn constant<M: Editable>(engine: &Engine<'_, M>) -> usize {
-    engine.points.columns().len() + usize::from(!trees_in_no_column(&engine.points).is_empty())
+pub(crate) fn constant<M: Editable>(search: &Search<'_, M>) -> usize {
+    search.points.columns().len() + usize::from(!trees_in_no_column(&search.points).is_empty())
 }
 
 /// Settles columns of which one is the constant.
 struct Counting<'e, 'a, M> {
-    engine: &'e mut Engine<'a, M>,
+    search: &'e mut Search<'a, M>,
     constant: usize,
 }
 
 impl<'a, M: Editable> Settle<'a> for Counting<'_, 'a, M> {
     fn settle(&mut self, kept: &[bool]) -> Settled {
         if !kept[self.constant] {
-            self.engine.intercept = Intercept::None;
+            self.search.intercept = Intercept::None;
         }
-        let settled = Settle::settle(self.engine, &kept[..self.engine.points.columns().len()]);
-        self.engine.intercept = Intercept::Free;
+        let settled = Settle::settle(self.search, &kept[..self.search.points.columns().len()]);
+        self.search.intercept = Intercept::Free;
         settled
     }
 
     fn points(&self) -> &Points<'a> {
-        &self.engine.points
+        &self.search.points
     }
 }
 

@@ -24,7 +24,7 @@ use num_traits::ToPrimitive;
 use secateur_model::{CellId, ClassId, Ensemble, Exact, Grid, LeafId, Node, TreeId};
 use secateur_oracle::{Budget, Lead};
 
-use crate::bounds::constant_needed::{Leads, Opposites};
+use crate::bounds::constant_needed::{Leads, OppositeCorners};
 use crate::candidate::column::{Column, Intercept};
 use crate::passes::axis_sums::Sums;
 use crate::passes::relevant::{Boundary, Relevance, Relevant, pair_at, relevant_boundaries};
@@ -44,7 +44,7 @@ pub struct Closed {
     /// Weights and a constant that should do, where they were found.
     pub plan: Option<StumpPlan>,
     /// Where trees are votes: inputs whose demands, each counted once, no votes should meet without a constant.
-    pub opposites: Option<Vec<Vec<f64>>>,
+    pub opposite_corners: Option<Vec<Vec<f64>>>,
 }
 
 /// A candidate: weights of the columns and what is added to the lead of class 1.
@@ -78,9 +78,9 @@ pub fn closed_form(
     let mut steps = Steps::new(model, grid, band, columns)?;
     let mut relevant = relevant_boundaries(model, grid, band, starts, rng, budget);
     steps.settle(&mut relevant, model, grid, band, budget);
-    let opposites = steps.opposites(&relevant, grid);
+    let opposite_corners = steps.opposite_corners(&relevant, grid);
     let plan = steps.plan(&relevant, columns, intercept, budget);
-    Some(Closed { relevant, plan, opposites })
+    Some(Closed { relevant, plan, opposite_corners })
 }
 
 /// One column as a function of the cells of one axis.
@@ -263,7 +263,7 @@ impl Steps {
     }
 
     /// Inputs that show that votes cannot do without a constant, where they are found.
-    fn opposites(&self, relevant: &Relevant, grid: &Grid) -> Option<Vec<Vec<f64>>> {
+    fn opposite_corners(&self, relevant: &Relevant, grid: &Grid) -> Option<Vec<Vec<f64>>> {
         if !self.votes {
             return None;
         }
@@ -275,7 +275,7 @@ impl Steps {
             negative: self.negative,
             first_wins_ties: self.first_wins_ties,
         };
-        let Opposites { cells, beyond } = leads.opposites(relevant)?;
+        let OppositeCorners { cells, beyond } = leads.opposite_corners(relevant)?;
         let pair = relevant.pairs().filter(|(boundary, _)| Some(*boundary) == beyond);
         let pair = pair.flat_map(|(_, pair)| pair.rows.clone());
         Some(cells.iter().map(|cells| grid.witness(cells)).chain(pair).collect())

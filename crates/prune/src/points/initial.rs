@@ -6,7 +6,7 @@ use secateur_model::CellId;
 use crate::candidate::plan::Editable;
 use crate::points::all_cells::Sweep;
 use crate::points::boundary_walks::near_boundary;
-use crate::search::Engine;
+use crate::search::Search;
 
 /// Spaces of up to this many cells are looked at cell by cell.
 const ALL_CELLS: usize = 20_000;
@@ -25,65 +25,65 @@ const MOST_NUMBERS: usize = 8_000_000;
 
 /// Start points: every cell of a small space, else rows of data and random cells.
 pub(crate) fn add_points<M: Editable>(
-    engine: &mut Engine<'_, M>,
+    search: &mut Search<'_, M>,
     data: &[f64],
     stumps: bool,
     rng: &mut fastrand::Rng,
 ) {
-    let numbers = engine.points.columns().len().max(1) * engine.points.demands_per_point().max(1);
+    let numbers = search.points.columns().len().max(1) * search.points.demands_per_point().max(1);
     let room = MOST_NUMBERS / numbers;
-    let sizes: Vec<usize> = engine.space.axis_sizes().iter().map(|&size| size as usize).collect();
+    let sizes: Vec<usize> = search.space.axis_sizes().iter().map(|&size| size as usize).collect();
     let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
     let all = if stumps { ALL_CELLS_OF_STUMPS } else { ALL_CELLS };
     if let Some(cells) = cells.filter(|&cells| cells <= all.min(room)) {
         for code in 0..cells {
-            let row = engine.space.grid().witness(&cells_of_code(&sizes, code));
-            engine.points.add(&row);
-            if code % 256 == 0 && engine.spent() {
+            let row = search.space.grid().witness(&cells_of_code(&sizes, code));
+            search.points.add(&row);
+            if code % 256 == 0 && search.spent() {
                 return;
             }
         }
-        engine.all_cells = true;
+        search.all_cells = true;
         return;
     }
-    let scores = engine.keeps_scores();
+    let scores = search.keeps_scores();
     if !stumps && !scores {
-        engine.sweep = Sweep::new(&engine.points, engine.space.grid(), &sizes, &|| engine.spent());
+        search.sweep = Sweep::new(&search.points, search.space.grid(), &sizes, &|| search.spent());
     }
-    let width = engine.model.features().len();
+    let width = search.model.features().len();
     let mut rows: Vec<&[f64]> = if width == 0 { Vec::new() } else { data.chunks_exact(width).collect() };
     if rows.len() > DATA_ROWS.min(room) {
         rng.shuffle(&mut rows);
         rows.truncate(DATA_ROWS.min(room));
     }
     for (index, row) in rows.iter().enumerate() {
-        if index % 64 == 0 && engine.spent() {
+        if index % 64 == 0 && search.spent() {
             return;
         }
-        engine.points.add(row);
+        search.points.add(row);
     }
-    let budget = engine.budget();
-    let near = if stumps { 0 } else { NEAR_PER_COLUMN * engine.points.columns().len() };
+    let budget = search.budget();
+    let near = if stumps { 0 } else { NEAR_PER_COLUMN * search.points.columns().len() };
     let wanted = near.clamp(LEAST_NEAR, MOST_NEAR).min(room);
     let mut random = RANDOM_CELLS.min(room);
     if scores {
         // There is no boundary to be near to.
         random = wanted;
     } else {
-        let grid = engine.space.grid().clone();
-        let near = near_boundary(engine.model, &grid, engine.points.band(), &rows, wanted, rng, &budget);
+        let grid = search.space.grid().clone();
+        let near = near_boundary(search.model, &grid, search.points.band(), &rows, wanted, rng, &budget);
         for (index, row) in near.iter().enumerate() {
-            if index % 64 == 0 && engine.spent() {
+            if index % 64 == 0 && search.spent() {
                 return;
             }
-            engine.points.add(row);
+            search.points.add(row);
         }
     }
     for _ in 0..random {
         let cells: Vec<CellId> = sizes.iter().map(|&size| CellId::new(rng.usize(0..size))).collect();
-        let row = engine.space.grid().witness(&cells);
-        engine.points.add(&row);
-        if engine.spent() {
+        let row = search.space.grid().witness(&cells);
+        search.points.add(&row);
+        if search.spent() {
             return;
         }
     }

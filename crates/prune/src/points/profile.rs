@@ -36,16 +36,16 @@ struct CellSplit {
     sides: Sides,
 }
 
-/// Which cells of an axis go left: sides change at the flips.
+/// Which cells of an axis go left: the side changes at each of `side_changes`.
 struct Sides {
     first_left: bool,
-    flips: Vec<u32>,
+    side_changes: Vec<u32>,
 }
 
 impl Sides {
     fn left(&self, cell: CellId) -> bool {
-        let flips = self.flips.iter().take_while(|&&flip| flip <= cell.0).count();
-        (flips % 2 == 0) == self.first_left
+        let side_changes = self.side_changes.iter().take_while(|&&change| change <= cell.0).count();
+        (side_changes % 2 == 0) == self.first_left
     }
 }
 
@@ -75,9 +75,9 @@ pub(crate) fn admitted_by_all<'a>(
         count += 1;
         let mut admits = passage.sides.first_left == passage.left;
         more[0] += i64::from(admits);
-        for &flip in passage.sides.flips.iter().filter(|&&flip| (flip as usize) < cells) {
+        for &change in passage.sides.side_changes.iter().filter(|&&change| (change as usize) < cells) {
             admits = !admits;
-            more[flip as usize] += if admits { 1 } else { -1 };
+            more[change as usize] += if admits { 1 } else { -1 };
         }
     }
     let mut admitting = 0;
@@ -120,8 +120,10 @@ impl<'a> Profiles<'a> {
                     Node::Split { split, left, right } => {
                         let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
                         let set = grid.axes()[axis].left_cells(model, split, grid.domain());
-                        let sides =
-                            Sides { first_left: set.contains(CellId(0)), flips: set.changes().to_vec() };
+                        let sides = Sides {
+                            first_left: set.contains(CellId(0)),
+                            side_changes: set.changes().to_vec(),
+                        };
                         by_axis[axis].push(index as u32);
                         CellNode::Split(CellSplit { axis: axis as u32, left: left.0, right: right.0, sides })
                     }
@@ -200,9 +202,11 @@ impl<'a> Profiles<'a> {
                     }
                     CellNode::Split(split) if split.axis as usize == axis => {
                         let (mut from, mut left) = (low, split.sides.left(CellId(low)));
-                        for &flip in split.sides.flips.iter().filter(|&&flip| flip > low && flip < high) {
-                            open.push((if left { split.left } else { split.right }, from, flip));
-                            (from, left) = (flip, !left);
+                        for &change in
+                            split.sides.side_changes.iter().filter(|&&change| change > low && change < high)
+                        {
+                            open.push((if left { split.left } else { split.right }, from, change));
+                            (from, left) = (change, !left);
                         }
                         open.push((if left { split.left } else { split.right }, from, high));
                     }
@@ -248,7 +252,7 @@ impl<'a> Profiles<'a> {
             }
             for (index, node) in tree.nodes.iter().enumerate() {
                 let CellNode::Split(split) = node else { continue };
-                if split.axis as usize != axis || split.sides.flips.binary_search(&cell).is_err() {
+                if split.axis as usize != axis || split.sides.side_changes.binary_search(&cell).is_err() {
                     continue;
                 }
                 let mut way = Vec::new();
@@ -279,8 +283,8 @@ mod tests {
             let cells = rng.usize(1..9);
             let sides: Vec<Sides> = (0..rng.usize(0..4))
                 .map(|_| {
-                    let flips = (1..cells as u32).filter(|_| rng.bool()).collect();
-                    Sides { first_left: rng.bool(), flips }
+                    let side_changes = (1..cells as u32).filter(|_| rng.bool()).collect();
+                    Sides { first_left: rng.bool(), side_changes }
                 })
                 .collect();
             let passages: Vec<Passage<'_>> =

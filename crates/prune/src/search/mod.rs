@@ -26,7 +26,7 @@ use crate::passes::minimum;
 use crate::points::all_cells::Sweep;
 use crate::points::point::Points;
 use crate::search::allowance::Allowance;
-use crate::search::weight_program::{Master, Rows, Solved, Terms, Weights};
+use crate::search::weight_program::{Rows, Solved, Terms, WeightProgram, Weights};
 use crate::watch::{Pass, Watch};
 
 /// Boxes that one question may cost; a harder one stays open. They take about a second and a half: small boxes are
@@ -56,9 +56,9 @@ pub(crate) struct Candidate<M> {
     pub(crate) bytes: u64,
 }
 
-/// Whose word settles a support.
+/// Who judges a support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum Judge {
     /// The oracle's: a proof.
     Proof,
     /// That of all cells, where they can be looked at; else the oracle's.
@@ -74,7 +74,7 @@ pub(crate) enum Word {
 pub(crate) enum Settled {
     /// A model with these weights is proved (it is the best one if it is the smallest so far).
     Proved(Weights),
-    /// These weights do by a word that is no proof ([`Word`]).
+    /// These weights do by a judge that proves nothing ([`Judge`]).
     Holds(Weights),
     /// No weights meet all demands, by a float's word.
     Infeasible,
@@ -92,7 +92,7 @@ pub(crate) enum Why {
 }
 
 /// All that a run knows.
-pub(crate) struct Engine<'a, M> {
+pub(crate) struct Search<'a, M> {
     pub(crate) file: &'a M,
     pub(crate) model: &'a Ensemble,
     pub(crate) folded: &'a Folded,
@@ -128,7 +128,7 @@ enum Judged {
     Stopped(StopReason),
 }
 
-impl<'a, M: Editable> Engine<'a, M> {
+impl<'a, M: Editable> Search<'a, M> {
     /// A run without points, whose best model is the original.
     ///
     /// `model` is the file's, within the scope of the run.
@@ -200,7 +200,7 @@ impl<'a, M: Editable> Engine<'a, M> {
     }
 
     /// A linear program over those columns that are kept.
-    pub(crate) fn master(&self, costs: &[f64], kept: &[bool], rows: Rows) -> Master {
+    pub(crate) fn program(&self, costs: &[f64], kept: &[bool], rows: Rows) -> WeightProgram {
         let terms = Terms {
             intercept: self.intercept,
             groups: self.model.group_count(),
@@ -210,7 +210,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             floor: self.floor,
             scores: self.keeps_scores(),
         };
-        Master::new(self.config.solver, costs, kept, terms)
+        WeightProgram::new(self.config.solver, costs, kept, terms)
     }
 
     /// Is the claim about scores?
@@ -241,18 +241,18 @@ impl<'a, M: Editable> Engine<'a, M> {
     }
 
     /// Solver and oracle take turns until the program's columns are settled.
-    pub(crate) fn settle(&mut self, master: &mut Master, word: Word) -> Settled {
-        self.settle_in(master, word, TURNS)
+    pub(crate) fn settle(&mut self, program: &mut WeightProgram, judge: Judge) -> Settled {
+        self.settle_in(program, judge, TURNS)
     }
 
     /// As [`settle`](Self::settle), for a program of all columns: the original is among its answers, so more turns are
     /// worth their time.
-    pub(crate) fn settle_all(&mut self, master: &mut Master, word: Word) -> Settled {
+    pub(crate) fn settle_all(&mut self, program: &mut WeightProgram, judge: Judge) -> Settled {
         let turns = TURNS.max(TURNS_PER_COLUMN * self.points.columns().len());
-        self.settle_in(master, word, turns)
+        self.settle_in(program, judge, turns)
     }
 
-    fn settle_in(&mut self, master: &mut Master, word: Word, turns: usize) -> Settled {
+    fn settle_in(&mut self, program: &mut WeightProgram, judge: Judge, turns: usize) -> Settled {
         for _ in 0..turns {
             if self.spent() {
                 return Settled::Open(Why::Budget);
@@ -264,7 +264,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             let config = self.config;
             let stop = || config.cancel.is_cancelled();
             let limits = Limits { deadline: config.deadline, stop: Some(&stop) };
-            let solved = master.solve(self.points.demands(), &limits);
+            let solved = program.solve(self.points.demands(), &limits);
             self.seconds.lp += started.elapsed().as_secs_f64();
             let weights = match solved {
                 Solved::Weights(weights) => weights,
@@ -273,22 +273,22 @@ impl<'a, M: Editable> Engine<'a, M> {
                 Solved::Open => return Settled::Open(Why::Hard),
             };
             let (plan, weights) = self.plan(weights);
-            if word == Word::Points {
+            if judge == Judge::Points {
                 return Settled::Holds(weights);
             }
             // What a sweep refutes need not be written.
             if self.sweep.as_ref().is_some_and(|sweep| sweep.refute(&mut self.points, &weights) > 0) {
                 continue;
             }
-            if word == Word::Cells && self.sees_all() {
+            if judge == Judge::Cells && self.sees_all() {
                 let (candidate, points) = (weights.support(), self.points.rows().len());
                 self.watch.update(|status| (status.candidate, status.points) = (Some(candidate), points));
                 return Settled::Holds(weights);
             }
-            let boxes = if let Word::Boxes(boxes) = word { boxes } else { MOST_NODES };
+            let boxes = if let Judge::Boxes(boxes) = judge { boxes } else { MOST_NODES };
             match self.judge(&plan, &weights, boxes) {
                 Judged::Proved => return Settled::Proved(weights),
-                Judged::Stopped(StopReason::Nodes) if matches!(word, Word::Boxes(_)) => {
+                Judged::Stopped(StopReason::Nodes) if matches!(judge, Judge::Boxes(_)) => {
                     return Settled::Holds(weights);
                 }
                 Judged::Refuted(rows) => {
@@ -297,7 +297,7 @@ impl<'a, M: Editable> Engine<'a, M> {
                     let excess = self.recent.len().saturating_sub(STARTS);
                     self.recent.drain(..excess);
                     // A known point: the file did not keep what the weights promised.
-                    if fresh == 0 && !self.raise(master, &rows, &weights) {
+                    if fresh == 0 && !self.raise(program, &rows, &weights) {
                         return Settled::Open(Why::Hard);
                     }
                 }
@@ -311,7 +311,7 @@ impl<'a, M: Editable> Engine<'a, M> {
         Settled::Open(Why::Hard)
     }
 
-    fn raise(&mut self, master: &mut Master, rows: &[Vec<f64>], weights: &Weights) -> bool {
+    fn raise(&mut self, program: &mut WeightProgram, rows: &[Vec<f64>], weights: &Weights) -> bool {
         let mut any = false;
         for row in rows {
             let Some(point) = self.points.place(row) else { continue };
@@ -320,7 +320,7 @@ impl<'a, M: Editable> Engine<'a, M> {
             let nearest =
                 self.points.demands_of(point).min_by(|a, b| margin(a).total_cmp(&margin(b)).then(a.cmp(b)));
             if let Some(demand) = nearest {
-                any |= master.raise(self.points.demands(), demand);
+                any |= program.raise(self.points.demands(), demand);
             }
         }
         any
@@ -422,11 +422,11 @@ impl<'a, M: Editable> Engine<'a, M> {
     }
 }
 
-impl<'a, M: Editable> minimum::Settle<'a> for Engine<'a, M> {
+impl<'a, M: Editable> minimum::Settle<'a> for Search<'a, M> {
     fn settle(&mut self, kept: &[bool]) -> minimum::Settled {
         let costs = self.costs();
-        let mut master = self.master(&costs, kept, Rows::Lead);
-        match self.settle(&mut master, Word::Proof) {
+        let mut program = self.program(&costs, kept, Rows::Lead);
+        match self.settle(&mut program, Judge::Proof) {
             Settled::Proved(_) => minimum::Settled::Proved,
             Settled::Infeasible => minimum::Settled::Infeasible,
             Settled::Holds(_) | Settled::Open(_) => minimum::Settled::Open,

@@ -6,9 +6,9 @@ use crate::candidate::column::Intercept;
 use crate::candidate::plan::{Constants, Editable, Plan, exact};
 use crate::config::Moves;
 use crate::search::weight_program::Weights;
-use crate::search::{Engine, TINY};
+use crate::search::{Search, TINY};
 
-impl<'a, M: Editable> Engine<'a, M> {
+impl<'a, M: Editable> Search<'a, M> {
     /// Weights as a plan, on the original's scale, and those weights.
     pub(crate) fn plan(&self, mut weights: Weights) -> (Plan, Weights) {
         let largest = weights.columns.iter().copied().fold(0.0, f64::max);

@@ -10,12 +10,12 @@ use secateur_oracle::{
 use crate::candidate::plan::Editable;
 use crate::config::Claim;
 use crate::search::weight_program::Weights;
-use crate::search::{Engine, Judged, STARTS, size_of};
+use crate::search::{Judged, STARTS, Search, size_of};
 
 /// Counterexamples that are taken from one refusal, for each pair of classes.
 const WANTED: usize = 24;
 
-impl<'a, M: Editable> Engine<'a, M> {
+impl<'a, M: Editable> Search<'a, M> {
     pub(super) fn ask(&mut self, model: &Ensemble, starts: Vec<Vec<f64>>, nodes: u64) -> Judged {
         let started = Instant::now();
         self.oracle_calls += 1;

@@ -51,30 +51,30 @@ fn columns(folded: &Folded) -> Vec<Column> {
     folded.terms.iter().enumerate().map(column).collect()
 }
 
-/// Runs a test in an engine without points.
-fn in_engine<T>(model: &Ensemble, test: impl FnOnce(&mut Engine<'_, Plain>) -> T) -> T {
+/// Runs a test in a search without points.
+fn in_engine<T>(model: &Ensemble, test: impl FnOnce(&mut Search<'_, Plain>) -> T) -> T {
     in_engine_for(Objective::Trees, model, test)
 }
 
 fn in_engine_for<T>(
     objective: Objective,
     model: &Ensemble,
-    test: impl FnOnce(&mut Engine<'_, Plain>) -> T,
+    test: impl FnOnce(&mut Search<'_, Plain>) -> T,
 ) -> T {
     let (file, watch) = (Plain(model.clone()), Watch::default());
     let config = Config { objective, ..Config::default() };
     let folded = unfolded(model, &|| false).unwrap();
-    let mut engine = Engine::new(&file, model, &folded, columns(&folded), Intercept::Free, &config, &watch)
+    let mut search = Search::new(&file, model, &folded, columns(&folded), Intercept::Free, &config, &watch)
         .expect("small sums");
-    test(&mut engine)
+    test(&mut search)
 }
 
-fn decides_alike(engine: &Engine<'_, Plain>) -> bool {
-    let (model, other) = (engine.model, engine.best.file.ensemble());
+fn decides_alike(search: &Search<'_, Plain>) -> bool {
+    let (model, other) = (search.model, search.best.file.ensemble());
     every_row(&Grid::new(&[model, other]).unwrap()).all(|row| {
         let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
         let sums = model.exact_sums(model.leaves(&read));
-        certain_winner(model, &sums, Some(engine.band)).is_none_or(|class| exact_class(other, &row) == class)
+        certain_winner(model, &sums, Some(search.band)).is_none_or(|class| exact_class(other, &row) == class)
     })
 }
 
@@ -84,18 +84,18 @@ fn what_is_refuted_is_not_kept_and_leaves_its_points() {
     let (mut proved, mut refuted) = (0, 0);
     for _ in 0..150 {
         let model = random_model(&mut rng);
-        in_engine(&model, |engine| {
-            let mut plan = engine.folded_plan();
+        in_engine(&model, |search| {
+            let mut plan = search.folded_plan();
             for weight in &mut plan.weights {
                 *weight = if rng.u32(0..3) == 0 { 0.0 } else { *weight };
             }
-            if engine.prove(&plan) {
-                proved += usize::from(engine.best.made.is_some());
-            } else if !engine.points.rows().is_empty() {
+            if search.prove(&plan) {
+                proved += usize::from(search.best.made.is_some());
+            } else if !search.points.rows().is_empty() {
                 refuted += 1;
-                assert!(engine.best.made.is_none());
+                assert!(search.best.made.is_none());
             }
-            assert!(decides_alike(engine));
+            assert!(decides_alike(search));
         });
     }
     assert!(proved > 5 && refuted > 30, "{proved} {refuted}");
@@ -108,19 +108,19 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
     for _ in 0..60 {
         let model = random_model(&mut rng);
         for swept in [false, true] {
-            in_engine(&model, |engine| {
+            in_engine(&model, |search| {
                 if swept {
-                    let sizes: Vec<usize> = engine.space.axis_sizes().iter().map(|&n| n as usize).collect();
-                    engine.sweep = Sweep::new(&engine.points, engine.space.grid(), &sizes, &|| false);
-                    assert!(engine.sweep.is_some());
+                    let sizes: Vec<usize> = search.space.axis_sizes().iter().map(|&n| n as usize).collect();
+                    search.sweep = Sweep::new(&search.points, search.space.grid(), &sizes, &|| false);
+                    assert!(search.sweep.is_some());
                 }
-                let all = vec![true; engine.points.columns().len()];
-                let mut master = engine.master(&engine.costs(), &all, Rows::Lead);
-                let Settled::Proved(weights) = engine.settle(&mut master, Word::Proof) else { return };
-                calls[usize::from(swept)] += engine.oracle_calls;
+                let all = vec![true; search.points.columns().len()];
+                let mut program = search.program(&search.costs(), &all, Rows::Lead);
+                let Settled::Proved(weights) = search.settle(&mut program, Judge::Proof) else { return };
+                calls[usize::from(swept)] += search.oracle_calls;
                 // A lead that is no larger than the rounding of these floats may come out below zero; the cells decide.
-                assert!(engine.points.demands().iter().all(|demand| weights.lead(demand) > -1e-12));
-                assert!(decides_alike(engine));
+                assert!(search.points.demands().iter().all(|demand| weights.lead(demand) > -1e-12));
+                assert!(decides_alike(search));
             });
         }
     }
@@ -128,11 +128,11 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
     assert!(calls[0] > 90 && calls[1] < calls[0] * 3 / 4, "{calls:?}");
 }
 
-fn draft(engine: &Engine<'_, Plain>, plan: &Plan) -> Draft {
+fn draft(search: &Search<'_, Plain>, plan: &Plan) -> Draft {
     let writer = Writer {
-        file: engine.file,
-        folded: engine.folded,
-        columns: engine.points.columns(),
+        file: search.file,
+        folded: search.folded,
+        columns: search.points.columns(),
         keeps_scores: false,
     };
     writer.draft(plan).expect("can be written")
@@ -142,18 +142,18 @@ fn draft(engine: &Engine<'_, Plain>, plan: &Plan) -> Draft {
 fn a_larger_model_does_not_replace_the_best() {
     let model = random_model(&mut Rng::with_seed(13));
     for objective in [Objective::Trees, Objective::Leaves, Objective::Bytes] {
-        in_engine_for(objective, &model, |engine| {
-            let mut plan = engine.folded_plan();
+        in_engine_for(objective, &model, |search| {
+            let mut plan = search.folded_plan();
             plan.weights[0] = 0.0;
-            let larger = (draft(engine, &plan), plan.clone());
+            let larger = (draft(search, &plan), plan.clone());
             plan.weights[1] = 0.0;
-            let smaller = (draft(engine, &plan), plan.clone());
+            let smaller = (draft(search, &plan), plan.clone());
             for (draft, plan) in [&smaller, &larger] {
                 let weights = Weights { columns: plan.weights.clone(), groups: Vec::new(), scale: None };
-                engine.keep(draft, plan, Some(&weights)).expect("can be written");
-                assert_eq!(engine.best.size, size_of(&smaller.0.model));
+                search.keep(draft, plan, Some(&weights)).expect("can be written");
+                assert_eq!(search.best.size, size_of(&smaller.0.model));
                 assert_eq!(
-                    engine.best_weights.as_ref().map(Weights::support),
+                    search.best_weights.as_ref().map(Weights::support),
                     Some(plan_support(&smaller.1))
                 );
             }
@@ -164,14 +164,14 @@ fn a_larger_model_does_not_replace_the_best() {
 #[test]
 fn a_file_that_reads_back_as_another_model_than_was_proved_is_not_kept() {
     let model = random_model(&mut Rng::with_seed(14));
-    in_engine(&model, |engine| {
-        let mut plan = engine.folded_plan();
+    in_engine(&model, |search| {
+        let mut plan = search.folded_plan();
         plan.weights[0] = 0.0;
-        let other = draft(engine, &plan).model;
+        let other = draft(search, &plan).model;
         plan.weights[1] = 0.0;
-        let proved = Draft { model: other, edit: draft(engine, &plan).edit };
-        assert!(matches!(engine.keep(&proved, &plan, None), Err(EditError::ReadBack { .. })));
-        assert!(engine.best.made.is_none());
+        let proved = Draft { model: other, edit: draft(search, &plan).edit };
+        assert!(matches!(search.keep(&proved, &plan, None), Err(EditError::ReadBack { .. })));
+        assert!(search.best.made.is_none());
     });
 }
 

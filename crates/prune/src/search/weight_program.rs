@@ -89,7 +89,7 @@ const MOST_RAISED: f64 = 4096.0;
 const RAISED_SHARE: f64 = 1.0 / 4096.0;
 
 /// A linear program that grows with the points.
-pub(crate) struct Master {
+pub(crate) struct WeightProgram {
     program: Box<dyn Growing>,
     terms: Terms,
     /// The columns that have an unknown, ascending, of `total`.
@@ -104,7 +104,7 @@ pub(crate) struct Master {
     raised: Vec<f64>,
 }
 
-impl Master {
+impl WeightProgram {
     /// A program without demands over those columns that are kept.
     pub(crate) fn new(solver: LinearSolver, costs: &[f64], kept: &[bool], terms: Terms) -> Self {
         let columns: Vec<usize> = (0..costs.len()).filter(|&column| kept[column]).collect();
@@ -146,7 +146,7 @@ impl Master {
         }
     }
 
-    /// What [`Master::restore`] comes back to: the basis and the columns that are dropped.
+    /// What [`WeightProgram::restore`] comes back to: the basis and the columns that are dropped.
     pub(crate) fn save(&self) -> Saved {
         self.program.save()
     }
