@@ -16,12 +16,12 @@
 mod column_space;
 mod dense;
 mod error;
-mod game;
 mod general;
 mod growing;
 #[cfg(feature = "highs")]
 mod highs;
 mod microlp;
+mod multiplier_simplex;
 mod multipliers;
 mod packing;
 mod problem;

@@ -5,7 +5,7 @@
 //! there is y >= 0, not zero, with `sum_i y_i a_ij <= 0` for each j in J and `sum_i y_i e_i = 0` (Farkas). This
 //! file looks for the y, of sum one, that does so with a margin t: `sum_i y_i a_ij <= -t`, each column divided by
 //! its largest magnitude. A margin leaves room to round y to integers (`rounding`) and to check them exactly,
-//! which is the caller's part: nothing here is a proof. The search itself is in `game`.
+//! which is the caller's part: nothing here is a proof. The search itself is in `multiplier_simplex`.
 //!
 //! Not covered: where a combination of kept columns is zero at all points (two trees that mirror each other, a
 //! constant tree that the intercept also covers) no margin is positive, and the answer is [`Separated::NotFound`].
@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
-use crate::game::{Basis, Ended, Game};
+use crate::multiplier_simplex::{Basis, Ended, MultiplierSimplex};
 use crate::status::{Limits, Reason, Status};
 
 /// A smaller margin than this is not worth an exact check.
@@ -27,7 +27,7 @@ pub const SMALLEST_MARGIN: f64 = 1e-9;
 #[derive(Debug)]
 pub struct Separation {
     /// Entries of each kind, divided by the scales.
-    game: Game,
+    simplex: MultiplierSimplex,
     /// What the entries of each column are divided by: the largest magnitude at first, or one.
     scales: Vec<f64>,
     /// The kind of each column, and the first column of each kind.
@@ -107,10 +107,10 @@ impl Separation {
         };
         let kinds: Vec<usize> = (0..columns).map(&mut kind_of).collect();
         let present = firsts.iter().map(|&column| !empty[column]).collect();
-        let game = Game::new(firsts.len(), equations);
+        let simplex = MultiplierSimplex::new(firsts.len(), equations);
         let whole = (Vec::new(), Vec::new());
         let mut separation =
-            Self { game, scales, kinds, firsts, present, whole, equations, base: None, stale: true };
+            Self { simplex, scales, kinds, firsts, present, whole, equations, base: None, stale: true };
         for (entries, equality) in entries.iter().zip(equalities) {
             separation.push(entries, equality);
         }
@@ -147,7 +147,7 @@ impl Separation {
 
     /// How many points there are.
     pub fn points(&self) -> usize {
-        self.game.points()
+        self.simplex.points()
     }
 
     /// Multipliers for these columns with a margin of at least `enough`, or otherwise with the largest margin.
@@ -162,10 +162,12 @@ impl Separation {
                 None => return Separated::Unknown(Reason::Invalid(Error::FixedColumn { column, columns })),
             }
         }
-        let Some(base) = self.base.take().or_else(|| self.game.start()) else { return Separated::NotFound };
+        let Some(base) = self.base.take().or_else(|| self.simplex.start()) else {
+            return Separated::NotFound;
+        };
         let base = self.base.insert(base);
         if self.stale {
-            match self.game.improve(base, &self.present, f64::INFINITY, limits) {
+            match self.simplex.improve(base, &self.present, f64::INFINITY, limits) {
                 Ended::Spent(status) => return ended(&status),
                 Ended::Optimal | Ended::Enough => self.stale = false,
                 // The basis is still feasible, and any feasible basis may be the start.
@@ -173,7 +175,7 @@ impl Separation {
             }
         }
         let mut basis = base.clone();
-        let end = self.game.improve(&mut basis, &counts, enough, limits);
+        let end = self.simplex.improve(&mut basis, &counts, enough, limits);
         if let Some(found) = self.multipliers(&basis, &counts) {
             return Separated::Found(found);
         }
@@ -188,16 +190,16 @@ impl Separation {
 
     /// The weights of a basis if their margin is worth an exact check.
     fn multipliers(&self, basis: &Basis, counts: &[bool]) -> Option<Multipliers> {
-        let (points, mut weights): (Vec<usize>, Vec<f64>) = self.game.weights(basis)?.into_iter().unzip();
+        let (points, mut weights): (Vec<usize>, Vec<f64>) = self.simplex.weights(basis)?.into_iter().unzip();
         let total: f64 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= total);
-        let margin = -self.game.largest_sum(&points, &weights, counts);
+        let margin = -self.simplex.largest_sum(&points, &weights, counts);
         (margin > SMALLEST_MARGIN).then_some(Multipliers { points, weights, margin })
     }
 
     /// The weights that an optimal basis stands for, if they solve the system.
     fn solving(&self, basis: &Basis, counts: &[bool], kept: &[usize]) -> Option<Solving> {
-        let (mut weights, free) = self.game.solving(basis, counts)?;
+        let (mut weights, free) = self.simplex.solving(basis, counts)?;
         let mut columns = vec![0.0; self.scales.len()];
         // The first kept column of a kind gets the weight of the whole kind.
         for &column in kept {
@@ -212,7 +214,7 @@ impl Separation {
             self.whole.1.push(equality.to_vec());
         }
         let entries = self.firsts.iter().map(|&column| entries[column] / self.scales[column]);
-        self.game.add_point(entries, equality.iter().map(|&value| value as f64));
+        self.simplex.add_point(entries, equality.iter().map(|&value| value as f64));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs a comparison and writes its proof down as a certificate.
 //!
 //! Steps are written in depth-first order. A search with one thread makes them in that order; with several
-//! threads, each makes stretches of it. [`Scribe`] therefore collects each thread's steps into stretches, known
+//! threads, each makes stretches of it. [`Recorder`] therefore collects each thread's steps into stretches, known
 //! by the path of their first box, and writes a stretch when all before it are written: where it ends says
 //! which path comes next. Threads work in the order of paths, so few stretches wait.
 
@@ -42,18 +42,18 @@ impl Comparison<'_> {
         options: &Options,
         out: W,
     ) -> io::Result<(Compared, Option<Writer<W>>)> {
-        let scribe = begin(out, &self.claim(), self.atlas())?;
-        let options = Options { record: Some(scribe.clone()), ..options.clone() };
+        let recorder = begin(out, &self.claim(), self.atlas())?;
+        let options = Options { record: Some(recorder.clone()), ..options.clone() };
         let compared = self.run_with(&options, &mut |question| {
             let slack = if question.by_input { Slack::Local } else { Slack::Global };
             let (winner, other) = (question.winner.0, question.other.0);
-            scribe.begin(&Step::System { winner, other, slack });
+            recorder.begin(&Step::System { winner, other, slack });
         });
         drop(options);
         if compared.verdict != Verdict::Identical {
             return Ok((compared, None));
         }
-        Ok((compared, Some(finish(scribe)?)))
+        Ok((compared, Some(finish(recorder)?)))
     }
 }
 
@@ -74,21 +74,21 @@ impl ScoreComparison<'_> {
         options: &Options,
         out: W,
     ) -> io::Result<(Limit, u64, Option<Writer<W>>)> {
-        let scribe = begin(out, &self.claim(within), self.atlas())?;
-        let options = Options { record: Some(scribe.clone()), ..options.clone() };
+        let recorder = begin(out, &self.claim(within), self.atlas())?;
+        let options = Options { record: Some(recorder.clone()), ..options.clone() };
         let (limit, nodes) = self.within_with(within, &options, &mut |output, below| {
-            scribe.begin(&Step::ScoreSystem { output: output as u32, below });
+            recorder.begin(&Step::ScoreSystem { output: output as u32, below });
         });
         drop(options);
         if limit != Limit::Within {
             return Ok((limit, nodes, None));
         }
-        Ok((limit, nodes, Some(finish(scribe)?)))
+        Ok((limit, nodes, Some(finish(recorder)?)))
     }
 }
 
 /// Begins a certificate: its claim, and how the trees are laid over each other.
-fn begin<W: Write + Send>(out: W, claim: &Claim, atlas: &Atlas) -> io::Result<Arc<Scribe<W>>> {
+fn begin<W: Write + Send>(out: W, claim: &Claim, atlas: &Atlas) -> io::Result<Arc<Recorder<W>>> {
     let mut writer = Writer::new(out, claim)?;
     for piece in atlas.pieces() {
         let [original, pruned] = piece.trees().map(<[u32]>::to_vec);
@@ -96,15 +96,15 @@ fn begin<W: Write + Send>(out: W, claim: &Claim, atlas: &Atlas) -> io::Result<Ar
             writer.step(&Step::Stack { original, pruned })?;
         }
     }
-    Ok(Arc::new(Scribe::new(writer)))
+    Ok(Arc::new(Recorder::new(writer)))
 }
 
-fn finish<W: Write>(scribe: Arc<Scribe<W>>) -> io::Result<Writer<W>> {
-    Arc::into_inner(scribe).expect("the search has ended and nobody else holds the record").finish()
+fn finish<W: Write>(recorder: Arc<Recorder<W>>) -> io::Result<Writer<W>> {
+    Arc::into_inner(recorder).expect("the search has ended and nobody else holds the record").finish()
 }
 
 /// Takes the steps of a search and writes them in order.
-struct Scribe<W: Write> {
+struct Recorder<W: Write> {
     /// The stretch that each thread is working on, with the thread's number. Threads whose numbers agree modulo the
     /// number of shards share one.
     shards: Vec<Mutex<Vec<(usize, Stretch)>>>,
@@ -131,9 +131,9 @@ struct Page<W: Write> {
     error: Option<io::Error>,
 }
 
-impl<W: Write> fmt::Debug for Scribe<W> {
+impl<W: Write> fmt::Debug for Recorder<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Scribe")
+        f.write_str("Recorder")
     }
 }
 
@@ -150,7 +150,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<W: Write> Scribe<W> {
+impl<W: Write> Recorder<W> {
     fn new(writer: Writer<W>) -> Self {
         let page = Page { writer, next: None, waiting: BTreeMap::new(), error: None };
         Self { shards: (0..SHARDS).map(|_| Mutex::new(Vec::new())).collect(), page: Mutex::new(page) }
@@ -213,7 +213,7 @@ impl<W: Write> Page<W> {
     }
 }
 
-impl<W: Write + Send> Record for Scribe<W> {
+impl<W: Write + Send> Record for Recorder<W> {
     fn lenses(&self, multipliers: &[Vec<u64>]) {
         let mut page = lock(&self.page);
         for multipliers in multipliers {

@@ -18,7 +18,7 @@ pub(crate) fn page(report: &Report) -> String {
         section::features::html(report),
         section::evidence::html(report),
         section::run::html(report),
-        section::colophon::html(report),
+        section::files_and_settings::html(report),
     ];
     body.extend(sections);
     let title = escape::text(&section::headline::title(report));

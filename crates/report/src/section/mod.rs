@@ -1,9 +1,9 @@
 //! The sections of the page, each a function from the report to HTML; empty where it has nothing to say.
 
-pub(crate) mod colophon;
 pub(crate) mod counterexample;
 pub(crate) mod evidence;
 pub(crate) mod features;
+pub(crate) mod files_and_settings;
 pub(crate) mod headline;
 pub(crate) mod run;
 pub(crate) mod scores;

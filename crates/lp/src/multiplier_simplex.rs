@@ -37,7 +37,7 @@ const SHORTLIST: usize = 64;
 
 /// Points, columns and equations.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Game {
+pub(crate) struct MultiplierSimplex {
     columns: usize,
     equations: usize,
     /// For each point its entries, then a one, then its equality vector.
@@ -81,7 +81,7 @@ pub(crate) enum Ended {
     Stuck,
 }
 
-impl Game {
+impl MultiplierSimplex {
     pub(crate) fn new(columns: usize, equations: usize) -> Self {
         Self { columns, equations, points: Vec::new() }
     }
@@ -487,26 +487,29 @@ mod tests {
             (state >> 40) as f64 / (1u64 << 23) as f64 - 1.0
         };
         let sign = |point: usize| if point.is_multiple_of(2) { 1.0 } else { -1.0 };
-        let mut game = Game::new(9, 1);
+        let mut simplex = MultiplierSimplex::new(9, 1);
         for point in 0..40 {
             let entries: Vec<f64> = (0..9).map(|_| next()).collect();
-            game.add_point(entries.into_iter(), [sign(point)].into_iter());
+            simplex.add_point(entries.into_iter(), [sign(point)].into_iter());
         }
-        let mut basis = game.start().unwrap();
-        assert_eq!(game.improve(&mut basis, &[true; 9], f64::INFINITY, &Limits::default()), Ended::Optimal);
-        game.factor(&mut basis, NUDGE).unwrap();
+        let mut basis = simplex.start().unwrap();
+        assert_eq!(
+            simplex.improve(&mut basis, &[true; 9], f64::INFINITY, &Limits::default()),
+            Ended::Optimal
+        );
+        simplex.factor(&mut basis, NUDGE).unwrap();
         let slacks = basis.vars.iter().filter(|var| matches!(var, Var::Slack(_))).count();
         assert!((1..9).contains(&slacks), "{slacks} slacks show nothing");
         for (column, &var) in basis.vars.iter().enumerate() {
-            for (row, entry) in basis.direction(&game.column(var)).into_iter().enumerate() {
+            for (row, entry) in basis.direction(&simplex.column(var)).into_iter().enumerate() {
                 let unit = if row == column { 1.0 } else { 0.0 };
                 assert!((entry - unit).abs() < 1e-9, "row {row}, unknown {column}: {entry}");
             }
         }
-        let values = basis.direction(&game.sides(NUDGE));
+        let values = basis.direction(&simplex.sides(NUDGE));
         assert!(values.iter().zip(&basis.values).all(|(one, other)| (one - other).abs() < 1e-9));
         // The weights without the tie-breaking right-hand sides differ a little and meet the equations.
-        let weights = game.weights(&basis).unwrap();
+        let weights = simplex.weights(&basis).unwrap();
         assert!((weights.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-9);
         assert!(weights.iter().map(|&(point, weight)| sign(point) * weight).sum::<f64>().abs() < 1e-9);
     }
