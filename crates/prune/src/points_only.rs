@@ -117,7 +117,7 @@ fn find<M: Editable>(search: &mut Search<'_, M>, judge: Judge) -> Option<Weights
             _ => break,
         }
     }
-    if search.config.effort != Effort::Fast {
+    if search.problem.config.effort != Effort::Fast {
         eliminate(search, &mut weights, judge);
     }
     Some(weights)

@@ -119,7 +119,7 @@ fn run_once<M: Editable>(
         let mut search = Search::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
         search.seconds.fold = started.elapsed().as_secs_f64();
         let mut known = Known::default();
-        let mut cutter = Cutter::new(search.model, search.intercept);
+        let mut cutter = Cutter::new(search.problem.model, search.intercept);
         let mut rng = fastrand::Rng::with_seed(config.seed);
         // Needs neither points nor a folded model to fall back on.
         if !search.keeps_scores() && in_closed_form(&mut search, data, &mut cutter, &mut known, &mut rng) {
@@ -212,7 +212,7 @@ fn passes<M: Editable>(
             return finish(search, known);
         }
     }
-    let thorough = search.config.effort != Effort::Fast;
+    let thorough = search.problem.config.effort != Effort::Fast;
     if one_feature_each {
         smallest_of_stumps(&mut search, data, &mut cutter, &mut known, &mut rng);
         if lower_bound(&search, &known) >= search.best.size.trees || search.spent() {
@@ -244,7 +244,7 @@ fn passes<M: Editable>(
     if thorough && known.relevant.is_none() && !search.spent() {
         pair_cuts(&mut search, &mut cutter, &mut known, &mut rng);
     }
-    if search.config.effort == Effort::Minimum {
+    if search.problem.config.effort == Effort::Minimum {
         let budget = search.budget();
         smallest(&mut search, &mut cutter, &mut known, None, &budget);
     }
@@ -258,7 +258,7 @@ fn eliminate_again<M: Editable>(search: &mut Search<'_, M>, known: &mut Known, r
     let Some(weights) = search.best_weights.clone() else { return };
     let mut best = eliminate(search, &weights, &indispensable, None);
     let cheap = search.sees_all();
-    let leaves: usize = search.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
+    let leaves: usize = search.problem.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
     let starts = if cheap { (AGAIN / leaves.max(1)).clamp(LEAST_AGAIN, MOST_AGAIN) } else { 0 };
     let half = half_of(search.budget());
     let mut longest = Duration::ZERO;
@@ -294,9 +294,11 @@ fn in_closed_form<M: Editable>(
     let budget = search.budget();
     let columns = search.points.columns().to_vec();
     let band = search.points.band();
-    let grid = search.space.grid().clone();
-    let starts: Vec<&[f64]> = data.chunks_exact(search.model.features().len().max(1)).take(STARTS).collect();
-    let closed = closed_form(search.model, &grid, band, &columns, search.intercept, &starts, rng, &budget);
+    let grid = search.problem.space.grid().clone();
+    let starts: Vec<&[f64]> =
+        data.chunks_exact(search.problem.model.features().len().max(1)).take(STARTS).collect();
+    let closed =
+        closed_form(search.problem.model, &grid, band, &columns, search.intercept, &starts, rng, &budget);
     let Some(Closed { relevant, plan, opposite_corners }) = closed else { return false };
     for (_, pair) in relevant.pairs() {
         if search.spent() {
@@ -308,11 +310,13 @@ fn in_closed_form<M: Editable>(
     let Some(plan) = plan else { return false };
     let constants = match (search.intercept, plan.keeps_constant) {
         (Intercept::Free, false) => {
-            let mut constants = vec![Exact::zero(); search.model.group_count()];
+            let mut constants = vec![Exact::zero(); search.problem.model.group_count()];
             *constants.last_mut().expect("a model has a sum") = plan.constant;
             Constants::Own(constants)
         }
-        (Intercept::Free, true) if !search.file.votes_only() => Constants::Own(search.original_constants()),
+        (Intercept::Free, true) if !search.problem.file.votes_only() => {
+            Constants::Own(search.original_constants())
+        }
         _ => Constants::File,
     };
     let plan = Plan { weights: plan.weights, constants };
@@ -329,7 +333,7 @@ fn in_closed_form<M: Editable>(
 /// Does each column look at one feature at most?
 pub(crate) fn has_one_feature_each<M: Editable>(search: &Search<'_, M>) -> bool {
     search.points.columns().iter().all(|column| {
-        let trees = column.terms.iter().map(|&term| &search.folded.terms[term].tree);
+        let trees = column.terms.iter().map(|&term| &search.problem.folded.terms[term].tree);
         let mut features = trees.flat_map(|tree| tree.splits().map(|split| split.feature));
         let first = features.next();
         features.all(|feature| Some(feature) == first)
@@ -347,10 +351,11 @@ fn smallest_of_stumps<M: Editable>(
     rng: &mut fastrand::Rng,
 ) {
     search.begin(Pass::RelevantSplits);
-    let grid = search.space.grid().clone();
-    let starts: Vec<&[f64]> = data.chunks_exact(search.model.features().len().max(1)).take(STARTS).collect();
+    let grid = search.problem.space.grid().clone();
+    let starts: Vec<&[f64]> =
+        data.chunks_exact(search.problem.model.features().len().max(1)).take(STARTS).collect();
     let band = search.points.band();
-    for pair in class_changes(search.model, &grid, band, &starts, rng, &search.budget()) {
+    for pair in class_changes(search.problem.model, &grid, band, &starts, rng, &search.budget()) {
         if search.spent() {
             break;
         }
@@ -358,7 +363,7 @@ fn smallest_of_stumps<M: Editable>(
     }
     keep_smallest(&mut known.cuts, &|| search.spent());
     let bound = lower_bound(search, known);
-    search.watch.update(|status| status.lower_bound = bound);
+    search.problem.watch.update(|status| status.lower_bound = bound);
     // The other passes have half of the time, should this not end.
     let budget = half_of(search.budget());
     smallest(search, cutter, known, Some(STUMP_ROUNDS), &budget);
@@ -386,10 +391,10 @@ fn pair_cuts<M: Editable>(
     rng: &mut fastrand::Rng,
 ) {
     search.begin(Pass::RelevantSplits);
-    let grid = search.space.grid().clone();
+    let grid = search.problem.space.grid().clone();
     let starts: Vec<&[f64]> = search.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
     let band = search.points.band();
-    let relevant = relevant_boundaries(search.model, &grid, band, &starts, rng, &search.budget());
+    let relevant = relevant_boundaries(search.problem.model, &grid, band, &starts, rng, &search.budget());
     for (_, pair) in relevant.pairs() {
         if search.spent() {
             break;
@@ -408,11 +413,11 @@ fn bound<M: Editable>(
 ) {
     search.begin(Pass::Indispensable);
     let budget = half_of(search.budget());
-    let grid = search.space.grid().clone();
+    let grid = search.problem.space.grid().clone();
     let band = search.points.band();
     let relevant = known.relevant.take().unwrap_or_else(|| {
         let starts: Vec<&[f64]> = search.points.rows().iter().take(STARTS).map(Vec::as_slice).collect();
-        relevant_boundaries(search.model, &grid, band, &starts, rng, &budget)
+        relevant_boundaries(search.problem.model, &grid, band, &starts, rng, &budget)
     });
     let sweep = search.sweep.as_ref();
     let found = indispensable(&mut search.points, &grid, cutter, Some(&relevant), sweep, rng, &budget);
@@ -420,7 +425,7 @@ fn bound<M: Editable>(
     known.irreducible |= found.count() == search.points.columns().len();
     known.relevant = Some(relevant);
     let bound = lower_bound(search, known);
-    search.watch.update(|status| status.lower_bound = bound);
+    search.problem.watch.update(|status| status.lower_bound = bound);
 }
 
 /// Half of the time that is left, so that one pass does not starve the others.
@@ -436,7 +441,7 @@ fn bound_again<M: Editable>(search: &mut Search<'_, M>, cutter: &mut Cutter, kno
         return;
     }
     search.begin(Pass::Indispensable);
-    let config = search.config;
+    let config = search.problem.config;
     let stop = || spent(config);
     let limits = secateur_lp::Limits { deadline: config.deadline, stop: Some(&stop) };
     let in_best =
@@ -467,7 +472,7 @@ fn cover_bound<M: Editable>(search: &Search<'_, M>, known: &Known) -> Option<(u6
     }
     // Whatever cuts there are give some bound at once, and a better one with a little time.
     let least = Instant::now() + COVER;
-    let deadline = search.config.deadline.map(|deadline| deadline.max(least));
+    let deadline = search.problem.config.deadline.map(|deadline| deadline.max(least));
     let cover = cheapest_cover(&sets, &costs, &Budget { deadline, ..search.budget() })?;
     match proved {
         Some((bound, proof)) if bound > cover.bound => Some((bound, proof.clone())),
@@ -500,8 +505,8 @@ fn without_constant<M: Editable>(search: &mut Search<'_, M>, known: &mut Known) 
     let mut program = search.program(&search.costs(), &must, Rows::Lead);
     if !matches!(search.settle(&mut program, Judge::Proof), Settled::Proved(_)) {
         let stop = || search.spent();
-        let limits = secateur_lp::Limits { deadline: search.config.deadline, stop: Some(&stop) };
-        let mut cutter = Cutter::new(search.model, Intercept::None);
+        let limits = secateur_lp::Limits { deadline: search.problem.config.deadline, stop: Some(&stop) };
+        let mut cutter = Cutter::new(search.problem.model, Intercept::None);
         if let Separating::Cut(cut) = cutter.separate(&search.points, &must, &limits) {
             known.cuts.push(or_constant(search, cut));
         }
@@ -521,7 +526,7 @@ fn with_opposite_corners<M: Editable>(
         let Some(point) = search.points.place(row) else { return };
         demands.extend(search.points.demands_of(point).map(|demand| (demand, BigUint::from(1u32))));
     }
-    let cut = Cutter::new(search.model, Intercept::None).cut(&search.points, demands);
+    let cut = Cutter::new(search.problem.model, Intercept::None).cut(&search.points, demands);
     let cut = cut.filter(|cut| !cut.columns.iter().any(|&column| must[column]));
     known.cuts.extend(cut.map(|cut| or_constant(search, cut)));
 }
@@ -558,7 +563,7 @@ fn evidence<M: Editable>(
         evidence = evidence.with_bound(&search.points, &known.cuts, bound);
     }
     if let Some(relevant) = &known.relevant {
-        evidence = evidence.with_relevant(&search.points, search.space.grid(), relevant);
+        evidence = evidence.with_relevant(&search.points, search.problem.space.grid(), relevant);
     }
     evidence
 }
@@ -568,8 +573,9 @@ fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
     let lower_bound = bound.as_ref().map_or(0, |(bound, _)| *bound as usize);
     let trees = search.best.size.trees;
     // What a thorough run promises; time that runs out later takes nothing from it.
-    let done =
-        known.irreducible && search.config.effort == Effort::Thorough && !search.config.cancel.is_cancelled();
+    let done = known.irreducible
+        && search.problem.config.effort == Effort::Thorough
+        && !search.problem.config.cancel.is_cancelled();
     let outcome = if search.best.made.is_none() && lower_bound >= trees {
         Outcome::AlreadyMinimal
     } else if lower_bound < trees && search.spent() && !done {
@@ -581,13 +587,13 @@ fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
     let evidence = evidence(&search, &known, bound);
     Pruned {
         outcome,
-        size: [size_of(search.model), search.best.size],
+        size: [size_of(search.problem.model), search.best.size],
         lower_bound,
         irreducible: known.irreducible || lower_bound >= trees,
         cut_short: search.allowance.is_over(),
-        band: search.band,
-        within: search.config.claim.within(),
-        domain: search.model.inputs().clone(),
+        band: search.problem.band,
+        within: search.problem.config.claim.within(),
+        domain: search.problem.model.inputs().clone(),
         oracle_calls: search.oracle_calls,
         points: search.points.rows().len(),
         seconds: search.seconds,
@@ -658,16 +664,16 @@ pub(crate) fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
 
 /// What became of each tree.
 fn fates<M: Editable>(search: &Search<'_, M>) -> Vec<Fate> {
-    let count = search.model.trees().len();
+    let count = search.problem.model.trees().len();
     let Some((edit, plan)) = &search.best.made else { return vec![Fate::Kept; count] };
     let mut fates = vec![Fate::Dropped; count];
-    for tree in &search.folded.constant_trees {
+    for tree in &search.problem.folded.constant_trees {
         fates[tree.index()] = Fate::Constant;
     }
     let mut weights = vec![0.0; count];
     let kept = search.points.columns().iter().zip(&plan.weights).filter(|(_, weight)| **weight > 0.0);
     for (column, &weight) in kept {
-        for term in column.terms.iter().map(|&term| &search.folded.terms[term]) {
+        for term in column.terms.iter().map(|&term| &search.problem.folded.terms[term]) {
             weights[term.host.index()] = weight;
             for source in &term.sources {
                 fates[source.index()] = Fate::Merged { into: term.host, weight };

@@ -49,14 +49,14 @@ pub(crate) fn refuse(model: &Ensemble, within: f64, effort: Effort) -> Result<()
 
 /// Finds fewer columns; the best model is kept in `search`. True where each column that is left was refused.
 pub(crate) fn passes<M: Editable>(search: &mut Search<'_, M>, data: &[f64], rng: &mut fastrand::Rng) -> bool {
-    let Some(within) = search.config.claim.within() else { return false };
+    let Some(within) = search.problem.config.claim.within() else { return false };
     // Rounding alone may use the distance up: trees are folded, and nothing else can be proved.
-    if free_distance(search.model, within) <= 0.0 {
+    if free_distance(search.problem.model, within) <= 0.0 {
         return false;
     }
     add_points(search, data, false, rng);
     let (large, huge) = (search.log10_cells() > LARGE, search.log10_cells() > HUGE);
-    let thorough = search.config.effort != Effort::Fast;
+    let thorough = search.problem.config.effort != Effort::Fast;
     let count = search.points.columns().len();
     let mut needed = vec![false; count];
     if thorough && large {
@@ -80,7 +80,8 @@ fn needed_columns<M: Editable>(search: &mut Search<'_, M>) -> Vec<bool> {
     search.begin(Pass::Indispensable);
     let started = Instant::now();
     // Half of the time, so that what can go has the other half.
-    let deadline = search.config.deadline.map(|end| started + end.saturating_duration_since(started) / 2);
+    let deadline =
+        search.problem.config.deadline.map(|end| started + end.saturating_duration_since(started) / 2);
     let count = search.points.columns().len();
     let mut needed = vec![false; count];
     let mut program = search.program(&search.costs(), &vec![true; count], Rows::Lead);
@@ -90,7 +91,7 @@ fn needed_columns<M: Editable>(search: &mut Search<'_, M>) -> Vec<bool> {
         }
         let saved = program.save();
         program.drop_column(column);
-        let config = search.config;
+        let config = search.problem.config;
         let stop = || config.cancel.is_cancelled();
         let limits = Limits { deadline, stop: Some(&stop) };
         *needed = matches!(program.solve(search.points.demands(), &limits), Solved::Infeasible);

@@ -27,10 +27,10 @@ pub(crate) fn smallest<M: Editable>(
     budget: &Budget,
 ) {
     search.begin(Pass::Minimum);
-    let objective = search.config.objective;
+    let objective = search.problem.config.objective;
     let columns = search.points.columns().iter();
     let mut costs: Vec<u64> =
-        columns.map(|column| whole_cost(search.folded, &column.terms, objective)).collect();
+        columns.map(|column| whole_cost(search.problem.folded, &column.terms, objective)).collect();
     let start = kept(search);
     // First the constant is free, so cuts that have it say nothing.
     let (cuts, with_constant): (Vec<Cut>, Vec<Cut>) = std::mem::take(&mut known.cuts)
@@ -48,8 +48,11 @@ pub(crate) fn smallest<M: Editable>(
         // Nothing of what is between the columns and the constant is in a cut.
         costs.resize(constant + 1, 1);
         costs[constant] = constant_cost(objective);
-        let mut cutter =
-            CountingCutter { constant, free: cutter, without: Cutter::new(search.model, Intercept::None) };
+        let mut cutter = CountingCutter {
+            constant,
+            free: cutter,
+            without: Cutter::new(search.problem.model, Intercept::None),
+        };
         let before = found;
         // What was known before keeps its number, for the proof speaks of it.
         let cuts = before.cuts.iter().cloned().chain(with_constant).collect();
@@ -73,7 +76,7 @@ fn kept<M: Editable>(search: &Search<'_, M>) -> Vec<bool> {
 
 /// Does a constant take a tree of its own?
 pub(crate) fn counts_constant<M: Editable>(search: &Search<'_, M>) -> bool {
-    search.file.votes_only() && search.intercept == Intercept::Free
+    search.problem.file.votes_only() && search.intercept == Intercept::Free
 }
 
 /// The constant's number among the columns of cuts: it stands behind all of the evidence's columns.

@@ -32,12 +32,12 @@ pub(crate) fn add_points<M: Editable>(
 ) {
     let numbers = search.points.columns().len().max(1) * search.points.demands_per_point().max(1);
     let room = MOST_NUMBERS / numbers;
-    let sizes: Vec<usize> = search.space.axis_sizes().iter().map(|&size| size as usize).collect();
+    let sizes: Vec<usize> = search.problem.space.axis_sizes().iter().map(|&size| size as usize).collect();
     let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size));
     let all = if stumps { ALL_CELLS_OF_STUMPS } else { ALL_CELLS };
     if let Some(cells) = cells.filter(|&cells| cells <= all.min(room)) {
         for code in 0..cells {
-            let row = search.space.grid().witness(&cells_of_code(&sizes, code));
+            let row = search.problem.space.grid().witness(&cells_of_code(&sizes, code));
             search.points.add(&row);
             if code % 256 == 0 && search.spent() {
                 return;
@@ -48,9 +48,9 @@ pub(crate) fn add_points<M: Editable>(
     }
     let scores = search.keeps_scores();
     if !stumps && !scores {
-        search.sweep = Sweep::new(&search.points, search.space.grid(), &sizes, &|| search.spent());
+        search.sweep = Sweep::new(&search.points, search.problem.space.grid(), &sizes, &|| search.spent());
     }
-    let width = search.model.features().len();
+    let width = search.problem.model.features().len();
     let mut rows: Vec<&[f64]> = if width == 0 { Vec::new() } else { data.chunks_exact(width).collect() };
     if rows.len() > DATA_ROWS.min(room) {
         rng.shuffle(&mut rows);
@@ -70,8 +70,9 @@ pub(crate) fn add_points<M: Editable>(
         // There is no boundary to be near to.
         random = wanted;
     } else {
-        let grid = search.space.grid().clone();
-        let near = near_boundary(search.model, &grid, search.points.band(), &rows, wanted, rng, &budget);
+        let grid = search.problem.space.grid().clone();
+        let near =
+            near_boundary(search.problem.model, &grid, search.points.band(), &rows, wanted, rng, &budget);
         for (index, row) in near.iter().enumerate() {
             if index % 64 == 0 && search.spent() {
                 return;
@@ -81,7 +82,7 @@ pub(crate) fn add_points<M: Editable>(
     }
     for _ in 0..random {
         let cells: Vec<CellId> = sizes.iter().map(|&size| CellId::new(rng.usize(0..size))).collect();
-        let row = search.space.grid().witness(&cells);
+        let row = search.problem.space.grid().witness(&cells);
         search.points.add(&row);
         if search.spent() {
             return;

@@ -91,32 +91,40 @@ pub(crate) enum Why {
     Hard,
 }
 
-/// All that a run knows.
-pub(crate) struct Search<'a, M> {
+/// What a run is about. Nothing of it changes while the run goes on.
+pub(crate) struct Problem<'a, M> {
     pub(crate) file: &'a M,
+    /// The file's model, within the domain of the run.
     pub(crate) model: &'a Ensemble,
     pub(crate) folded: &'a Folded,
-    pub(crate) points: Points<'a>,
     /// The original over its own grid; missing values are left out where they share another cell's fate.
     pub(crate) space: Cells,
     pub(crate) config: &'a Config,
     pub(crate) watch: &'a Watch,
+    /// The band of the claim, as a score; zero for exact arithmetic, and where scores are kept.
+    pub(crate) band: f64,
+    /// Bounds of demands are at least this.
+    floor: f64,
+}
+
+/// The problem, and all that a run knows about it by now.
+pub(crate) struct Search<'a, M> {
+    pub(crate) problem: Problem<'a, M>,
+    /// What may become of the intercept; a pass may ask what would be without one.
     pub(crate) intercept: Intercept,
+    pub(crate) points: Points<'a>,
     pub(crate) best: Candidate<M>,
     /// The weights of the best model that was found by weighing columns.
     pub(crate) best_weights: Option<Weights>,
     pub(crate) seconds: Seconds,
     pub(crate) oracle_calls: u64,
-    /// The band of the claim, as a score; zero for exact arithmetic, and where scores are kept.
-    pub(crate) band: f64,
-    /// Bounds of demands are at least this.
-    floor: f64,
     /// Every cell is among the points.
     pub(crate) all_cells: bool,
     /// All cells of a space that is small enough to be swept.
     pub(crate) sweep: Option<Sweep>,
     /// Work that is left for questions.
     pub(crate) allowance: Allowance,
+    /// Inputs of the last refusals, from which the oracle starts.
     recent: Vec<Vec<f64>>,
 }
 
@@ -162,21 +170,15 @@ impl<'a, M: Editable> Search<'a, M> {
             size: size_of(model),
             bytes: file.bytes().unwrap_or(0),
         };
+        let band = band.unwrap_or(0.0);
         Ok(Self {
-            file,
-            model,
-            folded,
-            points,
-            space,
-            config,
-            watch,
+            problem: Problem { file, model, folded, space, config, watch, band, floor },
             intercept,
+            points,
             best,
             best_weights: None,
             seconds: Seconds::default(),
             oracle_calls: 0,
-            band: band.unwrap_or(0.0),
-            floor,
             all_cells: false,
             sweep: None,
             allowance: Allowance::for_questions(model, config.deadline),
@@ -186,12 +188,12 @@ impl<'a, M: Editable> Search<'a, M> {
 
     /// Is the budget of the run spent?
     pub(crate) fn spent(&self) -> bool {
-        spent(self.config)
+        spent(self.problem.config)
     }
 
     /// The decimal logarithm of the number of cells that tell inputs apart.
     pub(crate) fn log10_cells(&self) -> f64 {
-        self.space.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
+        self.problem.space.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
     }
 
     /// What a column costs.
@@ -203,26 +205,26 @@ impl<'a, M: Editable> Search<'a, M> {
     pub(crate) fn program(&self, costs: &[f64], kept: &[bool], rows: Rows) -> WeightProgram {
         let terms = Terms {
             intercept: self.intercept,
-            groups: self.model.group_count(),
+            groups: self.problem.model.group_count(),
             // A vote for nothing but a constant is a tree of one leaf.
-            intercept_cost: self.file.votes_only().then_some(1.0),
+            intercept_cost: self.problem.file.votes_only().then_some(1.0),
             rows,
-            floor: self.floor,
+            floor: self.problem.floor,
             scores: self.keeps_scores(),
         };
-        WeightProgram::new(self.config.solver, costs, kept, terms)
+        WeightProgram::new(self.problem.config.solver, costs, kept, terms)
     }
 
     /// Is the claim about scores?
     pub(crate) fn keeps_scores(&self) -> bool {
-        self.config.claim.within().is_some()
+        self.problem.config.claim.within().is_some()
     }
 
     /// Who writes plans as models.
     fn writer(&self) -> Writer<'_, M> {
         Writer {
-            file: self.file,
-            folded: self.folded,
+            file: self.problem.file,
+            folded: self.problem.folded,
             columns: self.points.columns(),
             keeps_scores: self.keeps_scores(),
         }
@@ -261,7 +263,7 @@ impl<'a, M: Editable> Search<'a, M> {
                 return Settled::Open(Why::Hard);
             }
             let started = Instant::now();
-            let config = self.config;
+            let config = self.problem.config;
             let stop = || config.cancel.is_cancelled();
             let limits = Limits { deadline: config.deadline, stop: Some(&stop) };
             let solved = program.solve(self.points.demands(), &limits);
@@ -282,7 +284,9 @@ impl<'a, M: Editable> Search<'a, M> {
             }
             if judge == Judge::Cells && self.sees_all() {
                 let (candidate, points) = (weights.support(), self.points.rows().len());
-                self.watch.update(|status| (status.candidate, status.points) = (Some(candidate), points));
+                self.problem
+                    .watch
+                    .update(|status| (status.candidate, status.points) = (Some(candidate), points));
                 return Settled::Holds(weights);
             }
             let boxes = if let Judge::Boxes(boxes) = judge { boxes } else { MOST_NODES };
@@ -329,10 +333,10 @@ impl<'a, M: Editable> Search<'a, M> {
     /// The budget of the run, for whoever looks at it by themselves.
     pub(crate) fn budget(&self) -> Budget {
         Budget {
-            deadline: self.config.deadline,
+            deadline: self.problem.config.deadline,
             nodes: None,
             memory: Some(MOST_MEMORY),
-            cancel: self.config.cancel.clone(),
+            cancel: self.problem.config.cancel.clone(),
         }
     }
 
@@ -355,7 +359,7 @@ impl<'a, M: Editable> Search<'a, M> {
     /// The file with these weights, which nobody has judged.
     pub(crate) fn write(&self, weights: Weights) -> Result<M, EditError> {
         let draft = self.writer().draft(&self.plan(weights).0)?;
-        self.file.edit(&draft.edit)
+        self.problem.file.edit(&draft.edit)
     }
 
     /// Has a plan judged; a proved one that is the smallest so far is kept.
@@ -386,8 +390,10 @@ impl<'a, M: Editable> Search<'a, M> {
     fn keep(&mut self, draft: &Draft, plan: &Plan, weights: Option<&Weights>) -> Result<(), EditError> {
         let size = size_of(&draft.model);
         // Bytes are not known before the file is.
-        if self.config.objective == Objective::Bytes || self.rank(size, 0) < self.rank(self.best.size, 0) {
-            let file = self.file.edit(&draft.edit)?;
+        if self.problem.config.objective == Objective::Bytes
+            || self.rank(size, 0) < self.rank(self.best.size, 0)
+        {
+            let file = self.problem.file.edit(&draft.edit)?;
             if *file.ensemble() != draft.model {
                 return Err(EditError::ReadBack { reason: "another model was written".to_owned() });
             }
@@ -395,7 +401,7 @@ impl<'a, M: Editable> Search<'a, M> {
             if self.rank(size, bytes) < self.rank(self.best.size, self.best.bytes) {
                 let made = Some((draft.edit.clone(), plan.clone()));
                 self.best = Candidate { file, made, size, bytes };
-                self.watch.update(|status| status.best = Some(size.trees));
+                self.problem.watch.update(|status| status.best = Some(size.trees));
             }
         }
         if let Some(weights) = weights
@@ -409,7 +415,7 @@ impl<'a, M: Editable> Search<'a, M> {
     /// What is compared first and second between two models.
     fn rank(&self, size: Size, bytes: u64) -> (u64, u64) {
         let (trees, leaves) = (size.trees as u64, size.leaves as u64);
-        match self.config.objective {
+        match self.problem.config.objective {
             Objective::Trees => (trees, leaves),
             Objective::Leaves => (leaves, trees),
             Objective::Bytes => (bytes, trees),
@@ -418,7 +424,7 @@ impl<'a, M: Editable> Search<'a, M> {
 
     /// Says which pass has begun.
     pub(crate) fn begin(&self, pass: Pass) {
-        self.watch.update(|status| status.pass = pass);
+        self.problem.watch.update(|status| status.pass = pass);
     }
 }
 

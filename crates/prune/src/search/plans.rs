@@ -74,8 +74,9 @@ impl<'a, M: Editable> Search<'a, M> {
 
     /// Weights of one, which give the folded model, where scores are kept.
     pub(crate) fn weights_of_one(&self) -> Weights {
-        let own = self.model.intercepts().iter().map(|&value| exact(value));
-        let constants = own.zip(&self.folded.constants).map(|(own, constant)| (&own + constant).to_f64());
+        let own = self.problem.model.intercepts().iter().map(|&value| exact(value));
+        let constants =
+            own.zip(&self.problem.folded.constants).map(|(own, constant)| (&own + constant).to_f64());
         let groups = if self.intercept == Intercept::Free { constants.collect() } else { Vec::new() };
         Weights { columns: vec![1.0; self.points.columns().len()], groups, scale: None }
     }
@@ -83,9 +84,9 @@ impl<'a, M: Editable> Search<'a, M> {
     /// The plan that gives the folded model: every score as it is.
     pub(crate) fn folded_plan(&self) -> Plan {
         let weights = vec![1.0; self.points.columns().len()];
-        let constants = match self.config.moves {
+        let constants = match self.problem.config.moves {
             Moves::Weights => Constants::File,
-            Moves::Leaves if self.file.votes_only() => Constants::File,
+            Moves::Leaves if self.problem.file.votes_only() => Constants::File,
             Moves::Leaves => Constants::Own(self.original_constants()),
         };
         Plan { weights, constants }
@@ -93,17 +94,17 @@ impl<'a, M: Editable> Search<'a, M> {
 
     /// The constant of each group's sum in the original, without its threshold.
     pub(crate) fn original_constants(&self) -> Vec<Exact> {
-        let own = self.model.intercepts().iter().map(|&value| exact(value));
+        let own = self.problem.model.intercepts().iter().map(|&value| exact(value));
         let mut constants: Vec<Exact> =
-            own.zip(&self.folded.constants).map(|(own, constant)| &own + constant).collect();
+            own.zip(&self.problem.folded.constants).map(|(own, constant)| &own + constant).collect();
         self.take_threshold(&mut constants);
         constants
     }
 
     /// Takes the threshold that decides from the constant of its group.
     fn take_threshold(&self, constants: &mut [Exact]) {
-        if let Decision::Threshold { group, threshold, .. } = *self.model.decision() {
-            let divisor = self.model.accumulation().divisor();
+        if let Decision::Threshold { group, threshold, .. } = *self.problem.model.decision() {
+            let divisor = self.problem.model.accumulation().divisor();
             constants[group.index()] += &(-(&exact(threshold) * &exact(divisor)));
         }
     }

@@ -21,12 +21,12 @@ impl<'a, M: Editable> Search<'a, M> {
         self.oracle_calls += 1;
         let candidate = size_of(model).trees;
         let (calls, points) = (self.oracle_calls, self.points.rows().len());
-        self.watch.update(|status| {
+        self.problem.watch.update(|status| {
             status.round = calls;
             status.points = points;
             status.candidate = Some(candidate);
         });
-        let leaves = (size_of(self.model).leaves + size_of(model).leaves) as u64;
+        let leaves = (size_of(self.problem.model).leaves + size_of(model).leaves) as u64;
         let (judged, boxes) = self.compare(model, &starts, self.allowance.boxes(nodes, leaves));
         self.allowance.asked(leaves, boxes);
         self.seconds.oracle += started.elapsed().as_secs_f64();
@@ -35,7 +35,7 @@ impl<'a, M: Editable> Search<'a, M> {
 
     /// What the oracle says of a model, and the boxes that it visited for that.
     fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
-        match self.config.claim {
+        match self.problem.config.claim {
             Claim::Decisions { band } => self.compare_decisions(model, band, starts, nodes),
             Claim::Scores { within } => self.compare_scores(model, within, starts, nodes),
         }
@@ -45,11 +45,11 @@ impl<'a, M: Editable> Search<'a, M> {
     fn options(&self, nodes: u64, starts: Vec<Vec<CellId>>) -> Options {
         Options {
             budget: Budget { nodes: Some(nodes), ..self.budget() },
-            threads: self.config.threads,
+            threads: self.problem.config.threads,
             wanted: WANTED,
-            seed: self.config.seed.wrapping_add(self.oracle_calls),
+            seed: self.problem.config.seed.wrapping_add(self.oracle_calls),
             starts,
-            progress: self.watch.search.clone(),
+            progress: self.problem.watch.search.clone(),
             ..Options::unlimited()
         }
     }
@@ -61,7 +61,7 @@ impl<'a, M: Editable> Search<'a, M> {
         starts: &[Vec<f64>],
         nodes: u64,
     ) -> (Judged, u64) {
-        let comparison = match ScoreComparison::new(self.model, model, &self.budget()) {
+        let comparison = match ScoreComparison::new(self.problem.model, model, &self.budget()) {
             Ok(comparison) => comparison,
             Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
             // Sums that may overflow: no model to keep.
@@ -85,7 +85,7 @@ impl<'a, M: Editable> Search<'a, M> {
         starts: &[Vec<f64>],
         nodes: u64,
     ) -> (Judged, u64) {
-        let outline = match Outline::new(self.model, model, band) {
+        let outline = match Outline::new(self.problem.model, model, band) {
             Ok(outline) => outline,
             // Sums that may overflow: no model to keep.
             Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),

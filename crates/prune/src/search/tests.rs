@@ -70,11 +70,12 @@ fn in_engine_for<T>(
 }
 
 fn decides_alike(search: &Search<'_, Plain>) -> bool {
-    let (model, other) = (search.model, search.best.file.ensemble());
+    let (model, other) = (search.problem.model, search.best.file.ensemble());
     every_row(&Grid::new(&[model, other]).unwrap()).all(|row| {
         let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
         let sums = model.exact_sums(model.leaves(&read));
-        certain_winner(model, &sums, Some(search.band)).is_none_or(|class| exact_class(other, &row) == class)
+        certain_winner(model, &sums, Some(search.problem.band))
+            .is_none_or(|class| exact_class(other, &row) == class)
     })
 }
 
@@ -110,8 +111,9 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
         for swept in [false, true] {
             in_engine(&model, |search| {
                 if swept {
-                    let sizes: Vec<usize> = search.space.axis_sizes().iter().map(|&n| n as usize).collect();
-                    search.sweep = Sweep::new(&search.points, search.space.grid(), &sizes, &|| false);
+                    let sizes: Vec<usize> =
+                        search.problem.space.axis_sizes().iter().map(|&n| n as usize).collect();
+                    search.sweep = Sweep::new(&search.points, search.problem.space.grid(), &sizes, &|| false);
                     assert!(search.sweep.is_some());
                 }
                 let all = vec![true; search.points.columns().len()];
@@ -130,8 +132,8 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
 
 fn draft(search: &Search<'_, Plain>, plan: &Plan) -> Draft {
     let writer = Writer {
-        file: search.file,
-        folded: search.folded,
+        file: search.problem.file,
+        folded: search.problem.folded,
         columns: search.points.columns(),
         keeps_scores: false,
     };
