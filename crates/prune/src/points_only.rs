@@ -7,6 +7,7 @@
 
 use secateur_model::Ensemble;
 
+use crate::candidate::column::{columns, intercept};
 use crate::candidate::fold::{Limits, fold, unfolded};
 use crate::candidate::plan::{Editable, refused_tree};
 use crate::config::{Claim, Config, Effort, Moves};
@@ -14,7 +15,7 @@ use crate::outcome::PruneError;
 use crate::passes::eliminate::{drop_unused, influences};
 use crate::passes::reweight::divided;
 use crate::points::initial::add_points;
-use crate::run::{columns, has_one_feature_each, intercept};
+use crate::run::has_one_feature_each;
 use crate::search::weight_program::{Rows, Weights};
 use crate::search::{Judge, Search, Settled, Why, spent};
 use crate::watch::{Pass, Watch};

@@ -1,35 +1,33 @@
 //! One run, start to end: the passes in their order, each within the budget.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use num_bigint::BigUint;
 use secateur_formats::{EditError, TreeEdit};
-use secateur_model::{Ensemble, Exact, Output, TreeId};
+use secateur_model::{Ensemble, Exact, TreeId};
 use secateur_oracle::Budget;
 
-use crate::bounds::cover::{CoverProof, cheapest_cover, check_cover};
-use crate::bounds::cut::{Cut, Cutter, Separating};
-use crate::bounds::evidence::{Bound, Evidence};
+use crate::bounds::cut::{Cut, Cutter};
+use crate::bounds::evidence::Evidence;
 use crate::bounds::indispensable::{ask_each, indispensable};
-use crate::candidate::column::{Column, Intercept};
-use crate::candidate::fold::{Folded, Limits, fold, unfolded};
+use crate::bounds::known::{
+    Known, cover_bound, evidence, lower_bound, with_opposite_corners, without_constant,
+};
+use crate::candidate::column::{Column, Intercept, columns, intercept};
+use crate::candidate::fold::{Limits, fold, unfolded};
 use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
-use crate::config::{Claim, Config, Effort, Moves, Objective, Unit};
+use crate::config::{Claim, Config, Effort, Moves, Objective};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned, Seconds};
 use crate::passes::class_changes::class_changes;
 use crate::passes::eliminate::eliminate;
-use crate::passes::minimum::sets;
-use crate::passes::relevant::{Relevant, relevant_boundaries};
+use crate::passes::relevant::relevant_boundaries;
 use crate::passes::reweight::{reweight, reweight_again};
 use crate::passes::scores;
-use crate::passes::smallest::{constant, counts_constant, smallest, whole_cost};
+use crate::passes::smallest::smallest;
 use crate::passes::stumps::{Closed, closed_form};
 use crate::points::initial::add_points;
 use crate::points::point::Points;
-use crate::search::weight_program::Rows;
 use crate::search::weight_program::Weights;
-use crate::search::{Judge, Search, Settled, claimed_band, size_of, spent};
+use crate::search::{Search, claimed_band, size_of, spent};
 use crate::watch::{Pass, Watch};
 
 /// Further eliminations where they cost little: this, divided by the number of leaves, within these ends.
@@ -42,8 +40,6 @@ const ATTEMPTS: usize = 3;
 const STUMP_ROUNDS: usize = 30;
 /// Points that searches for pairs begin at.
 const STARTS: usize = 200;
-/// What a bound may take when the time of the run is over.
-const COVER: Duration = Duration::from_millis(50);
 /// From this decimal logarithm of the number of cells on a space is large.
 const LARGE: f64 = 4.5;
 
@@ -169,32 +165,6 @@ fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result
         evidence: Evidence::new(&points, intercept(file, config)),
         relevant: None,
     })
-}
-
-/// What is known beside the best model.
-#[derive(Default)]
-pub(crate) struct Known {
-    pub(crate) irreducible: bool,
-    /// Where a constant takes a tree of its own, it may be in cuts too, by the number [`constant`].
-    pub(crate) cuts: Vec<Cut>,
-    pub(crate) relevant: Option<Relevant>,
-    /// Why no cover of the first cuts costs less than the smallest columns that were found, where that is proved.
-    pub(crate) minimal: Option<CoverProof>,
-}
-
-impl Known {
-    /// The columns that are a cut alone.
-    fn indispensable(&self, columns: usize) -> Vec<bool> {
-        let mut alone = vec![false; columns];
-        for cut in &self.cuts {
-            if let [column] = cut.columns[..]
-                && column < columns
-            {
-                alone[column] = true;
-            }
-        }
-        alone
-    }
 }
 
 fn passes<M: Editable>(
@@ -455,119 +425,6 @@ fn bound_again<M: Editable>(search: &mut Search<'_, M>, cutter: &mut Cutter, kno
     known.cuts.extend(found);
 }
 
-/// No fewer trees can do: the cheapest cover of all cuts.
-fn lower_bound<M: Editable>(search: &Search<'_, M>, known: &Known) -> usize {
-    cover_bound(search, known).map_or(0, |(bound, _)| bound as usize)
-}
-
-/// No cover of all cuts costs less than this, and why.
-fn cover_bound<M: Editable>(search: &Search<'_, M>, known: &Known) -> Option<(u64, CoverProof)> {
-    let costs = tree_costs(search, known);
-    let sets = sets(&known.cuts);
-    let proved = known.minimal.as_ref().and_then(|proof| Some((check_cover(&sets, &costs, proof)?, proof)));
-    if let Some((bound, proof)) = proved
-        && bound >= search.best.size.trees as u64
-    {
-        return Some((bound, proof.clone()));
-    }
-    // Whatever cuts there are give some bound at once, and a better one with a little time.
-    let least = Instant::now() + COVER;
-    let deadline = search.problem.config.deadline.map(|deadline| deadline.max(least));
-    let cover = cheapest_cover(&sets, &costs, &Budget { deadline, ..search.budget() })?;
-    match proved {
-        Some((bound, proof)) if bound > cover.bound => Some((bound, proof.clone())),
-        _ => Some((cover.bound, cover.proof)),
-    }
-}
-
-/// What the columns of the evidence cost: the trees of each, one for trees in none of them, and one for the constant where a
-/// cut has it.
-fn tree_costs<M: Editable>(search: &Search<'_, M>, known: &Known) -> Vec<u64> {
-    let mut costs: Vec<u64> =
-        search.points.columns().iter().map(|column| column.terms.len() as u64).collect();
-    costs.resize(constant(search) + usize::from(has_constant(search, known)), 1);
-    costs
-}
-
-/// Is the constant in a cut?
-fn has_constant<M: Editable>(search: &Search<'_, M>, known: &Known) -> bool {
-    let constant = constant(search);
-    known.cuts.iter().any(|cut| cut.columns.last() == Some(&constant))
-}
-
-/// Where trees are votes, a constant is one more tree. If so many columns must stay as the bound has, they
-/// are the only set of that size: either they can do without a constant, or a cut that they do not meet,
-/// with no constant to help, shows that they cannot: one of its own columns stays too, or a constant. No
-/// column holds a constant itself: a vote plus a constant is no vote, so folding keeps them apart.
-fn without_constant<M: Editable>(search: &mut Search<'_, M>, known: &mut Known) {
-    let Some(must) = only_columns(search, known) else { return };
-    search.intercept = Intercept::None;
-    let mut program = search.program(&search.costs(), &must, Rows::Lead);
-    if !matches!(search.settle(&mut program, Judge::Proof), Settled::Proved(_)) {
-        let stop = || search.spent();
-        let limits = secateur_lp::Limits { deadline: search.problem.config.deadline, stop: Some(&stop) };
-        let mut cutter = Cutter::new(search.problem.model, Intercept::None);
-        if let Separating::Cut(cut) = cutter.separate(&search.points, &must, &limits) {
-            known.cuts.push(or_constant(search, cut));
-        }
-    }
-    search.intercept = Intercept::Free;
-}
-
-/// The same from inputs at opposite ends of every axis (see `constant_needed`), without a solver.
-fn with_opposite_corners<M: Editable>(
-    search: &mut Search<'_, M>,
-    known: &mut Known,
-    opposite_corners: &[Vec<f64>],
-) {
-    let Some(must) = only_columns(search, known) else { return };
-    let mut demands = Vec::new();
-    for row in opposite_corners {
-        let Some(point) = search.points.place(row) else { return };
-        demands.extend(search.points.demands_of(point).map(|demand| (demand, BigUint::from(1u32))));
-    }
-    let cut = Cutter::new(search.problem.model, Intercept::None).cut(&search.points, demands);
-    let cut = cut.filter(|cut| !cut.columns.iter().any(|&column| must[column]));
-    known.cuts.extend(cut.map(|cut| or_constant(search, cut)));
-}
-
-/// A cut that holds without a constant, with the constant among its columns.
-fn or_constant<M: Editable>(search: &Search<'_, M>, mut cut: Cut) -> Cut {
-    cut.columns.push(constant(search));
-    cut
-}
-
-/// The columns that must stay, where trees are votes and no other set is as small as the bound.
-fn only_columns<M: Editable>(search: &Search<'_, M>, known: &Known) -> Option<Vec<bool>> {
-    if !counts_constant(search) {
-        return None;
-    }
-    let must = known.indispensable(search.points.columns().len());
-    let count = must.iter().filter(|&&must| must).count();
-    (count > 0 && lower_bound(search, known) == count).then_some(must)
-}
-
-/// What the bounds rest on.
-fn evidence<M: Editable>(
-    search: &Search<'_, M>,
-    known: &Known,
-    bound: Option<(u64, CoverProof)>,
-) -> Evidence {
-    let intercept = match has_constant(search, known) {
-        true => secateur_certificate::Intercept::Counted,
-        false => search.intercept.into(),
-    };
-    let mut evidence = Evidence::new(&search.points, intercept);
-    if let Some((least, proof)) = bound.filter(|(least, _)| *least > 0) {
-        let bound = Bound { costs: tree_costs(search, known), least, proof };
-        evidence = evidence.with_bound(&search.points, &known.cuts, bound);
-    }
-    if let Some(relevant) = &known.relevant {
-        evidence = evidence.with_relevant(&search.points, search.problem.space.grid(), relevant);
-    }
-    evidence
-}
-
 fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
     let bound = cover_bound(&search, &known);
     let lower_bound = bound.as_ref().map_or(0, |(bound, _)| *bound as usize);
@@ -601,64 +458,6 @@ fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
         evidence,
         relevant: known.relevant,
         file: search.best.file,
-    }
-}
-
-/// The unknowns: what one weight belongs to, and what it costs.
-pub(crate) fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec<Column> {
-    let unit = config.unit.unwrap_or(match config.moves {
-        Moves::Leaves => Unit::Tree,
-        Moves::Weights => Unit::Round,
-    });
-    // The how-manieth of its output each tree is.
-    let mut counts: BTreeMap<Option<u32>, usize> = BTreeMap::new();
-    let rounds: Vec<usize> = model
-        .trees()
-        .iter()
-        .map(|tree| {
-            let output = match tree.output() {
-                Output::Group(group) => Some(group.0),
-                Output::All => None,
-            };
-            let count = counts.entry(output).or_default();
-            *count += 1;
-            *count - 1
-        })
-        .collect();
-    let mut parts: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
-    for (index, term) in folded.terms.iter().enumerate() {
-        let key = match unit {
-            Unit::Tree => (term.host.index(), 0),
-            Unit::Round => {
-                (rounds[term.host.index()], usize::from(model.tree(term.host).output() == Output::All))
-            }
-        };
-        parts.entry(key).or_default().push(index);
-    }
-    let cost = |terms: &[usize]| whole_cost(folded, terms, config.objective) as f64;
-    let parts: Vec<Vec<usize>> = parts.into_values().collect();
-    let total: f64 = parts.iter().map(|terms| cost(terms)).sum();
-    let mean = if parts.is_empty() { 1.0 } else { total / parts.len() as f64 };
-    let column = |terms: Vec<usize>| {
-        let mut trees: Vec<TreeId> =
-            terms.iter().flat_map(|&term| folded.terms[term].sources.iter().copied()).collect();
-        trees.sort();
-        Column { cost: cost(&terms) / mean, terms, trees }
-    };
-    parts.into_iter().map(column).collect()
-}
-
-/// What may become of the intercept.
-pub(crate) fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
-    let model = file.ensemble();
-    match config.moves {
-        // Scores have a scale: the file's intercept stays as it is.
-        Moves::Weights if config.claim.within().is_some() => Intercept::None,
-        Moves::Weights if model.intercepts().iter().all(|&value| value == 0.0) => Intercept::None,
-        Moves::Weights => Intercept::Scaled,
-        // One number can be a vote for either class; several are no vote.
-        Moves::Leaves if file.votes_only() && model.group_count() > 1 => Intercept::None,
-        Moves::Leaves => Intercept::Free,
     }
 }
 

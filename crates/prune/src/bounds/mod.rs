@@ -7,3 +7,4 @@ pub(crate) mod cut;
 pub(crate) mod evidence;
 pub(crate) mod exact_multipliers;
 pub(crate) mod indispensable;
+pub(crate) mod known;

@@ -8,13 +8,13 @@ use secateur_oracle::Budget;
 
 use crate::bounds::cut::{Cut, Cutter, Separating};
 use crate::bounds::evidence::trees_in_no_column;
+use crate::bounds::known::Known;
 use crate::candidate::column::Intercept;
 use crate::candidate::fold::Folded;
 use crate::candidate::plan::Editable;
 use crate::config::Objective;
 use crate::passes::minimum::{Separate, Settle, Settled, minimum};
 use crate::points::point::Points;
-use crate::run::Known;
 use crate::search::Search;
 use crate::watch::Pass;
 
