@@ -18,6 +18,7 @@ use crate::ensemble::{Ensemble, Features};
 use crate::feature::NumberType;
 use crate::ids::FeatureId;
 
+mod column;
 mod error;
 mod scored;
 mod words;
@@ -415,134 +416,6 @@ fn accepts(model: &Ensemble, feature: FeatureId, value: f64) -> bool {
 
 fn is_f32(value: f64) -> bool {
     NumberType::F32.round(value) == value
-}
-
-impl Column {
-    /// Is this value, NaN for a missing one, among those of the column?
-    pub fn contains(&self, value: f64) -> bool {
-        if value.is_nan() {
-            return self.missing;
-        }
-        self.min.is_none_or(|min| value >= min)
-            && self.max.is_none_or(|max| value <= max)
-            && (!self.whole || value.is_finite() && value.fract() == 0.0)
-            && (!self.f32_only || is_f32(value))
-            && self.values.as_ref().is_none_or(|values| values.contains(&value))
-    }
-
-    fn normal(mut self, column: FeatureId) -> Result<Self, DomainError> {
-        for limit in [&mut self.min, &mut self.max].into_iter().flatten() {
-            if !limit.is_finite() {
-                return Err(DomainError::NotFinite { column, value: *limit });
-            }
-            *limit += 0.0;
-        }
-        if let Some(mut values) = self.values.take() {
-            if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
-                return Err(DomainError::NotFinite { column, value });
-            }
-            values.iter_mut().for_each(|value| *value += 0.0);
-            values.retain(|&value| self.contains(value));
-            values.sort_by(f64::total_cmp);
-            values.dedup();
-            if values.is_empty() {
-                return Err(DomainError::NoValues { column });
-            }
-            return Ok(Self { missing: self.missing, values: Some(values), ..Self::default() });
-        }
-        if self.whole {
-            self.min = self.min.map(|min| min.ceil() + 0.0);
-            self.max = self.max.map(|max| max.floor() + 0.0);
-        }
-        let (low, high) = (self.min.unwrap_or(f64::NEG_INFINITY), self.max.unwrap_or(f64::INFINITY));
-        if self.least_from(low).is_none_or(|least| least > high) {
-            return Err(DomainError::EmptyRange { column, min: self.min, max: self.max });
-        }
-        Ok(self)
-    }
-
-    /// The least value of the column that is at least `low`, whatever the greatest is.
-    fn least_from(&self, low: f64) -> Option<f64> {
-        let low = self.min.map_or(low, |min| min.max(low));
-        if let Some(values) = &self.values {
-            return values.get(values.partition_point(|&value| value < low)).copied();
-        }
-        let mut least = low;
-        if self.whole {
-            least = least.max(-f64::MAX).ceil();
-        }
-        if self.f32_only {
-            // Beyond 2^24 every f32 is whole, so what was made whole stays it.
-            let floor = NumberType::F32.floor(least);
-            least = if floor == least { floor } else { NumberType::F32.next_up(floor) };
-        }
-        self.contains(least).then_some(least + 0.0)
-    }
-
-    /// A value of the column that a domain reads as a number in `(low, high]`, short to write where there is a
-    /// choice; `None` where the column has none.
-    pub(crate) fn pick(
-        &self,
-        domain: &crate::feature::InputDomain,
-        low: Option<f64>,
-        high: Option<f64>,
-    ) -> Option<f64> {
-        let first = first_read_above(domain, low);
-        let inside = |value: f64| {
-            self.contains(value)
-                && domain.read(value).is_some_and(|read| {
-                    low.is_none_or(|low| read > low) && high.is_none_or(|high| read <= high)
-                })
-        };
-        let least = self.least_from(first).filter(|&least| inside(least))?;
-        if inside(0.0) {
-            return Some(0.0);
-        }
-        let end = |limit: Option<f64>, own: Option<f64>, larger: bool| match (limit, own) {
-            (Some(a), Some(b)) => Some(if larger { a.max(b) } else { a.min(b) }),
-            (a, b) => a.or(b),
-        };
-        let (from, to) = (end(low, self.min, true), end(high, self.max, false));
-        let middle = match (from, to) {
-            (Some(from), Some(to)) => from / 2.0 + to / 2.0,
-            (Some(from), None) => from + 1.0,
-            (None, Some(to)) => to - 1.0,
-            (None, None) => 0.0,
-        };
-        let short = (0..17).filter_map(|digits| format!("{middle:.digits$e}").parse::<f64>().ok());
-        let near = [middle.round(), middle.floor(), middle.ceil()];
-        Some(near.into_iter().chain(short).find(|&value| inside(value)).map_or(least, |value| value + 0.0))
-    }
-}
-
-/// The least f64 that a domain reads as more than `bound`, and the least that it accepts where there is none. Where
-/// no number is read so, one that is not accepted.
-fn first_read_above(domain: &crate::feature::InputDomain, bound: Option<f64>) -> f64 {
-    let above = |value: f64| match domain.read(value) {
-        Some(read) => bound.is_none_or(|bound| read > bound),
-        None => value > 0.0,
-    };
-    // Numbers in their order: what a domain reads grows with the value, so there is one place where it comes above.
-    let (mut low, mut high) = (order(f64::NEG_INFINITY), order(f64::INFINITY));
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if above(number(middle)) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    number(low)
-}
-
-/// The place of a number that is not NaN among all of them.
-fn order(value: f64) -> u64 {
-    let bits = value.to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
-}
-
-fn number(place: u64) -> f64 {
-    f64::from_bits(if place >> 63 == 1 { place & !(1 << 63) } else { !place })
 }
 
 impl Group {

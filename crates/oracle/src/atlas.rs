@@ -19,22 +19,23 @@
 //! Numbers are integers: every sum's leaf values are multiples of `2^exponent`, so nothing is rounded.
 
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
-use num_traits::{Signed, Zero};
-use secateur_model::{
-    CellId, CellSet, Ensemble, Exact, Grid, GridError, LeafId, LocalRounding, Node, NodeId, Output, Tree,
-    Where,
-};
+use num_traits::Zero;
+use secateur_model::{CellId, CellSet, Ensemble, Exact, Grid, GridError, LocalRounding, Where};
 use thiserror::Error;
 
 use crate::fault;
-use crate::joint::{Joint, Overlaid, Part, Sign};
+use crate::joint::{Joint, Part};
 use crate::masks::fill_masks;
 use crate::stop::{Budget, StopReason};
 use crate::system::Row;
+
+mod layer;
+
+use layer::{Layer, LayerRounding, stacks};
 
 /// Trees of a model pair may be laid over each other when the result has at most this many times the
 /// leaves of the larger one.
@@ -433,169 +434,6 @@ fn intersect(first: &[(u32, u32)], second: impl Iterator<Item = (u32, u32)>, com
             common.push((range.0.max(low), range.1.min(high)));
         }
     }
-}
-
-/// A tree of a model, its splits turned into cell sets.
-struct Layer<'a> {
-    tree: &'a Tree,
-    /// Its model, of the two that are compared, and its position there.
-    place: Option<(usize, u32)>,
-    /// Its first sum.
-    sum: usize,
-    /// For each leaf what it adds to its sums, weight included.
-    values: Vec<BigInt>,
-    /// For each node that is a split: axis and the cells that go left.
-    splits: Vec<Option<(usize, CellSet)>>,
-    /// The axes of its splits, ascending.
-    axes: Vec<usize>,
-    rounding: Option<LayerRounding>,
-}
-
-/// What a tree adds to the bound on its model's rounding: its magnitude, times `factor / 2^shift`.
-struct LayerRounding {
-    sum: usize,
-    factor: BigInt,
-    shift: u32,
-}
-
-impl<'a> Layer<'a> {
-    fn new(model: &Ensemble, tree: &'a Tree, grid: &Grid, offset: usize, exponent: i64) -> Self {
-        let splits: Vec<Option<(usize, CellSet)>> = tree
-            .nodes()
-            .map(|(_, node)| match node {
-                Node::Split { split, .. } => {
-                    let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
-                    Some((axis, grid.axes()[axis].left_cells(model, split, grid.domain())))
-                }
-                _ => None,
-            })
-            .collect();
-        let mut axes: Vec<usize> = splits.iter().flatten().map(|(axis, _)| *axis).collect();
-        axes.sort_unstable();
-        axes.dedup();
-        let sum = match tree.output() {
-            Output::Group(group) => offset + group.index(),
-            Output::All => offset,
-        };
-        let weight = exact(tree.weight());
-        let values = tree.leaf_values().iter().map(|&value| scaled(&(&weight * &exact(value)), exponent));
-        Self { tree, place: None, sum, values: values.collect(), splits, axes, rounding: None }
-    }
-
-    /// Leaves out the axes of which every split has all cells on one side, as splits may that no input of a domain
-    /// crosses. A tree that looks at one axis besides is then stacked with the others of that axis, so that an axis
-    /// has one piece of its own at most.
-    fn leave_out_undivided(&mut self, sizes: &[u32]) {
-        let splits = &self.splits;
-        let divides = |&axis: &usize| {
-            let sets = splits.iter().flatten().filter(|(own, _)| *own == axis);
-            sets.into_iter().any(|(_, set)| set.changes().iter().any(|&cell| cell < sizes[axis]))
-        };
-        self.axes.retain(divides);
-    }
-
-    fn leaf(&self, leaf: LeafId) -> &[BigInt] {
-        let width = self.values.len() / self.tree.leaf_count();
-        &self.values[leaf.index() * width..][..width]
-    }
-
-    /// What the tree splits by, for comparison with others, whatever their leaves hold.
-    fn structure<'s>(&'s self, names: &mut HashMap<&'s (usize, CellSet), u32>) -> Structure {
-        let name = |split: &'s (usize, CellSet)| {
-            let next = names.len() as u32;
-            (split.0 as u32, *names.entry(split).or_insert(next))
-        };
-        let mut splits: Structure = self.splits.iter().flatten().map(name).collect();
-        splits.sort_unstable();
-        splits
-    }
-}
-
-impl Overlaid for Layer<'_> {
-    fn tree(&self) -> &Tree {
-        self.tree
-    }
-
-    fn side(&self, node: NodeId) -> (usize, &CellSet) {
-        let (axis, set) = self.splits[node.index()].as_ref().expect("a split has its cells");
-        (*axis, set)
-    }
-
-    fn add(&self, leaf: LeafId, sums: &mut [BigInt], sign: Sign) {
-        let change = |slot: &mut BigInt, value: &BigInt| match sign {
-            Sign::Plus => *slot += value,
-            Sign::Minus => *slot -= value,
-        };
-        for (slot, value) in sums[self.sum..].iter_mut().zip(self.leaf(leaf)) {
-            change(slot, value);
-        }
-        if let Some(rounding) = &self.rounding {
-            for (slot, value) in sums[rounding.sum..].iter_mut().zip(self.leaf(leaf)) {
-                // The scale is fine enough for the shift to cut off nothing.
-                change(slot, &((value.abs() * &rounding.factor) >> rounding.shift));
-            }
-        }
-    }
-}
-
-/// The splits of a tree, each as its axis and a number that stands for its cells, sorted.
-type Structure = Vec<(u32, u32)>;
-
-/// Which trees are laid over each other.
-fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<'a>>> {
-    let mut univariate: BTreeMap<Option<usize>, Vec<&Layer<'_>>> = BTreeMap::new();
-    let mut rest: Vec<(Structure, Vec<&Layer<'_>>)> = Vec::new();
-    let mut by_structure: HashMap<Structure, usize> = HashMap::new();
-    let mut names = HashMap::new();
-    // The stacks of the first model's trees by position, for partners that are nearly the same.
-    let mut stack_of: Vec<BTreeMap<usize, usize>> = Vec::new();
-    for model in layers {
-        let mut own = BTreeMap::new();
-        for (position, layer) in model.iter().enumerate() {
-            if layer.axes.len() <= 1 {
-                univariate.entry(layer.axes.first().copied()).or_default().push(layer);
-                continue;
-            }
-            let structure = layer.structure(&mut names);
-            let index = *by_structure.entry(structure.clone()).or_insert_with(|| {
-                rest.push((structure, Vec::new()));
-                rest.len() - 1
-            });
-            rest[index].1.push(layer);
-            own.insert(position, index);
-        }
-        stack_of.push(own);
-    }
-    // A tree of the second model without an equal in the first joins the one at its place, where that has
-    // no equal either and the two share most of their splits.
-    let mut merged = vec![false; rest.len()];
-    let mut joins = Vec::new();
-    if let [first, second] = &stack_of[..] {
-        let taken: BTreeSet<usize> = second.values().copied().collect();
-        let firsts: BTreeSet<usize> = first.values().copied().collect();
-        for (position, &index) in second {
-            let Some(&partner) = first.get(position) else { continue };
-            if firsts.contains(&index) || taken.contains(&partner) || merged[index] || merged[partner] {
-                continue;
-            }
-            if nearly_equal(&rest[index].0, &rest[partner].0) {
-                merged[index] = true;
-                merged[partner] = true;
-                joins.push((partner, index));
-            }
-        }
-    }
-    let mut stacks: Vec<Vec<&Layer<'_>>> = univariate.into_values().collect();
-    for (partner, index) in joins {
-        stacks.push(rest[partner].1.iter().chain(&rest[index].1).copied().collect());
-    }
-    stacks.extend(rest.into_iter().zip(merged).filter(|(_, merged)| !merged).map(|((_, stack), _)| stack));
-    stacks
-}
-
-/// Do two trees look at the same axes equally often? Then their overlay is worth trying.
-fn nearly_equal(a: &Structure, b: &Structure) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0)
 }
 
 struct PieceMaker<'a> {

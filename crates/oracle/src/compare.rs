@@ -25,8 +25,7 @@
 use std::sync::Mutex;
 
 use secateur_model::{
-    CellId, ClassId, Cut, Decision, Domain, Ensemble, Exact, FeatureId, LabelMatch, LeafId, LocalRounding,
-    Predictor,
+    CellId, ClassId, Cut, Decision, Domain, Ensemble, Exact, FeatureId, LabelMatch, LocalRounding,
 };
 
 use crate::atlas::Atlas;
@@ -36,6 +35,11 @@ use crate::outline::{self, Band, CompareError, Outline};
 use crate::solve::{Answer, Options, gather, proved_at_once, proved_by, solve};
 use crate::stop::{Budget, StopReason};
 use crate::system::{Row, System};
+
+mod judge;
+
+use judge::Judge;
+pub use judge::exact_class;
 
 /// Rows of data that a counterexample is brought near to.
 const NEAR_ROWS: usize = 64;
@@ -478,136 +482,6 @@ impl Lead {
     }
 }
 
-/// The libraries' own arithmetic as the last word.
-struct Judge<'a> {
-    comparison: &'a Comparison<'a>,
-    first: Predictor<'a>,
-    second: Predictor<'a>,
-    /// What the second model's decision rule needs, where the last bits of its scores vary.
-    gap: Option<f64>,
-}
-
-impl<'a> Judge<'a> {
-    fn new(comparison: &'a Comparison<'a>) -> Self {
-        let (first, second) = (Predictor::new(comparison.first()), Predictor::new(comparison.second()));
-        let second_model = comparison.second();
-        let gap = if second_model.decisions_vary() { second_model.decision_gap() } else { None };
-        Self { comparison, first, second, gap }
-    }
-
-    fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
-        let domain = self.comparison.atlas.grid().domain();
-        // Columns that no split looks at count too: a counterexample is an input of the claim.
-        let models = self.comparison.models();
-        if row.iter().any(|&value| domain.read(value).is_none())
-            || !models.iter().all(|model| model.accepts(row))
-        {
-            return None;
-        }
-        // Columns of labels take nothing but their labels.
-        self.comparison.atlas.cells_of(row)?;
-        let first = self.comparison.first();
-        let winner = exact_class(first, row);
-        if let Some(band) = self.comparison.band.map(exact) {
-            let read: Vec<f64> =
-                row.iter().map(|&value| first.domain().read(value)).collect::<Option<_>>()?;
-            let sums = first.exact_sums(first.leaves(&read));
-            let leads = |other: ClassId| {
-                let lead = Lead::of(first, winner, other);
-                lead.total(&sums) > &band * &lead.divisor
-            };
-            let classes = (0..self.comparison.classes.len() as u32).map(ClassId);
-            if !classes.filter(|&class| class != winner).all(leads) {
-                return None;
-            }
-        }
-        let found = self.counterexample(row.to_vec(), winner);
-        let differ = self.comparison.classes[found.classes[0].index()] != found.classes[1];
-        differ.then_some(found)
-    }
-
-    /// Is a solution of a system a counterexample? One where only the last bits that vary could make a
-    /// difference is noted in `open`.
-    fn differs(&self, cells: &[CellId], open: &Mutex<Option<Vec<f64>>>) -> bool {
-        let grid = self.comparison.atlas.grid();
-        if !grid.scores_hold(cells) {
-            return false;
-        }
-        if self.comparison.band.is_none() {
-            return true;
-        }
-        let row = grid.witness(cells);
-        let [first, second] = self.library_classes(&row);
-        let model = self.comparison.second();
-        let certain = || self.gap.is_some_and(|gap| certain_in_any_order(model, &row, gap));
-        // Within the gap of a cut nobody knows on which side of the caller's threshold the probability is.
-        let either_side = || model.cut().is_some_and(|cut| cut.gap > 0.0) && !certain();
-        if self.comparison.classes[first.index()] != second && !either_side() {
-            return true;
-        }
-        if model.decisions_vary() && !certain() {
-            open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
-        }
-        false
-    }
-
-    fn library_classes(&self, row: &[f64]) -> [ClassId; 2] {
-        let class = |predictor: &Predictor<'_>| {
-            predictor.classes(row).expect("a witness is in the domain of both models")[0]
-        };
-        [class(&self.first), class(&self.second)]
-    }
-
-    fn counterexample(&self, row: Vec<f64>, winner: ClassId) -> Counterexample {
-        let library = self.library_classes(&row);
-        let in_libraries = self.comparison.classes[library[0].index()] != library[1];
-        let scores = [&self.first, &self.second]
-            .map(|predictor| predictor.raw_scores(&row).expect("a witness is in the domain of both models"));
-        let classes = match self.comparison.band {
-            Some(_) => library,
-            None => [winner, exact_class(self.comparison.second(), &row)],
-        };
-        Counterexample { row, classes, scores, in_libraries }
-    }
-}
-
-/// The class of a row in exact arithmetic, ties by the library's rule.
-pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
-    let read: Vec<f64> = row
-        .iter()
-        .map(|&value| model.domain().read(value).expect("the row is in the model's domain"))
-        .collect();
-    let sums = model.exact_sums(model.leaves(&read));
-    let beats = |winner: ClassId, other: ClassId| {
-        let lead = Lead::of(model, winner, other);
-        match lead.total(&sums).signum() {
-            0 => lead.wins_ties,
-            sign => sign > 0,
-        }
-    };
-    let classes = || model.classes().ids();
-    classes()
-        .find(|&winner| classes().all(|other| other == winner || beats(winner, other)))
-        .expect("leads order the classes")
-}
-
-/// Is the decision on this row the same in whatever order the library adds?
-fn certain_in_any_order(model: &Ensemble, row: &[f64], gap: f64) -> bool {
-    let read: Vec<f64> = row
-        .iter()
-        .map(|&value| model.domain().read(value).expect("the row is in the model's domain"))
-        .collect();
-    let leaves: Vec<LeafId> = model.leaves(&read).collect();
-    let Some(margin) = model.certain_margin_at(&leaves, gap).map(exact) else { return false };
-    let sums = model.exact_sums(leaves);
-    let winner = exact_class(model, row);
-    let others = model.classes().ids().filter(|&other| other != winner);
-    others.into_iter().all(|other| {
-        let lead = Lead::of(model, winner, other);
-        lead.total(&sums) > &margin * &lead.divisor
-    })
-}
-
 /// The next number with three digits, by more than the rounding of what led here.
 fn rounded_up(value: f64) -> Option<f64> {
     let step = f64::powf(10.0, value.log10().floor() - 2.0);
@@ -627,7 +501,7 @@ fn exact(value: f64) -> Exact {
 mod tests {
     use super::*;
     use fastrand::Rng;
-    use secateur_model::{Grid, Output};
+    use secateur_model::{Grid, LeafId, Output};
     use secateur_testkit::{Shape, all_cells, ensemble, mutate};
 
     /// When a pair of classes stays open, the pairs behind it are not asked: the answer is known, and the time is

@@ -1,0 +1,103 @@
+//! Lenses against each other and against plain sums.
+
+use fastrand::Rng;
+use secateur_model::Exact;
+use secateur_testkit::{Shape, ensemble};
+
+use super::*;
+use crate::{Atlas, Row};
+
+#[test]
+fn moving_along_an_axis_changes_the_sum_as_two_views_say() {
+    let mut rng = Rng::with_seed(7);
+    let mut moved = 0;
+    for _ in 0..300 {
+        let shape = Shape::random(&mut rng);
+        let atlas = Atlas::new(&[&ensemble(&mut rng, &shape)]).unwrap();
+        let row = Row { terms: vec![(0, 1)], bound: Exact::zero(), strict: false };
+        let lens = Lens::new(&System::new(&atlas, &[row]), &[1]);
+        let sizes = atlas.axis_sizes();
+        let at = |cells: &[CellId]| {
+            let mut view = lens.root();
+            cells.iter().enumerate().for_each(|(axis, c)| lens.restrict(&mut view, axis, c.0, c.0 + 1));
+            view.upper
+        };
+        let mut cells: Vec<CellId> = sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect();
+        assert_eq!(lens.at(&cells), at(&cells));
+        for axis in 0..sizes.len() {
+            let mut rises = vec![0; sizes[axis] as usize];
+            lens.rises(&cells, axis, &mut rises);
+            let before = lens.at(&cells);
+            for (cell, rise) in rises.iter().enumerate() {
+                cells[axis] = CellId::new(cell);
+                assert_eq!(before + rise, at(&cells));
+                moved += usize::from(*rise != 0);
+            }
+        }
+    }
+    assert!(moved > 500, "{moved}");
+}
+
+#[test]
+fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
+    let mut rng = Rng::with_seed(11);
+    let mut losses = 0;
+    for _ in 0..300 {
+        let shape = Shape::random(&mut rng);
+        let model = ensemble(&mut rng, &shape);
+        let atlases = [usize::MAX, 0].map(|most| Atlas::masked_up_to(&[&model], most));
+        let lenses = atlases.each_ref().map(|atlas| {
+            let row = Row { terms: vec![(0, 1)], bound: Exact::zero(), strict: false };
+            Lens::new(&System::new(atlas, &[row]), &[1])
+        });
+        assert!(lenses[0].trees.is_empty() && lenses[1].pieces.is_empty());
+        let sizes = atlases[0].axis_sizes();
+        let mut views = lenses.each_ref().map(Lens::root);
+        // A box that shrinks at random, with everything compared on the way.
+        let mut ranges: Vec<(u32, u32)> = sizes.iter().map(|&size| (0, size)).collect();
+        for _ in 0..12 {
+            assert_eq!(views[0].upper, views[1].upper);
+            for (axis, &(low, high)) in ranges.iter().enumerate() {
+                let [masks, trees] = [0, 1].map(|way| {
+                    let (mut left, mut right) = (vec![0; high as usize], vec![0; high as usize]);
+                    lenses[way].profile(&views[way], axis, low, high, &mut left, &mut right);
+                    let mut cells = vec![0; high as usize];
+                    lenses[way].cell_losses(&views[way], axis, low, high, &mut cells);
+                    let inside = low as usize..high as usize - 1;
+                    (left[inside.clone()].to_vec(), right[inside].to_vec(), cells)
+                });
+                assert_eq!(masks, trees);
+                losses += masks.0.iter().chain(&masks.1).filter(|&&loss| loss != 0).count();
+            }
+            if sizes.is_empty() {
+                break;
+            }
+            let axis = rng.usize(0..sizes.len());
+            let low = rng.u32(ranges[axis].0..ranges[axis].1);
+            let high = rng.u32(low + 1..=ranges[axis].1);
+            ranges[axis] = (low, high);
+            (0..2).for_each(|way| lenses[way].restrict(&mut views[way], axis, low, high));
+        }
+        // A whole search: the same answer by the same boxes.
+        let solved = atlases.each_ref().map(|atlas| {
+            let row = |sign, bound| Row { terms: vec![(0, sign)], bound: Exact::from(bound), strict: true };
+            // Boxes with pieces that have no masks are split to the end.
+            let options =
+                crate::Options { shortcuts: false, small_boxes: false, ..crate::Options::unlimited() };
+            let solved = crate::solve(&System::new(atlas, &[row(1, 0), row(-1, -1)]), &options, &|_| true);
+            (solved.answer, solved.nodes)
+        });
+        assert_eq!(solved[0], solved[1]);
+        let cells: Vec<CellId> = sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect();
+        assert_eq!(lenses[0].at(&cells), lenses[1].at(&cells));
+        for (axis, &size) in sizes.iter().enumerate() {
+            let [masks, trees] = lenses.each_ref().map(|lens| {
+                let mut rises = vec![0; size as usize];
+                lens.rises(&cells, axis, &mut rises);
+                rises
+            });
+            assert_eq!(masks, trees);
+        }
+    }
+    assert!(losses > 2000, "{losses}: nothing was compared");
+}
