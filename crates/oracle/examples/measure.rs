@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use secateur_formats::ModelFile;
 use secateur_model::Exact;
-use secateur_oracle::{Atlas, Band, Budget, Comparison, Options, Row, System, solve};
+use secateur_oracle::{Band, Budget, Comparison, Layout, Options, Row, System, solve};
 
 /// A proof is repeated until this much time is spent; the fastest run counts.
 const REPEAT_SECONDS: f64 = 1.0;
@@ -57,7 +57,7 @@ type Failure = Box<dyn std::error::Error>;
 fn proof(original: &str, other: &str) -> Result<String, Failure> {
     let (original, other) = (ModelFile::read(Path::new(original))?, ModelFile::read(Path::new(other))?);
     let comparison = Comparison::new(original.ensemble(), other.ensemble(), Band::Exact)?;
-    let cells = log10_cells(comparison.atlas());
+    let cells = log10_cells(comparison.layout());
     let run = |shortcuts: bool, seconds: Option<f64>| {
         let budget = seconds.map_or(Budget::unlimited(), Budget::seconds);
         let options = Options { shortcuts, budget, ..Options::unlimited() };
@@ -88,16 +88,16 @@ fn wall(model: &str, threads: &str, seconds: &str, small_boxes: bool) -> Result<
     let file = ModelFile::read(Path::new(model))?;
     let (threads, seconds) = (threads.parse()?, seconds.parse()?);
     let started = Instant::now();
-    let atlas = Atlas::new(&[file.ensemble()])?;
+    let layout = Layout::new(&[file.ensemble()])?;
     let bound = Exact::from_f64(1e-9).expect("finite");
-    let row = |sign| Row { terms: vec![(atlas.sum_of(0, 0), sign)], bound: bound.clone(), strict: false };
-    let system = System::new(&atlas, &[row(1), row(-1)]);
+    let row = |sign| Row { terms: vec![(layout.sum_of(0, 0), sign)], bound: bound.clone(), strict: false };
+    let system = System::new(&layout, &[row(1), row(-1)]);
     let budget = Budget::seconds(seconds);
     let options = Options { budget, threads, shortcuts: false, small_boxes, ..Options::unlimited() };
     let solved = solve(&system, &options, &|_| true);
     let (time, nodes) = (started.elapsed().as_secs_f64(), solved.nodes);
     let answer = format!("{:?}", solved.answer).to_lowercase();
-    let (cells, share) = (log10_cells(&atlas), options.progress.share());
+    let (cells, share) = (log10_cells(&layout), options.progress.share());
     Ok(format!(
         r#"{{"log10_cells":{cells},"answer":"{answer}","nodes":{nodes},"seconds":{time},"share":{share}}}"#
     ))
@@ -124,15 +124,15 @@ fn compare(
     let cpu = cpu_seconds().zip(cpu).map_or(time, |(end, start)| end - start);
     let verdict = format!("{:?}", compared.verdict);
     let word = verdict.split('(').next().unwrap_or_default().to_lowercase();
-    let (cells, nodes) = (log10_cells(comparison.atlas()), compared.nodes);
+    let (cells, nodes) = (log10_cells(comparison.layout()), compared.nodes);
     Ok(format!(
         r#"{{"log10_cells":{cells},"verdict":"{word}","nodes":{nodes},"seconds":{time},"cpu":{cpu}}}"#
     ))
 }
 
 /// How many cells the search is over.
-fn log10_cells(atlas: &Atlas) -> f64 {
-    atlas.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
+fn log10_cells(layout: &Layout) -> f64 {
+    layout.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
 }
 
 /// The processor time of this thread, where the system tells it: on a machine with other work, the

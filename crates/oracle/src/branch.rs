@@ -126,7 +126,7 @@ impl<'a> Search<'a> {
         options: &'a Options,
         record: Option<&'a dyn Record>,
     ) -> Self {
-        let sizes = system.atlas().axis_sizes();
+        let sizes = system.layout().axis_sizes();
         let rows = system.row_count();
         let joins = options.small_boxes && lenses.iter().any(Lens::has_companion);
         Self {
@@ -141,7 +141,7 @@ impl<'a> Search<'a> {
             progress: &options.progress,
             record,
             nodes: AtomicU64::new(0),
-            batch: if system.atlas().is_large() { 1 } else { BATCH },
+            batch: if system.layout().is_large() { 1 } else { BATCH },
         }
     }
 

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use secateur_certificate::{BandClaim, Claim, Digest, Slack, Statement, Step, Writer, encode};
 
-use crate::atlas::Atlas;
 use crate::compare::{Compared, Comparison, Verdict};
+use crate::layout::Layout;
 use crate::record::{ProofStep, Record};
 use crate::scores::{Limit, ScoreComparison};
 use crate::solve::Options;
@@ -42,7 +42,7 @@ impl Comparison<'_> {
         options: &Options,
         out: W,
     ) -> io::Result<(Compared, Option<Writer<W>>)> {
-        let recorder = begin(out, &self.claim(), self.atlas())?;
+        let recorder = begin(out, &self.claim(), self.layout())?;
         let options = Options { record: Some(recorder.clone()), ..options.clone() };
         let compared = self.run_with(&options, &mut |question| {
             let slack = if question.by_input { Slack::Local } else { Slack::Global };
@@ -74,7 +74,7 @@ impl ScoreComparison<'_> {
         options: &Options,
         out: W,
     ) -> io::Result<(Limit, u64, Option<Writer<W>>)> {
-        let recorder = begin(out, &self.claim(within), self.atlas())?;
+        let recorder = begin(out, &self.claim(within), self.layout())?;
         let options = Options { record: Some(recorder.clone()), ..options.clone() };
         let (limit, nodes) = self.within_with(within, &options, &mut |output, below| {
             recorder.begin(&Step::ScoreSystem { output: output as u32, below });
@@ -88,9 +88,9 @@ impl ScoreComparison<'_> {
 }
 
 /// Begins a certificate: its claim, and how the trees are laid over each other.
-fn begin<W: Write + Send>(out: W, claim: &Claim, atlas: &Atlas) -> io::Result<Arc<Recorder<W>>> {
+fn begin<W: Write + Send>(out: W, claim: &Claim, layout: &Layout) -> io::Result<Arc<Recorder<W>>> {
     let mut writer = Writer::new(out, claim)?;
-    for piece in atlas.pieces() {
+    for piece in layout.pieces() {
         let [original, pruned] = piece.trees().map(<[u32]>::to_vec);
         if original.len() + pruned.len() > 1 {
             writer.step(&Step::Stack { original, pruned })?;

@@ -28,8 +28,8 @@ use secateur_model::{
     CellId, ClassId, Cut, Decision, Domain, Ensemble, Exact, FeatureId, LabelMatch, LocalRounding,
 };
 
-use crate::atlas::Atlas;
 use crate::fault;
+use crate::layout::Layout;
 use crate::multipliers;
 use crate::outline::{self, Band, CompareError, Outline};
 use crate::solve::{Answer, Options, gather, proved_at_once, proved_by, solve};
@@ -50,7 +50,7 @@ pub struct Comparison<'a> {
     pub(crate) read: [&'a Ensemble; 2],
     /// The models over the same category codes; all questions are about these.
     pub(crate) labels: LabelMatch<'a>,
-    pub(crate) atlas: Atlas,
+    pub(crate) layout: Layout,
     /// The second model's class for each class of the first.
     pub(crate) classes: Vec<ClassId>,
     /// `None` for exact arithmetic.
@@ -168,8 +168,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// The two models over their common grid.
-    pub fn atlas(&self) -> &Atlas {
-        &self.atlas
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The second model's class that has the label of a class of the first.
@@ -203,9 +203,9 @@ impl<'a> Comparison<'a> {
             .filter(|&class| class != winner)
             .map(|class| self.first_leads(winner, class, band))
             .collect();
-        rows.extend(self.atlas.domain_rows());
+        rows.extend(self.layout.domain_rows());
         rows.push(second_fails);
-        System::new(&self.atlas, &rows)
+        System::new(&self.layout, &rows)
     }
 
     /// A band, as small as a single bound allows, for which the claim is proved without a search: what is
@@ -215,7 +215,7 @@ impl<'a> Comparison<'a> {
     pub fn proved_above(&self, budget: &Budget) -> Option<f64> {
         let band = self.band?;
         let divisor = self.first().accumulation().divisor();
-        let unit = f64::powi(2.0, i32::try_from(self.atlas.exponent()).ok()?) / divisor;
+        let unit = f64::powi(2.0, i32::try_from(self.layout.exponent()).ok()?) / divisor;
         let classes = || (0..self.classes.len() as u32).map(ClassId);
         let pairs = || classes().flat_map(|y| classes().filter(move |&c| c != y).map(move |c| (y, c)));
         let system = |(winner, other): (ClassId, ClassId), band: f64| {
@@ -257,17 +257,17 @@ impl<'a> Comparison<'a> {
         let judge = Judge::new(self);
         let count = self.classes.len() as u32;
         let mut many = options.clone();
-        many.starts.extend(self.atlas.cells_of(&example.row));
+        many.starts.extend(self.layout.cells_of(&example.row));
         for winner in (0..count).map(ClassId) {
             for other in (0..count).map(ClassId).filter(|&other| other != winner) {
                 // Pairs before the one that is refuted are proved.
-                let enough = self.atlas.is_large() && rows.len() >= options.wanted;
+                let enough = self.layout.is_large() && rows.len() >= options.wanted;
                 if (winner, other) < pair || enough || options.budget.over().is_some() {
                     continue;
                 }
                 let accept = |cells: &[CellId]| judge.differs(cells, &Mutex::new(None));
                 let found = gather(&self.system(winner, other), &many, &accept);
-                rows.extend(found.iter().map(|cells| self.atlas.grid().witness(cells)));
+                rows.extend(found.iter().map(|cells| self.layout.grid().witness(cells)));
             }
         }
         let mut seen = Vec::new();
@@ -321,7 +321,7 @@ impl<'a> Comparison<'a> {
                 match solved.answer {
                     Answer::Proof => {}
                     Answer::Witnesses(found) => {
-                        let row = self.atlas.grid().witness(&found[0]);
+                        let row = self.layout.grid().witness(&found[0]);
                         let counterexample = judge.counterexample(row, winner);
                         let verdict = Verdict::Different(Box::new(counterexample));
                         return (Compared { verdict, nodes }, (winner, other));
@@ -358,7 +358,7 @@ impl<'a> Comparison<'a> {
         let rows = data
             .chunks_exact(width)
             .enumerate()
-            .filter(|(_, row)| row.iter().all(|&value| self.atlas.grid().domain().read(value).is_some()));
+            .filter(|(_, row)| row.iter().all(|&value| self.layout.grid().domain().read(value).is_some()));
         let differ = |a: &[f64], b: &[f64]| a.iter().zip(b).filter(|(a, b)| !same(**a, **b)).count();
         let mut near: Vec<(usize, usize, &[f64])> =
             rows.map(|(index, row)| (differ(row, &example.row), index, row)).collect();
@@ -406,7 +406,8 @@ impl<'a> Comparison<'a> {
             Some(band) => (&exact(band) * &lead.divisor, true),
             None => (Exact::zero(), !lead.wins_ties),
         };
-        let terms = lead.terms.iter().map(|&(group, factor)| (self.atlas.sum_of(0, group), factor)).collect();
+        let terms =
+            lead.terms.iter().map(|&(group, factor)| (self.layout.sum_of(0, group), factor)).collect();
         Row { terms, bound: &bound - &lead.constant, strict }
     }
 
@@ -419,7 +420,7 @@ impl<'a> Comparison<'a> {
             None => (Exact::zero(), lead.wins_ties),
         };
         let terms =
-            lead.terms.iter().map(|&(group, factor)| (self.atlas.sum_of(1, group), -factor)).collect();
+            lead.terms.iter().map(|&(group, factor)| (self.layout.sum_of(1, group), -factor)).collect();
         Row { terms, bound: &lead.constant - &slack, strict }
     }
 
@@ -429,8 +430,8 @@ impl<'a> Comparison<'a> {
         let mut terms = Vec::new();
         let mut fixed = exact(local.gap);
         for &(group, factor) in &lead.terms {
-            terms.push((self.atlas.sum_of(1, group), -factor));
-            terms.push((self.atlas.rounding_of(group), 1));
+            terms.push((self.layout.sum_of(1, group), -factor));
+            terms.push((self.layout.rounding_of(group), 1));
             fixed = &fixed + &exact(local.fixed[group]);
         }
         Row { terms, bound: &lead.constant - &(&fixed * &lead.divisor), strict: false }
@@ -580,17 +581,17 @@ mod tests {
             let Some(local) = &comparison.local else { continue };
             let class = |index| ClassId(index % first.classes().len() as u32);
             let (winner, other) = (class(seed as u32), class(seed as u32 + 1));
-            let inputs: Vec<Vec<f64>> = all_cells(comparison.atlas.grid())
-                .map(|cells| comparison.atlas.grid().witness(&cells))
+            let inputs: Vec<Vec<f64>> = all_cells(comparison.layout.grid())
+                .map(|cells| comparison.layout.grid().witness(&cells))
                 .collect();
             let below = |input: &[f64]| below_rounding(&second, local, input, [winner, other]);
             // The bound is moved to the value of some input, where a last bit decides.
             let edge = below(rng.choice(&inputs).unwrap());
             let mut row = comparison.second_fails_locally(winner, other, local);
             row.bound = &row.bound + &edge;
-            let system = System::new(&comparison.atlas, &[row]);
+            let system = System::new(&comparison.layout, &[row]);
             for input in &inputs {
-                let cells = comparison.atlas.cells_of(input).unwrap();
+                let cells = comparison.layout.cells_of(input).unwrap();
                 let expected = below(input) >= edge;
                 assert_eq!(system.holds(&cells), expected, "seed {seed}, {input:?}");
                 *if expected { &mut inside } else { &mut outside } += 1;

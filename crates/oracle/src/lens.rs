@@ -14,8 +14,8 @@ use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use secateur_model::CellId;
 
-use crate::atlas::PieceAxis;
 use crate::fault;
+use crate::layout::PieceAxis;
 use crate::lens_tree::LensTree;
 use crate::system::System;
 
@@ -112,7 +112,7 @@ impl Rounded {
         let combine = |values: &[BigInt]| -> BigInt {
             values.iter().zip(multipliers).filter(|(_, m)| **m != 0).map(|(value, &m)| value * m).sum()
         };
-        let pieces = system.atlas().pieces().len();
+        let pieces = system.layout().pieces().len();
         let combined: Vec<Vec<BigInt>> = (0..pieces)
             .map(|piece| system.piece_values(piece).chunks(system.row_count()).map(combine).collect())
             .collect();
@@ -167,15 +167,15 @@ impl Lens {
     pub(crate) fn of_row(system: &System<'_>, row: usize) -> Self {
         let rows = system.row_count();
         let unit = |wanted: usize| -> Vec<u64> { (0..rows).map(|row| u64::from(row == wanted)).collect() };
-        let masked = system.atlas().pieces().iter().all(|piece| piece.tree.is_none());
+        let masked = system.layout().pieces().iter().all(|piece| piece.tree.is_none());
         let companion = (row + 1 < rows && masked).then(|| Rounded::new(system, &unit(rows - 1)));
         Self::build(system, &unit(row), companion)
     }
 
     fn build(system: &System<'_>, multipliers: &[u64], companion: Option<Rounded>) -> Self {
-        let atlas = system.atlas();
+        let layout = system.layout();
         let rounded = Rounded::new(system, multipliers);
-        let sizes = atlas.axis_sizes();
+        let sizes = layout.axis_sizes();
         let mut lens = Self {
             multipliers: multipliers.to_vec(),
             bound: rounded.bound,
@@ -184,7 +184,7 @@ impl Lens {
             constant: 0,
             pieces: Vec::new(),
             values: Vec::new(),
-            by_axis: vec![Vec::new(); atlas.grid().axes().len()],
+            by_axis: vec![Vec::new(); layout.grid().axes().len()],
             loud: Vec::new(),
             companion: companion.as_ref().map(|other| Companion {
                 bound: other.bound,
@@ -200,14 +200,14 @@ impl Lens {
         };
         let varies = |values: &[i64]| values.iter().any(|value| *value != values[0]);
         let beside = |piece: usize| companion.as_ref().map(|other| other.values[piece].as_slice());
-        let masked = || atlas.pieces().iter().filter(|piece| piece.tree.is_none());
+        let masked = || layout.pieces().iter().filter(|piece| piece.tree.is_none());
         let cells: usize = masked().flat_map(|piece| &piece.axes).map(|axis| sizes[axis.axis] as usize).sum();
         let looked_up = cells <= MOST_LOOKED_UP;
         let mut silent = Vec::new();
         for (piece, values) in rounded.values.iter().enumerate() {
-            let axes = &atlas.pieces()[piece].axes;
+            let axes = &layout.pieces()[piece].axes;
             if varies(values) {
-                if let Some(tree) = &atlas.pieces()[piece].tree {
+                if let Some(tree) = &layout.pieces()[piece].tree {
                     lens.add_tree(axes, LensTree::new(tree, values), values);
                 } else {
                     lens.add_piece(axes, looked_up, values, beside(piece));
@@ -223,7 +223,7 @@ impl Lens {
         }
         lens.loud = lens.by_axis.iter().map(Vec::len).collect();
         for piece in silent {
-            lens.add_piece(&atlas.pieces()[piece].axes, looked_up, &rounded.values[piece], beside(piece));
+            lens.add_piece(&layout.pieces()[piece].axes, looked_up, &rounded.values[piece], beside(piece));
         }
         lens
     }

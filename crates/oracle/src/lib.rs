@@ -1,17 +1,17 @@
 //! Systems of additive tree inequalities: a witness, or a proof that there is none.
 //!
-//! An [`Atlas`] lays the trees of one or two models over their common grid of cells; a [`System`] asks
+//! An [`Layout`] lays the trees of one or two models over their common grid of cells; a [`System`] asks
 //! for a cell where several sums reach their bounds; [`solve`] answers. A [`Comparison`] asks whether two
 //! models decide alike. Nothing here is decided by a tolerance: all numbers are integers at a common
 //! scale.
 
-mod atlas;
 mod branch;
 mod certify;
 mod climb;
 mod compare;
 mod fault;
 mod joint;
+mod layout;
 mod lens;
 mod lens_tree;
 mod masks;
@@ -26,10 +26,10 @@ mod solve;
 mod stop;
 mod system;
 
-pub use atlas::{Atlas, Cells, LayoutError, Piece};
 pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};
 #[cfg(feature = "_broken")]
 pub use fault::{Fault, with_fault};
+pub use layout::{Cells, Layout, LayoutError, Piece};
 pub use occurs::has_inputs;
 pub use outline::{Band, CompareError, Outline};
 pub use record::{ProofStep, Record};

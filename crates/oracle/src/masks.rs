@@ -1,7 +1,7 @@
 //! Masks of small pieces: for each run of cells the leaves that hold it, as bits.
 
-use crate::atlas::PieceAxis;
 use crate::joint::{Joint, Part};
+use crate::layout::PieceAxis;
 
 /// Takes leaves out of the masks of runs that they do not hold: what leads to one side of a split does not lead
 /// to the leaves of the other. Bits behind the last leaf are cleared.

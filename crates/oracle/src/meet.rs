@@ -60,22 +60,22 @@ pub(crate) enum Met {
 /// A solution, or a proof that there is none; `None` where this method does not apply, or the budget is too small
 /// for it.
 pub(crate) fn solve(system: &System<'_>, budget: &Budget) -> Option<Met> {
-    let atlas = system.atlas();
+    let layout = system.layout();
     // One table for each axis: trees of models that only choose inputs are pieces beside the others.
-    let chosen = !atlas.grid().inputs().wheres().is_empty();
-    if system.row_count() != 2 || !atlas.is_univariate() || chosen {
+    let chosen = !layout.grid().inputs().wheres().is_empty();
+    if system.row_count() != 2 || !layout.is_univariate() || chosen {
         return None;
     }
     let wide = |value: &num_bigint::BigInt| (value.bits() < BITS).then(|| value.to_i128()).flatten();
     let mut bounds = (wide(&system.bounds()[0])?, wide(&system.bounds()[1])?);
     let mut tables = Vec::new();
-    for (index, piece) in atlas.pieces().iter().enumerate() {
+    for (index, piece) in layout.pieces().iter().enumerate() {
         let values: Vec<i128> = system.piece_values(index).iter().map(wide).collect::<Option<_>>()?;
         let Some(axis) = piece.axes.first() else {
             bounds = (bounds.0.checked_sub(values[0])?, bounds.1.checked_sub(values[1])?);
             continue;
         };
-        let mut cells = vec![CellId(0); atlas.grid().axes().len()];
+        let mut cells = vec![CellId(0); layout.grid().axes().len()];
         let entries = axis.starts.iter().map(|&start| {
             cells[axis.axis] = CellId(start);
             let leaf = piece.leaf_of(&cells);
@@ -112,7 +112,7 @@ pub(crate) fn solve(system: &System<'_>, budget: &Budget) -> Option<Met> {
         return Some(Met::Nothing(axes));
     };
     Some(Met::Solution({
-        let mut cells = vec![CellId(0); atlas.grid().axes().len()];
+        let mut cells = vec![CellId(0); layout.grid().axes().len()];
         for (half, partial) in halves.iter().zip([a, b]) {
             let mut code = partial.code;
             for table in half {

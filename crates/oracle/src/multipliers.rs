@@ -147,7 +147,7 @@ pub(crate) fn best(system: &System<'_>, budget: &Budget) -> Option<Vec<u64>> {
 /// The values of each piece, and the bounds, rounded to f64.
 fn in_f64(system: &System<'_>) -> (Vec<Vec<f64>>, Vec<f64>) {
     let to_f64 = |value: &num_bigint::BigInt| value.to_f64().unwrap_or(f64::MAX);
-    let pieces = (0..system.atlas().pieces().len())
+    let pieces = (0..system.layout().pieces().len())
         .map(|piece| system.piece_values(piece).iter().map(to_f64).collect())
         .collect();
     (pieces, system.bounds().iter().map(to_f64).collect())

@@ -6,7 +6,7 @@
 
 use secateur_model::{CellId, Domain, DomainError};
 
-use crate::atlas::Atlas;
+use crate::layout::Layout;
 use crate::solve::{Answer, Options, solve};
 use crate::stop::Budget;
 use crate::system::System;
@@ -22,9 +22,9 @@ pub fn has_inputs(domain: &Domain) -> Result<(), DomainError> {
     // The models whose scores are asked for make up the grid; the one that is laid out is any of them.
     let Ok(narrow) = model.within(domain) else { return Ok(()) };
     let budget = Budget { nodes: Some(NODES), ..Budget::seconds(SECONDS) };
-    let Ok(atlas) = Atlas::within(&[&*narrow], &budget) else { return Ok(()) };
-    let system = System::new(&atlas, &atlas.domain_rows());
-    let accept = |cells: &[CellId]| atlas.grid().scores_hold(cells);
+    let Ok(layout) = Layout::within(&[&*narrow], &budget) else { return Ok(()) };
+    let system = System::new(&layout, &layout.domain_rows());
+    let accept = |cells: &[CellId]| layout.grid().scores_hold(cells);
     match solve(&system, &Options { budget, ..Options::unlimited() }, &accept).answer {
         Answer::Proof => Err(DomainError::NoInput),
         Answer::Witnesses(_) | Answer::Undecided(_) => Ok(()),

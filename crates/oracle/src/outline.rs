@@ -8,8 +8,8 @@ use secateur_model::{
 };
 use thiserror::Error;
 
-use crate::atlas::{Atlas, LayoutError};
 use crate::compare::Comparison;
+use crate::layout::{Layout, LayoutError};
 use crate::stop::{Budget, StopReason};
 
 /// How near to A's decision boundary the claim reaches.
@@ -138,11 +138,11 @@ impl<'a> Outline<'a> {
         // Where the second model may round more than the band, a bound that knows the input is worth its
         // price: otherwise models that differ only by rounding would trigger an exhaustive search for ties.
         let local = if band.is_some_and(|band| slack > band) { second.local_rounding() } else { None };
-        let atlas = match &local {
-            Some(local) => Atlas::with_rounding(first, second, local, budget)?,
-            None => Atlas::within(&[first, second], budget)?,
+        let layout = match &local {
+            Some(local) => Layout::with_rounding(first, second, local, budget)?,
+            None => Layout::within(&[first, second], budget)?,
         };
-        Ok(Comparison { read, labels, atlas, classes, band, slack, local })
+        Ok(Comparison { read, labels, layout, classes, band, slack, local })
     }
 
     /// The band of the claim, as a score; zero for exact arithmetic.

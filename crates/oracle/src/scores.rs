@@ -24,7 +24,7 @@ use secateur_model::{
     CellId, Decision, Domain, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId, Predictor,
 };
 
-use crate::atlas::Atlas;
+use crate::layout::Layout;
 use crate::outline::{self, CompareError};
 use crate::solve::{Answer, Options, gather, solve};
 use crate::stop::{Budget, StopReason};
@@ -51,7 +51,7 @@ pub struct ScoreComparison<'a> {
     labels: LabelMatch<'a>,
     read: [&'a Ensemble; 2],
     domain: InputDomain,
-    atlas: Atlas,
+    layout: Layout,
     outputs: Vec<Scale>,
 }
 
@@ -146,8 +146,8 @@ impl<'a> ScoreComparison<'a> {
             })
             .collect::<Result<_, _>>()?;
         let [ours, theirs] = labels.models();
-        let atlas = Atlas::within(&[ours, theirs], budget)?;
-        Ok(Self { labels, read: [first, second], domain, atlas, outputs })
+        let layout = Layout::within(&[ours, theirs], budget)?;
+        Ok(Self { labels, read: [first, second], domain, layout, outputs })
     }
 
     /// How category labels were matched.
@@ -166,8 +166,8 @@ impl<'a> ScoreComparison<'a> {
     }
 
     /// The two models over their common grid.
-    pub fn atlas(&self) -> &Atlas {
-        &self.atlas
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The inputs that are meant.
@@ -185,7 +185,7 @@ impl<'a> ScoreComparison<'a> {
         let judge = Judge::new(self);
         let mut best: Option<ScorePoint> = None;
         let mut see = |cells: &[CellId]| judge.see(cells, &mut best);
-        let first_cell = vec![CellId(0); self.atlas.axis_sizes().len()];
+        let first_cell = vec![CellId(0); self.layout.axis_sizes().len()];
         let starts: Vec<Vec<CellId>> =
             options.starts.iter().take(MOST_STARTS).cloned().chain([first_cell]).collect();
         starts.iter().for_each(|start| see(start));
@@ -218,7 +218,7 @@ impl<'a> ScoreComparison<'a> {
                 }
             }
         }
-        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.atlas.exponent());
+        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         let at_most = sides.iter().map(upper).fold(0.0, f64::max);
         let rounding = self.outputs.iter().map(|scale| scale.rounding.to_f64_up()).fold(0.0, f64::max);
         let at_least = best.expect("the first cell was looked at");
@@ -227,14 +227,14 @@ impl<'a> ScoreComparison<'a> {
 
     /// The side with the greatest upper bound.
     fn widest(&self, sides: &[Side<'_>]) -> Option<usize> {
-        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.atlas.exponent());
+        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         (0..sides.len()).max_by(|&a, &b| upper(&sides[a]).total_cmp(&upper(&sides[b])))
     }
 
     /// Is what is open between the bounds of a side too little to matter beside the bound that is told?
     fn is_precise(&self, side: &Side<'_>) -> bool {
         let scale = &self.outputs[side.output];
-        let of = |difference: BigInt| Exact::new(difference, self.atlas.exponent());
+        let of = |difference: BigInt| Exact::new(difference, self.layout.exponent());
         let rounding = &scale.rounding * &scale.divisor;
         let open = &side.high - &side.low;
         of(&open * PRECISION) <= &of(side.high.clone()) + &rounding
@@ -254,7 +254,7 @@ impl<'a> ScoreComparison<'a> {
         let Limit::Exceeded(point) = &answer else { return (answer, nodes, Vec::new()) };
         let mut rows = vec![point.row.clone()];
         let mut many = options.clone();
-        many.starts.extend(self.atlas.cells_of(&point.row));
+        many.starts.extend(self.layout.cells_of(&point.row));
         let most = exact(limit);
         for output in 0..self.outputs.len() {
             for sign in [1, -1] {
@@ -264,8 +264,8 @@ impl<'a> ScoreComparison<'a> {
                 // Beyond the limit in exact arithmetic, so that what is found says more than rounding does.
                 let bound = &most * &self.outputs[output].divisor;
                 let row = Row { terms: self.terms(output, sign), bound, strict: true };
-                let found = gather(&System::new(&self.atlas, &[row]), &many, &|_| true);
-                rows.extend(found.iter().map(|cells| self.atlas.grid().witness(cells)));
+                let found = gather(&System::new(&self.layout, &[row]), &many, &|_| true);
+                rows.extend(found.iter().map(|cells| self.layout.grid().witness(cells)));
             }
         }
         let mut seen: Vec<Vec<u64>> = Vec::new();
@@ -302,7 +302,7 @@ impl<'a> ScoreComparison<'a> {
                 let scale = &self.outputs[output];
                 let bound = &(&most - &scale.rounding) * &scale.divisor;
                 let row = Row { terms: self.terms(output, sign), bound, strict: true };
-                let system = System::new(&self.atlas, &[row]);
+                let system = System::new(&self.layout, &[row]);
                 let accept = |cells: &[CellId]| {
                     let point = judge.point(cells, output);
                     let beyond = (&exact(point.scores[1]) - &exact(point.scores[0])).abs() > most;
@@ -333,7 +333,7 @@ impl<'a> ScoreComparison<'a> {
     /// The terms of one output's difference, or of its negative.
     fn terms(&self, output: usize, sign: i64) -> Vec<(usize, i64)> {
         let Scale { factors: [first, second], groups: [ours, theirs], .. } = self.outputs[output];
-        vec![(self.atlas.sum_of(1, theirs), sign * second), (self.atlas.sum_of(0, ours), -sign * first)]
+        vec![(self.layout.sum_of(1, theirs), sign * second), (self.layout.sum_of(0, ours), -sign * first)]
     }
 }
 
@@ -413,8 +413,8 @@ impl<'a> Side<'a> {
     fn new(comparison: &'a ScoreComparison<'_>, output: usize, sign: i64, starts: &[Vec<CellId>]) -> Self {
         let terms = comparison.terms(output, sign);
         let row = Row { terms: terms.clone(), bound: Exact::zero(), strict: false };
-        let system = System::new(&comparison.atlas, &[row]);
-        let largest = (0..comparison.atlas.pieces().len())
+        let system = System::new(&comparison.layout, &[row]);
+        let largest = (0..comparison.layout.pieces().len())
             .map(|piece| system.piece_values(piece).iter().max().cloned().unwrap_or_else(BigInt::zero));
         let high = largest.sum::<BigInt>() - &system.bounds()[0];
         let valued = starts.iter().map(|start| (value(&system, start), start));
@@ -450,9 +450,9 @@ impl<'a> Side<'a> {
             false => &gap - (&gap >> (self.easing + 1)),
         };
         let target = &self.low + &step;
-        let bound = Exact::new(target.clone(), comparison.atlas.exponent());
+        let bound = Exact::new(target.clone(), comparison.layout.exponent());
         let row = Row { terms: self.terms.clone(), bound, strict: false };
-        let system = System::new(&comparison.atlas, &[row]);
+        let system = System::new(&comparison.layout, &[row]);
         let mut options = options.clone();
         // Other random starts for each question.
         options.seed = options.seed.wrapping_add(asked);
@@ -492,7 +492,7 @@ impl<'a> Side<'a> {
 
 /// The difference at a cell, in integers.
 fn value(system: &System<'_>, cells: &[CellId]) -> BigInt {
-    let pieces = system.atlas().pieces().iter().enumerate();
+    let pieces = system.layout().pieces().iter().enumerate();
     let sum: BigInt = pieces.map(|(index, piece)| &system.piece_values(index)[piece.leaf_of(cells)]).sum();
     sum - &system.bounds()[0]
 }
@@ -515,7 +515,7 @@ impl<'a> Judge<'a> {
     }
 
     fn point(&self, cells: &[CellId], output: usize) -> ScorePoint {
-        let row = self.comparison.atlas.grid().witness(cells);
+        let row = self.comparison.layout.grid().witness(cells);
         let scores = self.scores(&row);
         let [ours, theirs] = self.comparison.outputs[output].groups;
         let scores = [scores[0][ours], scores[1][theirs]];

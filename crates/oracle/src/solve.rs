@@ -107,7 +107,7 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     let question = Question { system, options, accept };
     // Over many leaves a lens takes a while, and so does a box: the clock is looked at in between, and local search,
     // which needs no boxes, comes first.
-    let large = system.atlas().is_large();
+    let large = system.layout().is_large();
     let over = || options.budget.over().filter(|_| large).map(Solved::stopped);
     let mut lenses: Vec<Lens> = Vec::with_capacity(rows);
     for row in 0..rows {
@@ -248,7 +248,7 @@ impl Question<'_> {
     /// Local search from the starts and from random cells.
     fn climb(&self, rows: &[Lens], found: &mut Vec<Vec<CellId>>) {
         let mut rng = fastrand::Rng::with_seed(self.options.seed);
-        let sizes = self.system.atlas().axis_sizes();
+        let sizes = self.system.layout().axis_sizes();
         let mut visit = |cells: &[CellId]| self.keep(cells, found);
         climb::climb(rows, &sizes, &self.options.starts, &mut rng, &self.options.budget, &mut visit);
     }

@@ -1,16 +1,16 @@
 //! A system of additive tree inequalities: is there a cell where every row reaches its bound?
 //!
 //! Row k asks `sum over pieces of value[k] >= bound[k]`. Rows are integer combinations of the sums of an
-//! [`Atlas`]; since all numbers are integers at one scale, a strict row is the same row with a bound one
+//! [`Layout`]; since all numbers are integers at one scale, a strict row is the same row with a bound one
 //! higher, and nothing is ever rounded.
 
 use num_bigint::BigInt;
 use num_traits::Zero;
 use secateur_model::{CellId, Exact};
 
-use crate::atlas::Atlas;
+use crate::layout::Layout;
 
-/// One inequality over the sums of an atlas: `sum of coefficient * sum  >=  bound`, or `>` where strict.
+/// One inequality over the sums of a layout: `sum of coefficient * sum  >=  bound`, or `>` where strict.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Which sums, and how often each.
@@ -21,10 +21,10 @@ pub struct Row {
     pub strict: bool,
 }
 
-/// Rows over the pieces of an atlas.
+/// Rows over the pieces of a layout.
 #[derive(Clone, Debug)]
 pub struct System<'a> {
-    atlas: &'a Atlas,
+    layout: &'a Layout,
     rows: usize,
     /// For each piece: for each leaf one integer for each row.
     values: Vec<Vec<BigInt>>,
@@ -34,12 +34,12 @@ pub struct System<'a> {
 
 impl<'a> System<'a> {
     /// The system of these rows.
-    pub fn new(atlas: &'a Atlas, rows: &[Row]) -> Self {
-        let sums = atlas.sums();
+    pub fn new(layout: &'a Layout, rows: &[Row]) -> Self {
+        let sums = layout.sums();
         let combine = |row: &Row, values: &[BigInt]| -> BigInt {
             row.terms.iter().map(|&(sum, factor)| &values[sum] * factor).sum()
         };
-        let values = atlas
+        let values = layout
             .pieces()
             .iter()
             .map(|piece| {
@@ -49,16 +49,16 @@ impl<'a> System<'a> {
         let bounds = rows
             .iter()
             .map(|row| {
-                let bound = integer_bound(&row.bound, atlas.exponent(), row.strict);
-                bound - combine(row, atlas.constants())
+                let bound = integer_bound(&row.bound, layout.exponent(), row.strict);
+                bound - combine(row, layout.constants())
             })
             .collect();
-        Self { atlas, rows: rows.len(), values, bounds }
+        Self { layout, rows: rows.len(), values, bounds }
     }
 
-    /// The atlas that the rows are over.
-    pub fn atlas(&self) -> &'a Atlas {
-        self.atlas
+    /// The layout that the rows are over.
+    pub fn layout(&self) -> &'a Layout {
+        self.layout
     }
 
     /// The number of rows.
@@ -75,10 +75,10 @@ impl<'a> System<'a> {
         &self.values[piece]
     }
 
-    /// Does this cell, as [`Atlas::cells_of`] counts them, satisfy every row? Exact.
+    /// Does this cell, as [`Layout::cells_of`] counts them, satisfy every row? Exact.
     pub fn holds(&self, cells: &[CellId]) -> bool {
         let mut sums = vec![BigInt::zero(); self.rows];
-        for (piece, values) in self.atlas.pieces().iter().zip(&self.values) {
+        for (piece, values) in self.layout.pieces().iter().zip(&self.values) {
             let leaf = piece.leaf_of(cells);
             for (sum, value) in sums.iter_mut().zip(&values[leaf * self.rows..]) {
                 *sum += value;

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use secateur_model::{Ensemble, Exact, Grid};
-use secateur_oracle::{Answer, Atlas, Options, Row, System, solve};
+use secateur_oracle::{Answer, Layout, Options, Row, System, solve};
 use secateur_testkit::{Shape, all_cells, ensemble, mutate};
 
 const CASES: u64 = 1500;
@@ -41,10 +41,10 @@ fn every_answer_is_that_of_brute_force() {
     for seed in 0..CASES {
         let mut rng = Rng::with_seed(seed);
         let (first, second) = pair(&mut rng);
-        let atlas = Atlas::new(&[&first, &second]).unwrap();
-        let table: Vec<(Vec<f64>, Vec<Exact>)> = all_cells(atlas.grid())
+        let layout = Layout::new(&[&first, &second]).unwrap();
+        let table: Vec<(Vec<f64>, Vec<Exact>)> = all_cells(layout.grid())
             .map(|cells| {
-                let row = atlas.grid().witness(&cells);
+                let row = layout.grid().witness(&cells);
                 let sums = exact_sums([&first, &second], &row);
                 (row, sums)
             })
@@ -64,7 +64,7 @@ fn every_answer_is_that_of_brute_force() {
                 })
                 .collect();
             let expected = table.iter().any(|(_, sums)| rows.iter().all(|row| reaches(row, sums)));
-            let system = System::new(&atlas, &rows);
+            let system = System::new(&layout, &rows);
             let options = Options {
                 threads: 1 + (seed as usize & 1),
                 wanted: if rng.bool() { 3 } else { 1 },
@@ -80,7 +80,7 @@ fn every_answer_is_that_of_brute_force() {
                 }
                 Answer::Witnesses(found) => {
                     for cells in found {
-                        let sums = exact_sums([&first, &second], &atlas.grid().witness(&cells));
+                        let sums = exact_sums([&first, &second], &layout.grid().witness(&cells));
                         assert!(
                             rows.iter().all(|row| reaches(row, &sums)),
                             "seed {seed}: {cells:?} is no witness"

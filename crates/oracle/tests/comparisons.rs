@@ -38,7 +38,7 @@ fn the_exact_claim_is_decided_as_by_brute_force() {
         let mut rng = Rng::with_seed(seed);
         let (first, second) = pair(&mut rng);
         let comparison = Comparison::new(&first, &second, Band::Exact).unwrap();
-        let expected = every_row(comparison.atlas().grid())
+        let expected = every_row(comparison.layout().grid())
             .any(|row| plain_class(&first, &row) != plain_class(&second, &row));
         match comparison.run(&options(seed)).verdict {
             Verdict::Identical => {
@@ -73,7 +73,7 @@ fn the_claim_about_libraries_is_decided_as_by_brute_force() {
         // Inputs in the claim: A's exact winner leads by more than the band.
         let wide = Comparison::new(&first, &first, Band::Score(comparison.band())).unwrap();
         let in_claim = |row: &[f64]| leads(&first, row, wide.band());
-        let expected = every_row(comparison.atlas().grid())
+        let expected = every_row(comparison.layout().grid())
             .any(|row| in_claim(&row) && ours.classes(&row).unwrap() != theirs.classes(&row).unwrap());
         match comparison.run(&options(seed)).verdict {
             Verdict::Identical => {
@@ -246,7 +246,7 @@ fn rounding_that_decides_is_found_in_every_order_of_addition() {
         let (ours, theirs) = (Predictor::new(&first), Predictor::new(&second));
         let free = second.scores_vary();
         let (mut in_file_order, mut in_some_order) = (false, false);
-        for row in every_row(comparison.atlas().grid()).filter(|row| leads(&first, row, comparison.band())) {
+        for row in every_row(comparison.layout().grid()).filter(|row| leads(&first, row, comparison.band())) {
             let class = ours.classes(&row).unwrap()[0];
             in_file_order |= class != theirs.classes(&row).unwrap()[0];
             if free {
@@ -287,7 +287,7 @@ fn what_is_proved_above_a_lead_holds_there_in_every_order_of_addition() {
         assert!(above >= comparison.band());
         proved += 1;
         let ours = Predictor::new(&first);
-        for row in every_row(comparison.atlas().grid()) {
+        for row in every_row(comparison.layout().grid()) {
             let class = ours.classes(&row).unwrap()[0];
             let differs = (0..5).any(|_| class != class_in_some_order(&mut rng, &second, &row));
             assert!(!differs || !leads(&first, &row, above), "seed {seed}: {row:?} differs above {above}");

@@ -83,7 +83,7 @@ fn a_chain_of_many_levels_is_compared_with_a_copy() {
     let comparison = Comparison::new(&first, &first, Band::Exact).unwrap();
     assert_eq!(comparison.run(&Options::unlimited()).verdict, Verdict::Identical);
     let comparison = Comparison::new(&first, &same_decisions, Band::Exact).unwrap();
-    assert_eq!(comparison.atlas().pieces().len(), 1);
+    assert_eq!(comparison.layout().pieces().len(), 1);
     let budget = Budget { nodes: Some(1), ..Budget::unlimited() };
     let options = Options { budget, ..Options::unlimited() };
     assert!(!matches!(comparison.run(&options).verdict, Verdict::Different(_)));
@@ -98,7 +98,7 @@ fn a_forest_with_many_leaves_takes_memory_by_its_leaves() {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();
     let comparison = Comparison::new(&model, &model, Band::Exact).unwrap();
-    assert_eq!(comparison.atlas().pieces().len(), 8);
+    assert_eq!(comparison.layout().pieces().len(), 8);
     assert_eq!(comparison.run(&Options::unlimited()).verdict, Verdict::Identical);
     let (leaves, taken) = (8 << 14, MEMORY.peak_usage() - before);
     // Masks would take leaves times runs: 8 times 16,384 squared bits, a quarter of a gigabyte, for each lens.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 use secateur_model::{CellId, Exact};
-use secateur_oracle::{Answer, Atlas, Budget, Options, Progress, Row, Solved, System, solve};
+use secateur_oracle::{Answer, Budget, Layout, Options, Progress, Row, Solved, System, solve};
 use secateur_testkit::{Shape, ensemble};
 
 /// More than the boxes that are visited before local search.
@@ -13,10 +13,10 @@ const LONG: u64 = 1_024;
 const MOST: u64 = 20_000;
 
 /// The sum lies in a thin layer of the space: many boxes, and no single bound closes any large one.
-fn layer(atlas: &Atlas) -> [Row; 2] {
+fn layer(layout: &Layout) -> [Row; 2] {
     let row = |sign: i64, bound: f64| {
         let bound = Exact::from_f64(bound).expect("finite");
-        Row { terms: vec![(atlas.sum_of(0, 0), sign)], bound, strict: false }
+        Row { terms: vec![(layout.sum_of(0, 0), sign)], bound, strict: false }
     };
     [row(1, 0.5), row(-1, -0.53125)]
 }
@@ -29,8 +29,8 @@ fn a_search_that_goes_on_answers_as_boxes_alone() {
         let random = Shape::random(&mut rng);
         let shape = Shape { features: 6, categorical: 0, trees: 12, depth: 3, thresholds: 4, ..random };
         let model = ensemble(&mut rng, &shape);
-        let atlas = Atlas::new(&[&model]).expect("one model has a grid");
-        let system = System::new(&atlas, &layer(&atlas));
+        let layout = Layout::new(&[&model]).expect("one model has a grid");
+        let system = System::new(&layout, &layer(&layout));
         // Few solutions are accepted, often none: the search must come to all of them.
         let accept = |cells: &[CellId]| {
             let mixed = cells

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use fastrand::Rng;
 use secateur_model::{CellId, Exact};
-use secateur_oracle::{Answer, Atlas, Options, ProofStep, Record, Row, System, solve};
+use secateur_oracle::{Answer, Layout, Options, ProofStep, Record, Row, System, solve};
 use secateur_testkit::{Shape, ensemble, mutate};
 
 #[derive(Debug, Default)]
@@ -108,14 +108,14 @@ fn a_recorded_proof_holds_for_every_cell() {
         shape.thresholds = if shape.features > 4 { 2 } else { 3 };
         let first = ensemble(&mut rng, &shape);
         let second = mutate(&mut rng, &first);
-        let atlas = Atlas::new(&[&first, &second]).unwrap();
-        let sizes = atlas.axis_sizes();
+        let layout = Layout::new(&[&first, &second]).unwrap();
+        let sizes = layout.axis_sizes();
         let count: u64 = sizes.iter().map(|&size| u64::from(size)).product();
         if count > 3000 {
             continue;
         }
         let sums_at = |cells: &[u32]| -> Vec<Exact> {
-            let row = atlas.grid().witness(&cells.iter().map(|&cell| CellId(cell)).collect::<Vec<_>>());
+            let row = layout.grid().witness(&cells.iter().map(|&cell| CellId(cell)).collect::<Vec<_>>());
             [&first, &second]
                 .iter()
                 .flat_map(|model| {
@@ -172,7 +172,7 @@ fn a_recorded_proof_holds_for_every_cell() {
             small_boxes: rng.u32(0..4) > 0,
             ..Options::unlimited()
         };
-        let solved = solve(&System::new(&atlas, &rows), &options, &|_| true);
+        let solved = solve(&System::new(&layout, &rows), &options, &|_| true);
         if solved.answer != Answer::Proof {
             continue;
         }

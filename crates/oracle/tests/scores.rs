@@ -104,7 +104,7 @@ fn the_greatest_difference_is_that_of_brute_force() {
             Err(error) => panic!("seed {seed}: {error}"),
         };
         limited += u32::from(!first.inputs().is_everything());
-        let rows: Vec<Vec<f64>> = every_row(comparison.atlas().grid()).collect();
+        let rows: Vec<Vec<f64>> = every_row(comparison.layout().grid()).collect();
         let truth = greatest([&first, &second], &rows);
         let (exact_truth, divisor) = greatest_exact([&first, &second], &rows);
         let found = comparison.measure(&options(seed));
@@ -117,7 +117,7 @@ fn the_greatest_difference_is_that_of_brute_force() {
             exact(shown.distance) <= greatest([&first, &second], row),
             "seed {seed}: the input does not show it"
         );
-        assert!(comparison.atlas().cells_of(&shown.row).is_some(), "seed {seed}: the input is outside");
+        assert!(comparison.layout().cells_of(&shown.row).is_some(), "seed {seed}: the input is outside");
         // The search ended, so in exact arithmetic nothing is left between the bounds but the rounding of both, to four digits.
         let without = exact(found.at_most.next_down());
         let open = &exact(found.rounding * 1.001) + &exact(found.at_most / 16_000.0);
@@ -146,7 +146,7 @@ fn limits_are_judged_as_by_brute_force() {
         let mut rng = Rng::with_seed(seed ^ 0x5c0);
         let (first, second) = pair(&mut rng);
         let Ok(comparison) = ScoreComparison::new(&first, &second, &Budget::unlimited()) else { continue };
-        let rows: Vec<Vec<f64>> = every_row(comparison.atlas().grid()).collect();
+        let rows: Vec<Vec<f64>> = every_row(comparison.layout().grid()).collect();
         let truth = greatest([&first, &second], &rows);
         let near = truth.to_f64_up();
         let varies = [&first, &second].iter().any(|model| model.scores_vary());

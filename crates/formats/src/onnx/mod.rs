@@ -2,11 +2,11 @@
 //! onnxruntime.
 //!
 //! The file's bytes are the document: reading finds the ensemble's node in them (`graph`), its attributes
-//! (`table`) and the model they stand for (`model`); an edit writes the attributes anew (`change`) and
+//! (`table`) and the model they stand for (`model`); an edit writes the attributes anew (`edit`) and
 //! splices the node back, so that everything else stays as it was, byte for byte.
 
 mod attribute;
-mod change;
+mod edit;
 mod graph;
 mod model;
 mod table;
@@ -108,7 +108,7 @@ impl EditableDocument for File {
         let Site { number, opset, regressor, .. } = self.site;
         let table = Table::read(node, number, opset, regressor).map_err(read_back)?;
         let shape = Shape::new(&table).map_err(read_back)?;
-        let changed = change::changed(&table, &shape, self.form, &self.ensemble, edit)?;
+        let changed = edit::changed(&table, &shape, self.form, &self.ensemble, edit)?;
         let body = changed.write(&self.bytes, node).map_err(read_back)?;
         Self::from_bytes(self.splice(&body)).map_err(read_back)
     }

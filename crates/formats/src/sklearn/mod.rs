@@ -3,7 +3,7 @@
 
 mod archive;
 mod build;
-mod change;
+mod edit;
 #[cfg(test)]
 mod hazards;
 mod isolation;
@@ -103,7 +103,7 @@ impl File {
     fn edit_skops(&self, bytes: &[u8], schema: &Schema, edit: &Edit) -> Result<Self, EditError> {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let archive = Archive::parse(bytes).map_err(read_back)?;
-        let parts = change::edited(self.parts().map_err(read_back)?, &self.ensemble, edit)?;
+        let parts = edit::edited(self.parts().map_err(read_back)?, &self.ensemble, edit)?;
         let bytes = rewrite::rewritten(&archive, schema.element(), &parts)?;
         let edited = Self::parse_owned(bytes).map_err(read_back)?;
         let expected = build::ensemble(&parts).map_err(read_back)?;
@@ -231,24 +231,24 @@ impl EditableDocument for File {
     }
 
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
-        if change::is_unchanged(&self.ensemble, edit) {
+        if edit::is_unchanged(&self.ensemble, edit) {
             return Ok(self.clone());
         }
         match &self.source {
             Source::Skops { bytes, schema, .. } => self.edit_skops(bytes, schema, edit),
             Source::Memory(parts) => {
-                let parts = change::edited(parts, &self.ensemble, edit)?;
+                let parts = edit::edited(parts, &self.ensemble, edit)?;
                 Self::from_parts(parts).map_err(|error| EditError::ReadBack { reason: error.to_string() })
             }
         }
     }
 
     fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
-        if change::is_unchanged(&self.ensemble, edit) {
+        if edit::is_unchanged(&self.ensemble, edit) {
             return Ok(self.ensemble.clone());
         }
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
-        let parts = change::edited(self.parts().map_err(read_back)?, &self.ensemble, edit)?;
+        let parts = edit::edited(self.parts().map_err(read_back)?, &self.ensemble, edit)?;
         build::ensemble(&parts).map_err(read_back)
     }
 }

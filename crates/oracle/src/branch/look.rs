@@ -50,7 +50,7 @@ impl Search<'_> {
         if self.system.holds(&cells) && (self.accept)(&cells) {
             return Judged::Solution(cells);
         }
-        let settled = self.system.atlas().pieces().iter().all(|piece| piece.is_settled(ranges));
+        let settled = self.system.layout().pieces().iter().all(|piece| piece.is_settled(ranges));
         if settled { Judged::Nothing } else { Judged::Unclear }
     }
 

@@ -24,7 +24,7 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
-        let domain = self.comparison.atlas.grid().domain();
+        let domain = self.comparison.layout.grid().domain();
         // Columns that no split looks at count too: a counterexample is an input of the claim.
         let models = self.comparison.models();
         if row.iter().any(|&value| domain.read(value).is_none())
@@ -33,7 +33,7 @@ impl<'a> Judge<'a> {
             return None;
         }
         // Columns of labels take nothing but their labels.
-        self.comparison.atlas.cells_of(row)?;
+        self.comparison.layout.cells_of(row)?;
         let first = self.comparison.first();
         let winner = exact_class(first, row);
         if let Some(band) = self.comparison.band.map(exact) {
@@ -57,7 +57,7 @@ impl<'a> Judge<'a> {
     /// Is a solution of a system a counterexample? One where only the last bits that vary could make a
     /// difference is noted in `open`.
     pub(super) fn differs(&self, cells: &[CellId], open: &Mutex<Option<Vec<f64>>>) -> bool {
-        let grid = self.comparison.atlas.grid();
+        let grid = self.comparison.layout.grid();
         if !grid.scores_hold(cells) {
             return false;
         }

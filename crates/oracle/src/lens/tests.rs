@@ -5,7 +5,7 @@ use secateur_model::Exact;
 use secateur_testkit::{Shape, ensemble};
 
 use super::*;
-use crate::{Atlas, Row};
+use crate::{Layout, Row};
 
 #[test]
 fn moving_along_an_axis_changes_the_sum_as_two_views_say() {
@@ -13,10 +13,10 @@ fn moving_along_an_axis_changes_the_sum_as_two_views_say() {
     let mut moved = 0;
     for _ in 0..300 {
         let shape = Shape::random(&mut rng);
-        let atlas = Atlas::new(&[&ensemble(&mut rng, &shape)]).unwrap();
+        let layout = Layout::new(&[&ensemble(&mut rng, &shape)]).unwrap();
         let row = Row { terms: vec![(0, 1)], bound: Exact::zero(), strict: false };
-        let lens = Lens::new(&System::new(&atlas, &[row]), &[1]);
-        let sizes = atlas.axis_sizes();
+        let lens = Lens::new(&System::new(&layout, &[row]), &[1]);
+        let sizes = layout.axis_sizes();
         let at = |cells: &[CellId]| {
             let mut view = lens.root();
             cells.iter().enumerate().for_each(|(axis, c)| lens.restrict(&mut view, axis, c.0, c.0 + 1));
@@ -45,10 +45,10 @@ fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
     for _ in 0..300 {
         let shape = Shape::random(&mut rng);
         let model = ensemble(&mut rng, &shape);
-        let atlases = [usize::MAX, 0].map(|most| Atlas::masked_up_to(&[&model], most));
-        let lenses = atlases.each_ref().map(|atlas| {
+        let atlases = [usize::MAX, 0].map(|most| Layout::masked_up_to(&[&model], most));
+        let lenses = atlases.each_ref().map(|layout| {
             let row = Row { terms: vec![(0, 1)], bound: Exact::zero(), strict: false };
-            Lens::new(&System::new(atlas, &[row]), &[1])
+            Lens::new(&System::new(layout, &[row]), &[1])
         });
         assert!(lenses[0].trees.is_empty() && lenses[1].pieces.is_empty());
         let sizes = atlases[0].axis_sizes();
@@ -79,12 +79,12 @@ fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
             (0..2).for_each(|way| lenses[way].restrict(&mut views[way], axis, low, high));
         }
         // A whole search: the same answer by the same boxes.
-        let solved = atlases.each_ref().map(|atlas| {
+        let solved = atlases.each_ref().map(|layout| {
             let row = |sign, bound| Row { terms: vec![(0, sign)], bound: Exact::from(bound), strict: true };
             // Boxes with pieces that have no masks are split to the end.
             let options =
                 crate::Options { shortcuts: false, small_boxes: false, ..crate::Options::unlimited() };
-            let solved = crate::solve(&System::new(atlas, &[row(1, 0), row(-1, -1)]), &options, &|_| true);
+            let solved = crate::solve(&System::new(layout, &[row(1, 0), row(-1, -1)]), &options, &|_| true);
             (solved.answer, solved.nodes)
         });
         assert_eq!(solved[0], solved[1]);

@@ -5,7 +5,7 @@ use secateur_model::{Exact, GroupId};
 use secateur_testkit::{Shape, ensemble};
 
 use super::*;
-use crate::{Atlas, Row, System};
+use crate::{Layout, Row, System};
 
 #[test]
 fn a_box_is_judged_as_by_all_its_cells() {
@@ -18,8 +18,8 @@ fn a_box_is_judged_as_by_all_its_cells() {
         shape.decision =
             secateur_model::Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
         let model = ensemble(&mut rng, &shape);
-        let atlas = Atlas::new(&[&model]).unwrap();
-        let sizes = atlas.axis_sizes();
+        let layout = Layout::new(&[&model]).unwrap();
+        let sizes = layout.axis_sizes();
         let ranges: Vec<(u32, u32)> = sizes
             .iter()
             .map(|&size| {
@@ -41,10 +41,10 @@ fn a_box_is_judged_as_by_all_its_cells() {
         };
         // The sum reaches its value at some cell, or a little more, and is no larger than that.
         let row = |sign| Row { terms: vec![(0, sign)], bound: Exact::zero(), strict: false };
-        let plain = System::new(&atlas, &[row(1)]);
+        let plain = System::new(&layout, &[row(1)]);
         let lens = Lens::of_row(&plain, 0);
         let at = lens.at(&cells(rng.u32(0..count))) - lens.bound;
-        let unit = Exact::new(1.into(), atlas.exponent());
+        let unit = Exact::new(1.into(), layout.exponent());
         if !lens.exact {
             continue;
         }
@@ -53,7 +53,7 @@ fn a_box_is_judged_as_by_all_its_cells() {
         rows[0].bound = value.clone();
         rows[1].bound = -value;
         rows[usize::from(rng.bool())].strict = rng.u32(0..4) > 0;
-        let system = System::new(&atlas, &rows);
+        let system = System::new(&layout, &rows);
         let (lens, other) = (Lens::of_row(&system, 0), Lens::of_row(&system, 1));
         let holds = |cells: &[CellId]| lens.at(cells) >= lens.bound && other.at(cells) >= other.bound;
         let expected = (0..count).map(cells).any(|cells| holds(&cells));

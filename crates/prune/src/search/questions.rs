@@ -67,7 +67,7 @@ impl<'a, M: Editable> Search<'a, M> {
             // Sums that may overflow: no model to keep.
             Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
         };
-        let starts = starts.iter().filter_map(|row| comparison.atlas().cells_of(row)).collect();
+        let starts = starts.iter().filter_map(|row| comparison.layout().cells_of(row)).collect();
         let (limit, nodes, rows) = comparison.within_for_many(within, &self.options(nodes, starts));
         let judged = match limit {
             Limit::Within => Judged::Proved,
@@ -98,7 +98,7 @@ impl<'a, M: Editable> Search<'a, M> {
             Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
             Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
         };
-        let starts = starts.iter().filter_map(|row| comparison.atlas().cells_of(row)).collect();
+        let starts = starts.iter().filter_map(|row| comparison.layout().cells_of(row)).collect();
         let (compared, rows) = comparison.run_for_many(&self.options(nodes, starts));
         let judged = match compared.verdict {
             Verdict::Identical => Judged::Proved,

@@ -253,7 +253,7 @@ fn search(
         budget: limited(deadline),
         threads: threads(options.threads),
         seed: options.seed,
-        starts: rows.chunks_exact(width).filter_map(|row| comparison.atlas().cells_of(row)).collect(),
+        starts: rows.chunks_exact(width).filter_map(|row| comparison.layout().cells_of(row)).collect(),
         progress: progress.clone(),
         ..Options::unlimited()
     };

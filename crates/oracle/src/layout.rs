@@ -61,7 +61,7 @@ pub enum LayoutError {
 
 /// One or two models over a common grid.
 #[derive(Clone, Debug)]
-pub struct Atlas {
+pub struct Layout {
     grid: Grid,
     pieces: Vec<Piece>,
     /// For each axis the cell that missing values share the fate of.
@@ -138,11 +138,11 @@ pub(crate) struct PieceAxis {
     pub(crate) words: usize,
 }
 
-impl Atlas {
+impl Layout {
     /// Lays out one or two models with the same columns.
     pub fn new(models: &[&Ensemble]) -> Result<Self, GridError> {
         match Self::within(models, &Budget::unlimited()) {
-            Ok(atlas) => Ok(atlas),
+            Ok(layout) => Ok(layout),
             Err(LayoutError::Grid(error)) => Err(error),
             Err(LayoutError::Stopped(_)) => unreachable!("nothing ends a budget without limits"),
         }
@@ -160,7 +160,7 @@ impl Atlas {
     }
 
     /// Two models, with a sum more for each group of the second: the part of its rounding bound that
-    /// depends on the input, see [`Atlas::rounding_of`].
+    /// depends on the input, see [`Layout::rounding_of`].
     pub(crate) fn with_rounding(
         first: &Ensemble,
         second: &Ensemble,
