@@ -158,7 +158,7 @@ def test_verify_gives_certificates_pages_and_words(tmp_path):
 def test_the_pruner_without_its_whole_oracle_is_marked_and_says_what_the_oracle_finds():
     y = np.array(["no", "yes"])[(Y == 1).astype(int)]
     forest = RandomForestClassifier(12, max_depth=3, random_state=0).fit(X, y)
-    few = X[:20]
+    few = X[::3]
     result = secateur.prune(forest, few, method="rows", accept_unproved=True)
     assert isinstance(result, secateur.Unproved) and result.trees_after < 12
     assert (result.model.predict(few) == forest.predict(few)).all() and result.fidelity == 1.0
@@ -166,10 +166,7 @@ def test_the_pruner_without_its_whole_oracle_is_marked_and_says_what_the_oracle_
     shown = np.array([list(result.oracle["counterexample"]["input"].values())])
     assert result.model.predict(shown) != forest.predict(shown)
     assert "MAY CHANGE" in repr(result) and str(result).startswith("NOT PROVED")
-    assert np.allclose(result.model.predict_proba(X).sum(axis=1), 1.0)
     looser = secateur.prune(forest, X, y=y, method="boxes", boxes=1, effort="fast", accept_unproved=True)
-    proved = secateur.prune(forest, X, effort="fast")
-    assert looser.trees_after <= proved.trees_after
     assert looser.accuracy[1] == (looser.model.predict(X) == y).mean()
     assert looser.to_dict()["checked"] is False
     for wrong, words in [

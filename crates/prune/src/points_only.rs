@@ -5,6 +5,7 @@
 //! happens. With an oracle that gives up after some boxes, what it did not refute is taken. Both are quick, and neither
 //! proves anything: what comes out is marked as unproved by its type, and is never a [`Pruned`](crate::Pruned).
 
+use secateur_formats::EditError;
 use secateur_model::Ensemble;
 
 use crate::candidate::column::{columns, intercept};
@@ -95,11 +96,17 @@ pub fn prune_unchecked<M: Editable>(
             points: search.points.rows().len(),
             cut_short: search.spent(),
         };
-        let Some(weights) = weights else { return Ok(found(file.clone())) };
-        match search.write(weights) {
+        // Where no program has an answer in time, the folded model keeps every score.
+        let written = match weights {
+            Some(weights) => search.write(weights),
+            None => search.write_folded(),
+        };
+        match written {
             Ok(written) => return Ok(found(written)),
             // What the format cannot hold stays as it is.
             Err(error) if refused_tree(&error).is_some_and(|tree| limits.frozen.insert(tree)) => continue,
+            // A fold that cannot be written is no reason to give up.
+            Err(EditError::NoTrees { .. } | EditError::NoIntercept { .. }) => return Ok(found(file.clone())),
             Err(error) => return Err(error.into()),
         }
     }

@@ -356,6 +356,12 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
+    /// The file of the folded model, which nobody has judged.
+    pub(crate) fn write_folded(&self) -> Result<M, EditError> {
+        let draft = self.writer().draft(&self.folded_plan())?;
+        self.problem.file.edit(&draft.edit)
+    }
+
     /// The file with these weights, which nobody has judged.
     pub(crate) fn write(&self, weights: Weights) -> Result<M, EditError> {
         let draft = self.writer().draft(&self.plan(weights).0)?;
