@@ -147,8 +147,10 @@ pub fn check_packing(
     let record = PackingRecord::parse(certificate)?;
     Ok(match judged(original, packed, scorers, &record, stop) {
         Ok(proved) => PackingVerdict::Valid(Box::new(proved)),
-        Err((reason, false)) => PackingVerdict::Invalid(reason),
-        Err((reason, true)) => PackingVerdict::Incomplete(reason),
+        Err(refused) => match *refused {
+            (reason, false) => PackingVerdict::Invalid(reason),
+            (reason, true) => PackingVerdict::Incomplete(reason),
+        },
     })
 }
 
@@ -159,8 +161,8 @@ fn judged(
     scorers: &[Scorer<'_>],
     record: &PackingRecord,
     stop: &dyn Fn() -> bool,
-) -> Result<PackingProved, (PackingReason, bool)> {
-    let wrong = |reason| (reason, false);
+) -> Result<PackingProved, Box<(PackingReason, bool)>> {
+    let wrong = |reason| Box::new((reason, false));
     let ModelFile::Packed(file) = packed else { return Err(wrong(PackingReason::NotPacked)) };
     let found = Digest::of(original.ensemble());
     if found != record.original {
@@ -192,7 +194,7 @@ fn judged(
                     return Err(wrong(PackingReason::Pruning { reason, step }));
                 }
                 Ok(Verdict::Incomplete { reason, step }) => {
-                    return Err((PackingReason::Pruning { reason, step }, true));
+                    return Err(Box::new((PackingReason::Pruning { reason, step }, true)));
                 }
             }
             &read

@@ -37,7 +37,7 @@ fn rows_are_decided_as_before_and_other_inputs_not_always() {
         };
         assert_eq!(found.oracle_calls, 0);
         let pruned = &found.file.0;
-        let [old, new] = [&model, pruned].map(|model| Predictor::new(model));
+        let [old, new] = [&model, pruned].map(Predictor::new);
         for row in rows.chunks_exact(model.features().len()) {
             let read: Option<Vec<f64>> = row.iter().map(|&value| model.domain().read(value)).collect();
             let Some(read) = read else { continue };
