@@ -18,6 +18,7 @@ use crate::{interrupt, options};
 /// `domain` (a JSON text, and the models that it names by position) also that it covers that.
 #[pyfunction]
 #[pyo3(signature = (original, pruned, *, path=None, content=None, domain=None, scorers=Vec::new(), threshold=None))]
+#[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn check<'py>(
     py: Python<'py>,
     original: &Model,
