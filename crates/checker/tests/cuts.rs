@@ -14,7 +14,7 @@ use secateur_testkit::{Shape, ensemble, every_row, mutate};
 
 /// Two models that compare one score with a threshold.
 fn pair(rng: &mut Rng, seed: u64) -> (Ensemble, Ensemble) {
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         return stump_pair(seed);
     }
     let mut shape = Shape::random(rng);
