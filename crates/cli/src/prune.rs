@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
-use secateur::unproved::{Order, Scrutiny, Unproved, prune_to_size, prune_without_proof};
+use secateur::unproved::{Order, Scrutiny, prune_to_size, prune_without_proof};
 use secateur::{
     Budget, Claim, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Status,
     Watch, accepted_rows, prune,
@@ -32,6 +32,7 @@ const WATCH: Duration = Duration::from_millis(100);
 pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
     refuse_mixed_claims(command)?;
+    let unproved = command.method.map(|method| unproved(command, method)).transpose()?;
     let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
     let taken = refuse_to_overwrite(command)?;
@@ -45,9 +46,9 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     };
     let page = PageFile::open(command.report.as_deref(), &taken)?;
     hint_at_extension(&command.output, &original.file, talk);
-    if let Some(method) = command.method {
+    if let Some(way) = unproved {
         let options = options(command, solver, domain, &original.file);
-        return without_proof(command, method, &original, &rows, output, &options, &budget);
+        return without_proof(command, way, &original, &rows, output, &options, &budget);
     }
     let read = budget.elapsed().as_secs_f64();
     let options = options(command, solver, domain, &original.file);
@@ -119,7 +120,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
 /// `--method`: one of the paper's baselines, or its pruner without the whole oracle.
 fn without_proof(
     command: &Prune,
-    method: Method,
+    way: Way,
     original: &Model,
     rows: &Rows,
     mut output: Output,
@@ -127,8 +128,8 @@ fn without_proof(
     budget: &Budget,
 ) -> Result<Ending> {
     let read = budget.elapsed();
-    let pruned = match searched(command, method)? {
-        Some(scrutiny) => {
+    let pruned = match way {
+        Way::Searched(scrutiny) => {
             let Rows { values, classes } = rows;
             let listening = interrupt::listen(&budget.cancel());
             let watch = Watch::default();
@@ -137,7 +138,12 @@ fn without_proof(
             drop(listening);
             pruned
         }
-        None => to_size(command, method, original, rows)?,
+        Way::ToSize(order, size) => {
+            if let (true, Some(data)) = (rows.classes.is_empty(), &command.data) {
+                bail!("{}: --method chooses trees by labelled rows, and the table has none", data.display());
+            }
+            prune_to_size(&original.file, &rows.values, &rows.classes, order, size)
+        }
     };
     let pruned = pruned.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
     output.write(pruned.bytes.as_deref().context("a model that was read from a file has bytes")?)?;
@@ -153,46 +159,24 @@ fn without_proof(
     Ok(Ending::Done)
 }
 
-/// What `--method rows` and `--method boxes` ask for; `None` for a baseline.
-fn searched(command: &Prune, method: Method) -> Result<Option<Scrutiny>> {
-    let scrutiny = match method {
-        Method::Rows => Scrutiny::Rows,
-        Method::Boxes => {
-            let boxes = command.boxes.filter(|&boxes| boxes > 0);
-            Scrutiny::Boxes(boxes.context("--method boxes needs --boxes N, with N from 1 up")?)
-        }
-        Method::Ic | Method::Imd | Method::Drep => return Ok(None),
-    };
-    if command.boxes.is_some() && method != Method::Boxes {
-        bail!("--boxes goes with --method boxes");
-    }
-    if command.size.is_some() {
-        bail!("--size goes with --method ic, imd and drep; other methods find their own size");
-    }
-    if command.effort == arguments::Effort::Minimum {
-        bail!("--method {} proves no smallest size: --effort fast or thorough", method_name(method));
-    }
-    Ok(Some(scrutiny))
+/// A way to prune without a proof.
+enum Way {
+    /// The pruner, with less than the whole oracle.
+    Searched(Scrutiny),
+    /// One of the paper's baselines: so many trees, chosen in this order.
+    ToSize(Order, usize),
 }
 
-fn method_name(method: Method) -> String {
-    method.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
-/// One of the paper's baselines.
-fn to_size(
-    command: &Prune,
-    method: Method,
-    original: &Model,
-    rows: &Rows,
-) -> Result<Result<Unproved, secateur::Error>> {
+/// What `--method` asks for, with the options that go with it.
+fn unproved(command: &Prune, method: Method) -> Result<Way> {
     let order = match method {
+        Method::Rows | Method::Boxes => return searched(command, method).map(Way::Searched),
         Method::Ic => Order::Contribution,
         Method::Imd => Order::MarginDiversity,
-        _ => Order::Diversity,
+        Method::Drep => Order::Diversity,
     };
     let name = method_name(method);
-    let (Some(size), Some(data)) = (command.size, &command.data) else {
+    let Some(size) = command.size else {
         bail!("--method {name} needs --size K: how many trees it keeps");
     };
     if command.target.is_none() {
@@ -208,10 +192,31 @@ fn to_size(
             bail!("{flag} cannot be used with --method {name}");
         }
     }
-    if rows.classes.is_empty() {
-        bail!("{}: --method chooses trees by labelled rows, and the table has none", data.display());
+    Ok(Way::ToSize(order, size))
+}
+
+/// What `--method rows` and `--method boxes` ask for.
+fn searched(command: &Prune, method: Method) -> Result<Scrutiny> {
+    let scrutiny = if method == Method::Boxes {
+        let boxes = command.boxes.filter(|&boxes| boxes > 0);
+        Scrutiny::Boxes(boxes.context("--method boxes needs --boxes N, with N from 1 up")?)
+    } else {
+        Scrutiny::Rows
+    };
+    if command.boxes.is_some() && method != Method::Boxes {
+        bail!("--boxes goes with --method boxes");
     }
-    Ok(prune_to_size(&original.file, &rows.values, &rows.classes, order, size))
+    if command.size.is_some() {
+        bail!("--size goes with --method ic, imd and drep; other methods find their own size");
+    }
+    if command.effort == arguments::Effort::Minimum {
+        bail!("--method {} proves no smallest size: --effort fast or thorough", method_name(method));
+    }
+    Ok(scrutiny)
+}
+
+fn method_name(method: Method) -> String {
+    method.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 /// The solver of that name, if it was built in.
