@@ -90,7 +90,8 @@ where the model has labels, and by their codes otherwise.
 Examples:
   secateur predict model.json --data table.csv
   secateur predict model.json --data table.parquet --target y -o classes.csv
-  secateur predict model.json --data table.csv --raw | head")]
+  secateur predict model.json --data table.csv --raw | head
+  secateur predict model.json --data table.csv --proba")]
 pub(crate) struct Predict {
     /// The model file
     pub(crate) model: PathBuf,
@@ -102,6 +103,11 @@ pub(crate) struct Predict {
     /// Print the library's raw scores (score_0, score_1, ...) in place of classes or values
     #[arg(long)]
     pub(crate) raw: bool,
+
+    /// Print the class, and the probability of each class (p_0, p_1, ... in the order of the classes), which are the
+    /// library's up to their last bits
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) proba: bool,
 
     /// Write to this file, whole or not at all, in place of stdout
     #[arg(short, long, value_name = "FILE")]

@@ -1,8 +1,10 @@
 //! `secateur predict`: classes, values or raw scores of a table, with the bits of the model's own library.
 
-use anyhow::Result;
+use std::fmt::Write;
+
+use anyhow::{Result, bail};
 use csv::WriterBuilder;
-use secateur::Scorer;
+use secateur::{Probabilities, Scorer};
 use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, PredictError, Value};
 
 use crate::arguments::{Predict, Talk};
@@ -23,8 +25,16 @@ pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
             &[(&command.model, "the model itself"), (&command.data, "the table itself")],
         )?;
     }
+    let probabilities = Probabilities::new(&model.file).filter(|_| command.proba);
+    if command.proba && probabilities.is_none() {
+        bail!(
+            "{}: --proba: this model's library makes no probabilities of classes of its scores, as far as is known here; --raw prints \
+             the scores",
+            command.model.display()
+        );
+    }
     let mut output = Output::open(command.output.as_deref())?;
-    let shown = Shown::of(ensemble, command.raw);
+    let shown = Shown::of(ensemble, command);
     if let (Shown::Scores, false, Decision::Scores(Value::NotFixed(transform))) =
         (shown, command.raw, ensemble.decision())
     {
@@ -34,7 +44,7 @@ pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
             secateur::internal::transform_words(*transform, "the score")
         ));
     }
-    let rows = predict(ensemble, &mut table, shown, &mut output, talk)?;
+    let rows = predict(ensemble, probabilities.as_ref(), &mut table, shown, &mut output, talk)?;
     output.finish()?;
     table.unseen_notes().for_each(|note| talk.note(note));
     if let (Some(path), true) = (&command.output, talk >= Talk::Normal) {
@@ -47,15 +57,18 @@ pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
 #[derive(Clone, Copy, PartialEq)]
 enum Shown {
     Class,
+    /// The class, and the probability of each.
+    Probabilities,
     /// What a regressor's `predict` gives.
     Values,
     Scores,
 }
 
 impl Shown {
-    fn of(ensemble: &Ensemble, raw: bool) -> Self {
+    fn of(ensemble: &Ensemble, command: &Predict) -> Self {
         match ensemble.decision() {
-            _ if raw => Self::Scores,
+            _ if command.raw => Self::Scores,
+            _ if command.proba => Self::Probabilities,
             Decision::Scores(Value::NotFixed(_)) => Self::Scores,
             Decision::Scores(_) => Self::Values,
             _ => Self::Class,
@@ -66,6 +79,7 @@ impl Shown {
 /// Predicts every row of the table and gives their number.
 fn predict(
     ensemble: &Ensemble,
+    probabilities: Option<&Probabilities>,
     table: &mut Table,
     shown: Shown,
     output: &mut Output,
@@ -73,7 +87,8 @@ fn predict(
 ) -> Result<u64> {
     let mut scorer = Scorer::new(ensemble);
     let mut progress = Progress::start(talk);
-    let labels = if shown == Shown::Class { label_lines(ensemble.classes())? } else { Vec::new() };
+    let named = matches!(shown, Shown::Class | Shown::Probabilities);
+    let labels = if named { label_lines(ensemble.classes())? } else { Vec::new() };
     let number = ensemble.accumulation().number;
     let mut text = header(ensemble, shown);
     let mut rows = Vec::new();
@@ -98,6 +113,17 @@ fn predict(
             Shown::Class => scorer.classes(&rows).map(|classes| {
                 classes.into_iter().for_each(|class| text.push_str(&labels[class.index()]));
             }),
+            Shown::Probabilities => scorer.classes(&rows).map(|classes| {
+                let found =
+                    probabilities.and_then(|probabilities| probabilities.of(&rows)).unwrap_or_default();
+                for (class, row) in classes.into_iter().zip(found.chunks_exact(labels.len())) {
+                    text.push_str(labels[class.index()].trim_end_matches('\n'));
+                    for probability in row {
+                        let _ = write!(text, ",{probability:?}");
+                    }
+                    text.push('\n');
+                }
+            }),
             Shown::Scores => scorer.raw_scores(&rows).map(|scores| {
                 scores.chunks_exact(ensemble.group_count()).for_each(write_numbers);
             }),
@@ -120,6 +146,10 @@ fn predict(
 fn header(ensemble: &Ensemble, shown: Shown) -> String {
     let name = match shown {
         Shown::Class => return "class\n".to_owned(),
+        Shown::Probabilities => {
+            let names = (0..ensemble.classes().len()).map(|class| format!(",p_{class}"));
+            return format!("class{}\n", names.collect::<String>());
+        }
         Shown::Values if ensemble.group_count() == 1 => return "value\n".to_owned(),
         Shown::Values => "value",
         Shown::Scores => "score",

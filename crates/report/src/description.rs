@@ -7,6 +7,8 @@ pub struct Report {
     pub outcome: Outcome,
     /// `secateur 0.1.0`.
     pub version: String,
+    /// When the page was made, in words; empty where that is not told.
+    pub date: String,
     /// The original and the pruned model, or the two that were compared.
     pub models: [Model; 2],
     /// What is proved, or was asked.
@@ -33,6 +35,8 @@ pub struct Report {
     pub certificate: Option<Certificate>,
     /// What was left open, one sentence each.
     pub undecided: Vec<String>,
+    /// What the proof does not say, one sentence each.
+    pub not_certified: Vec<String>,
     /// What a reader should know besides, one sentence each.
     pub notes: Vec<String>,
     /// The choices of the run: flag and value.
@@ -87,8 +91,8 @@ pub struct Model {
     pub features_used: usize,
     /// Bytes of the file.
     pub bytes: u64,
-    /// The digest of the file, where one was computed.
-    pub digest: Option<String>,
+    /// What the file is known by, such as its digest: a name and a value each.
+    pub digests: Vec<(String, String)>,
     /// Measured prediction.
     pub timing: Option<Timing>,
     /// Are its scores f32 numbers? They are then printed as such.

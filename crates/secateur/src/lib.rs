@@ -68,6 +68,7 @@ mod pack;
 mod page;
 mod places;
 mod predict;
+mod probabilities;
 mod propose;
 mod prune;
 mod text;
@@ -85,6 +86,7 @@ pub use pack::{
 };
 pub use places::Places;
 pub use predict::{Scorer, predict, raw_scores, values};
+pub use probabilities::Probabilities;
 pub use propose::{Proposal, propose};
 pub use prune::{
     MOST_ROWS, ProbabilityShift, PruneOptions, PruneReport, Pruning, ScoreRows, Seconds, accepted_rows,

@@ -96,6 +96,20 @@ fn classes_are_printed_by_their_labels() {
 }
 
 #[test]
+fn probabilities_stand_behind_the_class() {
+    let run = predict(FLOWERS, TABLE, "--proba");
+    let mut lines = run.ok().lines();
+    assert_eq!(lines.next(), Some("class,p_0,p_1"));
+    for (line, score) in lines.zip(flowers_scores()) {
+        let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        let probability = 1.0 / (1.0 + (-f64::from_bits(score)).exp());
+        assert!((fields[2] - probability).abs() < 1e-15 && (fields[1] + fields[2] - 1.0).abs() < 1e-15, "{line}");
+        assert_eq!(fields[0], f64::from(u8::from(probability > 0.5)), "{line}");
+    }
+    assert_eq!(predict(FLOWERS, TABLE, "--proba --raw").code, Some(2));
+}
+
+#[test]
 fn columns_are_found_by_name_in_any_order() {
     let table = "id,colour,width,length,answer\n7,red,0,1,1\n8,green,1,3,0\n";
     let run = predict(FLOWERS, table, "--raw --target answer");

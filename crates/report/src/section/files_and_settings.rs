@@ -10,13 +10,16 @@ pub(crate) fn html(report: &Report) -> String {
     let names = if report.outcome.is_pruning() { ["Original", "Pruned"] } else { ["First", "Second"] };
     let mut html = "<dl class=\"files\">\n".to_owned();
     for (model, name) in report.models.iter().zip(names) {
-        let digest = model.digest.as_ref().map(|digest| format!("<code>{}</code>", escape::text(digest)));
+        let digests = model
+            .digests
+            .iter()
+            .map(|(name, digest)| format!("<code>{}: {}</code>", escape::text(name), escape::text(digest)));
         let _ = writeln!(
             html,
             "<div><dt>{name}</dt><dd><span>{}</span> <span>{}</span> {}</dd></div>",
             escape::sentence(&model.file),
             escape::text(&model.framework),
-            digest.unwrap_or_default()
+            digests.collect::<String>()
         );
     }
     if let Some(certificate) = &report.certificate {
@@ -41,6 +44,13 @@ pub(crate) fn html(report: &Report) -> String {
             escape::sentence(&certificate.file)
         );
     }
+    if !report.not_certified.is_empty() {
+        html += "<h3>What is not certified</h3><ul class=\"notes\">";
+        for sentence in report.not_certified.iter().take(section::SENTENCES) {
+            let _ = write!(html, "<li>{}</li>", escape::sentence(sentence));
+        }
+        html += "</ul>\n";
+    }
     if !report.notes.is_empty() {
         html += "<ul class=\"notes\">";
         for note in report.notes.iter().take(section::SENTENCES) {
@@ -50,8 +60,9 @@ pub(crate) fn html(report: &Report) -> String {
     }
     let _ = writeln!(
         html,
-        "<p class=\"note\">Made by {}. This page is one file: it loads nothing and runs no script.</p>",
-        escape::text(&report.version)
+        "<p class=\"note\">Made by {}{}. This page is one file: it loads nothing and runs no script.</p>",
+        escape::text(&report.version),
+        if report.date.is_empty() { String::new() } else { format!(" on {}", escape::text(&report.date)) }
     );
     section::section("files", "Files and settings", &html)
 }

@@ -1,17 +1,18 @@
 //! The top of the page: the outcome, and the claim in a sentence and in numbers.
 
-use crate::description::{Claim, Outcome, Report, Scores};
+use crate::description::{Claim, Model, Outcome, Report, Scores};
 use crate::number::{self, counted, grouped};
 use crate::{escape, section};
 
 /// The window's title.
 pub(crate) fn title(report: &Report) -> String {
     let file = report.models[0].file.rsplit(['/', '\\']).next().unwrap_or_default();
-    format!("{}: {}", badge(report.outcome), file)
+    format!("{}: {}", badge(report), file)
 }
 
 pub(crate) fn html(report: &Report) -> String {
     let (tone, sign) = match report.outcome {
+        Outcome::Reduced if is_unchanged(report) => ("wait", "M6 9h12M6 15h12"),
         Outcome::Reduced | Outcome::Identical | Outcome::Within | Outcome::Measured => {
             ("good", "M5 13l4.5 4.5L19 7")
         }
@@ -25,17 +26,24 @@ pub(crate) fn html(report: &Report) -> String {
          <p class=\"badge\"><svg viewBox=\"0 0 24 24\" aria-hidden=\"true\"><path d=\"{sign}\"/></svg>{}</p>\n\
          <h1>{}</h1>\n<p class=\"lead\">{}</p>\n{}</header>\n",
         if report.outcome.is_pruning() { "pruning report" } else { "comparison report" },
-        badge(report.outcome),
+        badge(report),
         report.scores.as_ref().map_or_else(|| headline(report), |scores| score_headline(report, scores)),
         report.scores.as_ref().map_or_else(|| claim(report), |scores| score_claim(report, scores)),
         facts(report),
     )
 }
 
-fn badge(outcome: Outcome) -> &'static str {
-    match outcome {
+/// Is the pruned model what the original was?
+pub(crate) fn is_unchanged(report: &Report) -> bool {
+    let size = |model: &Model| (model.trees, model.leaves, model.bytes);
+    report.outcome.is_pruning() && size(&report.models[0]) == size(&report.models[1])
+}
+
+fn badge(report: &Report) -> &'static str {
+    match report.outcome {
+        Outcome::Reduced if is_unchanged(report) => "Unchanged",
         Outcome::Reduced | Outcome::Identical | Outcome::Within | Outcome::Measured => "Proved",
-        Outcome::AlreadyMinimal => "Already minimal",
+        Outcome::AlreadyMinimal => "Unchanged",
         Outcome::BudgetReached => "Budget reached",
         Outcome::Different => "Different",
         Outcome::Exceeds => "Exceeded",
@@ -65,7 +73,7 @@ fn headline(report: &Report) -> String {
         }
         Outcome::Reduced => "No smaller model was found".to_owned(),
         Outcome::AlreadyMinimal => {
-            format!("None of the {} can go", counted(before, "tree", "trees"))
+            format!("None of the {} can go: each is needed", counted(before, "tree", "trees"))
         }
         Outcome::BudgetReached if smaller => {
             format!("{} {decide} as {} did; fewer may do", counted(after, "tree", "trees"), grouped(before))

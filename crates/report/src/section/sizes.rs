@@ -18,7 +18,7 @@ pub(crate) fn html(report: &Report) -> String {
     if report.outcome.is_pruning() {
         html += "<div class=\"cards\">\n";
         for size in &sizes {
-            html += &card(size);
+            html += &card(size, super::headline::is_unchanged(report));
         }
         html += "</div>\n";
     } else {
@@ -94,7 +94,12 @@ fn keyed(size: &Size, sides: [&str; 2]) -> [String; 2] {
     })
 }
 
-fn card(size: &Size) -> String {
+/// A size before and after. The same model predicts as fast as it did: what was measured besides is noise.
+fn card(size: &Size, unchanged: bool) -> String {
+    let measured = size.key == "prediction";
+    let same = size.values[0] == size.values[1] || measured && unchanged;
+    let change =
+        if measured && unchanged { "unchanged".to_owned() } else { change(size.values[0], size.values[1]) };
     let [before, after] = keyed(size, ["before", "after"]);
     let largest = size.values[0].max(size.values[1]).max(f64::MIN_POSITIVE);
     let [wide_before, wide_after] = size.values.map(|value| (100.0 * value / largest).clamp(0.0, 100.0));
@@ -103,7 +108,7 @@ fn card(size: &Size) -> String {
          {}</span></p><div class=\"bars\" aria-hidden=\"true\"><i style=\"width:{wide_before:.1}%\"></i>\
          <b style=\"width:{wide_after:.1}%\"></b></div></div>\n",
         size.name,
-        if size.values[0] == size.values[1] { " class=\"same\"" } else { "" },
-        change(size.values[0], size.values[1])
+        if same { " class=\"same\"" } else { "" },
+        change
     )
 }

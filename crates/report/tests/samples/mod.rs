@@ -39,7 +39,10 @@ fn model(
         splits,
         features_used: features,
         bytes,
-        digest: Some("blake3:9f2d8c31b07e4a56d1e8f90a7c3b2415860f7de2a94b1c6d3e5f708192a3b4c5".to_owned()),
+        digests: vec![(
+            "file, BLAKE3".to_owned(),
+            "9f2d8c31b07e4a56d1e8f90a7c3b2415860f7de2a94b1c6d3e5f708192a3b4c5".to_owned(),
+        )],
         timing: Some(Timing { seconds_per_row: seconds, rows: 10_000 }),
         single_precision: false,
     }
@@ -525,7 +528,7 @@ pub(crate) fn hostile() -> Report {
     for model in &mut report.models {
         model.file = format!("{evil}{long}");
         model.framework = evil.to_owned();
-        model.digest = Some(evil.to_owned());
+        model.digests = vec![(evil.to_owned(), evil.to_owned())];
     }
     report.version = evil.to_owned();
     report.claim.inputs = evil.to_owned();

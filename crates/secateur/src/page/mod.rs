@@ -8,6 +8,9 @@ mod splits;
 
 use std::time::{Duration, Instant};
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use secateur_certificate::{Digest, FileDigest};
 use secateur_formats::ModelFile;
 use secateur_model::{ClassId, Ensemble, NumberType, Predictor, Tree, TreeId};
 use secateur_prune::{Fate, Pruned, Status};
@@ -88,12 +91,38 @@ impl Pair<'_> {
                 splits: table.len(),
                 features_used: table.features(),
                 bytes: self.bytes[index],
-                digest: None,
+                digests: digests(file),
                 timing: timing(ensemble, &rows),
                 single_precision: ensemble.accumulation().number == NumberType::F32,
             }
         })
     }
+}
+
+/// What certificates know a model by, and the digest of its file where it has one.
+fn digests(file: &ModelFile) -> Vec<(String, String)> {
+    let mut digests = vec![("model, as in certificates".to_owned(), Digest::of(file.ensemble()).to_string())];
+    let mut bytes = Vec::new();
+    if file.write(&mut bytes).is_ok() {
+        digests.push(("file, BLAKE3".to_owned(), FileDigest::of(&bytes).to_string()));
+    }
+    digests
+}
+
+/// The time of now, in words.
+pub(crate) fn now() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, minutes) = (seconds / 86_400, seconds % 86_400 / 60);
+    // Years that begin in March, so that the day of a leap year comes last (days from civil, the other way round).
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{date:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
 /// A certificate that was written and that the checker has accepted.

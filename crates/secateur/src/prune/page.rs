@@ -5,7 +5,8 @@ use secateur_report as page;
 
 use super::PruneReport;
 use crate::domain::inputs_in_short;
-use crate::page::{Pair, certificate, classes, pruning};
+use crate::page::{Pair, certificate, classes, now, pruning};
+use crate::text::rounded_up;
 
 impl PruneReport<'_> {
     /// One HTML page about the run. `rows` are the caller's, and may be empty. The curve of the run is there where
@@ -33,6 +34,7 @@ impl PruneReport<'_> {
                 Outcome::BudgetReached => page::Outcome::BudgetReached,
             },
             version: concat!("secateur ", env!("CARGO_PKG_VERSION")).to_owned(),
+            date: now(),
             models,
             claim: page::Claim {
                 band: self.pruning.pruned.band,
@@ -61,11 +63,37 @@ impl PruneReport<'_> {
                 .into_iter()
                 .chain(self.original.notes())
                 .collect(),
+            not_certified: self.not_certified(),
             settings: self.settings(),
             ..page::Report::default()
         };
         pruning(pair, pruned, self.pruning.history.clone(), &mut report);
         report
+    }
+
+    /// What the proof does not say.
+    fn not_certified(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if let Some(words) = self.probability_words() {
+            all.push(format!("What is not kept: {words}."));
+        }
+        if self.pruning.pruned.band > 0.0 {
+            let band = rounded_up(self.pruning.pruned.band);
+            all.push(format!(
+                "Decisions where the original\u{2019}s winner leads by {band} or less, in score."
+            ));
+        }
+        if let Some(inputs) = inputs_in_short(&self.pruning.pruned.domain) {
+            all.push(format!("Inputs that are not among those of the claim: it is about {inputs}."));
+        }
+        if !self.pruning.checked() {
+            all.push(
+                "The independent checker has not seen a proof: this is the search\u{2019}s word.".to_owned(),
+            );
+        }
+        all.push("What predictors on GPUs return, and what other programs than the model\u{2019}s library make of the file.".to_owned());
+        all.push("Whether the model is right: the pruned model is wrong where the original is.".to_owned());
+        all
     }
 
     fn certificate_page(&self) -> Option<page::Certificate> {

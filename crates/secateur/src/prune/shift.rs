@@ -1,12 +1,10 @@
 //! How far a pruned model's probabilities move on the caller's rows. This is measured and never claimed: a proof is
 //! about decisions.
 
-use secateur_certificate::Digest;
 use secateur_formats::ModelFile;
-use secateur_formats::packed::{self, Link, Stamp};
-use secateur_runtime::{Model, Rows};
 use serde_json::{Value, json};
 
+use crate::probabilities::Probabilities;
 use crate::text::rounded_up;
 
 /// How far the probabilities of two models are apart on some rows.
@@ -23,12 +21,12 @@ pub struct ProbabilityShift {
 impl ProbabilityShift {
     /// Of two models with the same classes; `None` without rows, and where scores do not become probabilities.
     pub(crate) fn measure(models: [&ModelFile; 2], rows: &[f64]) -> Option<Self> {
-        let [before, after] = models.map(|model| probabilities(model, rows));
-        let (before, after) = (before?, after?);
-        let classes = models[0].ensemble().classes().len();
-        if classes == 0 {
+        if rows.is_empty() {
             return None;
         }
+        let [before, after] = models.map(Probabilities::new);
+        let classes = before.as_ref()?.classes();
+        let (before, after) = (before?.of(rows)?, after?.of(rows)?);
         let count = before.len() / classes;
         let shift = |(before, after): (&[f64], &[f64])| {
             before.iter().zip(after).map(|(before, after)| (before - after).abs()).fold(0.0, f64::max)
@@ -60,23 +58,4 @@ fn decimals(probability: f64) -> String {
         return rounded_up(probability);
     }
     format!("{:.3}", (probability * 1000.0).ceil() / 1000.0)
-}
-
-/// Does the model's library make probabilities of its scores, as far as is known here?
-pub(super) fn has_probabilities(model: &ModelFile) -> bool {
-    Link::of(model) != Link::None
-}
-
-/// The probability of each class of each row, as the model's library gives it up to the last bits.
-fn probabilities(model: &ModelFile, rows: &[f64]) -> Option<Vec<f64>> {
-    if rows.is_empty() || !has_probabilities(model) {
-        return None;
-    }
-    let ensemble = model.ensemble();
-    let stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
-    let runtime = Model::load(&packed::File::pack(model, None, &stamp).ok()?).ok()?;
-    let width = ensemble.features().len();
-    let mut found = vec![0.0; rows.len() / width.max(1) * ensemble.classes().len()];
-    runtime.probabilities(Rows::row_major(rows, width).ok()?, &mut found).ok()?;
-    Some(found)
 }

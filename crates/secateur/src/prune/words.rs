@@ -6,11 +6,11 @@ use secateur_oracle::Band;
 use secateur_prune::{Certificate, Claim, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
 
-use super::shift::has_probabilities;
 use super::{PruneOptions, Pruning};
 use crate::domain::{begin, inputs_in_short, inputs_words, scope_name};
 use crate::logistic;
 use crate::places::Places;
+use crate::probabilities::Probabilities;
 use crate::text::{counted, entry, grouped, number, printable, rounded_up};
 use crate::verify::{ROUNDING_NOTE, rounding_words, rows_json, score_probability, upper};
 
@@ -273,7 +273,7 @@ impl PruneReport<'_> {
         };
         let advice = "where they are used (ranking, calibration, stacking), --keep scores keeps them up to rounding, \
                       --within EPS up to EPS, and pack keeps every bit";
-        Some(match (&self.pruning.probability_shift, has_probabilities(self.original)) {
+        Some(match (&self.pruning.probability_shift, Probabilities::are_known(self.original)) {
             (Some(shift), _) => format!("{elsewhere}probabilities: {}; {advice}", shift.words()),
             (None, true) => {
                 format!("{elsewhere}probabilities: --data TABLE measures how far they move; {advice}")

@@ -8,7 +8,7 @@ use secateur_report as page;
 use super::words::{undecided, used_columns};
 use super::{VerifyReport, labels};
 use crate::domain::inputs_in_short;
-use crate::page::{Pair, certificate, classes};
+use crate::page::{Pair, certificate, classes, now};
 
 impl VerifyReport<'_> {
     /// One HTML page about the answer. `rows` are the caller's, and may be empty.
@@ -36,6 +36,7 @@ impl VerifyReport<'_> {
         page::Report {
             outcome,
             version: concat!("secateur ", env!("CARGO_PKG_VERSION")).to_owned(),
+            date: now(),
             models: pair.models(),
             claim: page::Claim {
                 band: answer.band,

@@ -8,7 +8,7 @@ use secateur_report as page;
 use super::scores::{ScoreOutcome, ScoreReport};
 use super::{labels, words};
 use crate::domain::inputs_in_short;
-use crate::page::{Pair, certificate, classes};
+use crate::page::{Pair, certificate, classes, now};
 use crate::places::Places;
 use crate::text::printable;
 
@@ -46,6 +46,7 @@ impl ScoreReport<'_> {
                 ScoreOutcome::Undecided => page::Outcome::Undecided,
             },
             version: concat!("secateur ", env!("CARGO_PKG_VERSION")).to_owned(),
+            date: now(),
             models: pair.models(),
             claim: page::Claim {
                 inputs: self.inputs(&labels),
