@@ -103,7 +103,10 @@ fn probabilities_stand_behind_the_class() {
     for (line, score) in lines.zip(flowers_scores()) {
         let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
         let probability = 1.0 / (1.0 + (-f64::from_bits(score)).exp());
-        assert!((fields[2] - probability).abs() < 1e-15 && (fields[1] + fields[2] - 1.0).abs() < 1e-15, "{line}");
+        assert!(
+            (fields[2] - probability).abs() < 1e-15 && (fields[1] + fields[2] - 1.0).abs() < 1e-15,
+            "{line}"
+        );
         assert_eq!(fields[0], f64::from(u8::from(probability > 0.5)), "{line}");
     }
     assert_eq!(predict(FLOWERS, TABLE, "--proba --raw").code, Some(2));
