@@ -51,6 +51,8 @@ class Claim:
     local: int
     domain: Domain | None = None
     """`None` in version 1."""
+    cuts: tuple[float, ...] | None = None
+    """Score and gap of the first model's cut, then of the second's, where decisions are at a threshold of the caller's."""
 
 
 @dataclass(frozen=True)
@@ -167,13 +169,16 @@ def read(data: bytes) -> Certificate:
     if not second and not data.startswith(LINE):
         raise ValueError("no certificate")
     reader = _Reader(zlib.decompress(data[len(LINE) :]))
-    if second and reader.byte() != 0:
+    about = reader.byte() if second else 0
+    if about not in (0, 2):
         raise ValueError("a claim that is not about decisions")
     original, pruned = reader.take(32), reader.take(32)
     band = reader.float() if reader.byte() else None
     domain = reader.domain() if second else None
     scope = (1 - domain.missing) if domain is not None else reader.byte()
-    claim = Claim(original, pruned, band, scope, reader.byte(), domain)
+    local = reader.byte()
+    cuts = tuple(reader.float() for _ in range(4)) if about == 2 else None
+    claim = Claim(original, pruned, band, scope, local, domain, cuts)
     steps: list[Step] = []
     while not steps or steps[-1][0] != "End":
         steps.append(reader.step())
@@ -285,7 +290,7 @@ def write(certificate: Certificate, *, count: bool = True) -> bytes:
     inputs = bytes([claim.scope]) if claim.domain is None else _domain(claim.domain)
     stream = claim.original + claim.pruned + band + inputs + bytes([claim.local])
     if claim.domain is not None:
-        # A claim about decisions.
-        stream = b"\0" + stream
+        # A claim about decisions, by the libraries' own rules or at cuts.
+        stream = b"\0" + stream if claim.cuts is None else b"\2" + stream + struct.pack("<4d", *claim.cuts)
     line = LINE if claim.domain is None else LINE_2
     return line + zlib.compress(stream + b"".join(map(encode, steps)), 1)

@@ -125,7 +125,7 @@ def verify_scores(
     doubles: bool = False,
     certify: bool = False,
     certificate: str | None = None,
-    paths: tuple[str | None, str | None] = (None, None),
+    paths: tuple[str | None, str | None] = ...,
     report: bool = False,
 ) -> dict[str, Any]: ...
 def verify(
