@@ -108,6 +108,36 @@ fn changed(domain: &Domain, width: usize) -> Vec<Domain> {
     all.into_iter().flatten().filter(|other| other != domain).collect()
 }
 
+/// Asks for a claim of which it is known whether it is true: was it refuted, and the certificate. What is shown against it has
+/// to lie in the domain, and so has what is nearer to other inputs of it. `None` where the last bits of a free order of
+/// addition decide.
+fn known_truth(
+    comparison: &Comparison<'_>,
+    drawn: &Domain,
+    rows: &[Vec<f64>],
+    true_there: bool,
+    seed: u64,
+) -> Option<(bool, Option<Vec<u8>>)> {
+    let (compared, certificate) = comparison.certify(&Options::unlimited(), Vec::new()).unwrap();
+    let certificate = certificate.map(|certificate| certificate.finish(true).unwrap());
+    match &compared.verdict {
+        Compared::Identical => {
+            assert!(true_there, "seed {seed}: a false claim was proved: {drawn:?}");
+            Some((false, certificate))
+        }
+        Compared::Different(example) => {
+            assert!(!true_there, "seed {seed}: a true claim was refuted: {drawn:?}");
+            assert!(drawn.contains(&example.row), "seed {seed}: {:?} is outside", example.row);
+            let data: Vec<f64> = rows.iter().take(8).flatten().copied().collect();
+            if let Some((near, ..)) = comparison.nearest(example, &data) {
+                assert!(drawn.contains(&near.row), "seed {seed}: {:?} is outside", near.row);
+            }
+            Some((true, certificate))
+        }
+        Compared::Undecided(_) => None,
+    }
+}
+
 #[test]
 fn every_field_of_a_domain_matters() {
     let (mut certificates, mut accepted, mut refused, mut lies) = (0, 0, 0, 0);
@@ -168,24 +198,11 @@ fn a_domain_is_proved_and_checked_for_its_inputs_alone() {
         let true_there = !rows.iter().any(wrong);
         let true_everywhere = !every_row(&Grid::new(&[&first, &second]).unwrap()).any(|row| wrong(&row));
         only_there += u32::from(true_there && !true_everywhere);
-        let (compared, certificate) = comparison.certify(&Options::unlimited(), Vec::new()).unwrap();
-        match &compared.verdict {
-            Compared::Identical => assert!(true_there, "seed {seed}: a false claim was proved: {drawn:?}"),
-            Compared::Different(example) => {
-                assert!(!true_there, "seed {seed}: a true claim was refuted: {drawn:?}");
-                assert!(drawn.contains(&example.row), "seed {seed}: {:?} is outside", example.row);
-                // Nearer to other inputs of the domain, it stays in it.
-                let data: Vec<f64> = rows.iter().take(8).flatten().copied().collect();
-                if let Some((near, ..)) = comparison.nearest(example, &data) {
-                    assert!(drawn.contains(&near.row), "seed {seed}: {:?} is outside", near.row);
-                }
-                refuted += 1;
-            }
-            // The last bits of a free order of addition.
-            Compared::Undecided(_) => continue,
-        }
-        let Some(certificate) = certificate else { continue };
-        let bytes = certificate.finish(true).unwrap();
+        let Some((found, certificate)) = known_truth(&comparison, &drawn, &rows, true_there, seed) else {
+            continue;
+        };
+        refuted += u32::from(found);
+        let Some(bytes) = certificate else { continue };
         assert_eq!(
             bytes.starts_with(b"secateur certificate 2\n"),
             claimed.columns().next().is_some() || !claimed.groups().is_empty()
@@ -286,23 +303,12 @@ fn scores_of_other_models_are_proved_and_checked_for_their_inputs_alone() {
         let product = inputs_of(&claimed.without_wheres(), &[&first, &second], 6_000);
         let true_without = product.is_some_and(|rows| !rows.iter().any(wrong));
         only_there += u32::from(true_there && !true_without && !rows.is_empty());
-        let (compared, certificate) = comparison.certify(&Options::unlimited(), Vec::new()).unwrap();
-        match &compared.verdict {
-            Compared::Identical => assert!(true_there, "seed {seed}: a false claim was proved: {drawn:?}"),
-            Compared::Different(example) => {
-                assert!(!true_there, "seed {seed}: a true claim was refuted: {drawn:?}");
-                assert!(drawn.contains(&example.row), "seed {seed}: {:?} is outside", example.row);
-                let data: Vec<f64> = rows.iter().take(8).flatten().copied().collect();
-                if let Some((near, ..)) = comparison.nearest(example, &data) {
-                    assert!(drawn.contains(&near.row), "seed {seed}: {:?} is outside", near.row);
-                }
-                refuted += 1;
-            }
-            // The last bits of a free order of addition.
-            Compared::Undecided(_) => continue,
-        }
-        let Some(certificate) = certificate else { continue };
-        let opened = Opened::read(&certificate.finish(true).unwrap()).unwrap();
+        let Some((found, certificate)) = known_truth(&comparison, &drawn, &rows, true_there, seed) else {
+            continue;
+        };
+        refuted += u32::from(found);
+        let Some(bytes) = certificate else { continue };
+        let opened = Opened::read(&bytes).unwrap();
         assert_eq!(opened.claim.domain, claimed, "seed {seed}");
         let scorers = Scorer::of(&claimed);
         let verdict = opened.verdict_with(&first, &second, &scorers);

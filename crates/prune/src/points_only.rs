@@ -9,9 +9,9 @@ use secateur_formats::EditError;
 use secateur_model::Ensemble;
 
 use crate::candidate::column::{columns, intercept};
-use crate::candidate::fold::{Limits, fold, unfolded};
+use crate::candidate::fold::{Limits, fold_for};
 use crate::candidate::plan::{Editable, refused_tree};
-use crate::config::{Claim, Config, Effort, Moves};
+use crate::config::{Claim, Config, Effort};
 use crate::outcome::PruneError;
 use crate::passes::eliminate::{drop_unused, influences};
 use crate::passes::reweight::divided;
@@ -65,11 +65,7 @@ pub fn prune_unchecked<M: Editable>(
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
     loop {
         let stop = || spent(config);
-        let folded = match config.moves {
-            Moves::Leaves => fold(model, &limits, &stop),
-            Moves::Weights => unfolded(model, &stop),
-        };
-        let Some(folded) = folded.filter(|_| !stop()) else { return Ok(unchanged()) };
+        let Some(folded) = fold_for(config.moves, model, &limits, &stop) else { return Ok(unchanged()) };
         let columns = columns(model, &folded, config);
         let mut search = Search::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
         let judge = match scrutiny {

@@ -13,9 +13,9 @@ use crate::bounds::known::{
     Known, cover_bound, evidence, lower_bound, with_opposite_corners, without_constant,
 };
 use crate::candidate::column::{Column, Intercept, columns, intercept};
-use crate::candidate::fold::{Limits, fold, unfolded};
+use crate::candidate::fold::{Limits, fold_for};
 use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
-use crate::config::{Claim, Config, Effort, Moves, Objective};
+use crate::config::{Claim, Config, Effort, Objective};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned, Seconds};
 use crate::passes::class_changes::class_changes;
 use crate::passes::eliminate::eliminate;
@@ -106,11 +106,9 @@ fn run_once<M: Editable>(
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
     loop {
         let stop = || spent(config);
-        let folded = match config.moves {
-            Moves::Leaves => fold(model, &limits, &stop),
-            Moves::Weights => unfolded(model, &stop),
+        let Some(folded) = fold_for(config.moves, model, &limits, &stop) else {
+            return unchanged(file, model, config);
         };
-        let Some(folded) = folded.filter(|_| !stop()) else { return unchanged(file, model, config) };
         let columns = columns(model, &folded, config);
         let mut search = Search::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
         search.seconds.fold = started.elapsed().as_secs_f64();

@@ -21,6 +21,7 @@ use secateur_model::{
 };
 
 use crate::candidate::reach::{CutId, Cuts, Region};
+use crate::config::Moves;
 
 /// What a format cannot hold.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +69,20 @@ struct Simple {
 enum Part {
     Split { cut: CutId, yes: usize, no: usize },
     Leaf(usize),
+}
+
+/// The model as these moves take it: folded, or its trees as they are where only weights may change. `None` where it was stopped.
+pub(crate) fn fold_for(
+    moves: Moves,
+    model: &Ensemble,
+    limits: &Limits,
+    stop: &dyn Fn() -> bool,
+) -> Option<Folded> {
+    let folded = match moves {
+        Moves::Leaves => fold(model, limits, stop),
+        Moves::Weights => unfolded(model, stop),
+    };
+    folded.filter(|_| !stop())
 }
 
 /// Folds a model.

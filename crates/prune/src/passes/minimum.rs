@@ -1,10 +1,10 @@
 //! The cheapest set of columns that can do, proved: the paper's l0.
 //!
 //! Every cut says that one of its columns must stay, so the cheapest cover of all known cuts costs no more
-//! than any set that can do. A cover that is cheaper than the best set so far is found, greedily or, where that
-//! fails, by a search. If it can do, it is the new best. If not, some cut shows why and
-//! joins the others. When the search shows that no cover is cheaper than the best set, that is the minimum. So only the last
-//! of these searches has to prove something. Cuts are looked for among known points
+//! than any set that can do. Covers that are cheaper than the best set so far are found greedily and, where that
+//! fails, by one search over all covers. If a cover can do, it is the new best. If not, some cut shows why and
+//! joins the others, and the search goes on with it: what it has refuted stays refuted. When no cheaper cover is left,
+//! the best set is the minimum, and the search is the proof. Cuts are looked for among known points
 //! first; only a cover that these do not rule out is given to the loop of solver and oracle, whose
 //! counterexamples are new points.
 //!
