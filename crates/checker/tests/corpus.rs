@@ -202,6 +202,10 @@ fn cases(models: &Models) -> Vec<Case> {
         None,
     );
 
+    let mut at_once = certificate(["binary", "binary"], Band::Score(0.001));
+    at_once.steps.clear();
+    add("accept", "itself_without_systems", ["binary", "binary"], at_once.write(), None);
+
     let join = joined(BINARY, Band::Score(0.001));
     add("accept", "join", BINARY, join.write(), None);
     // Each of six systems at once: the original's lead over the class that the other one's row is about.
@@ -412,6 +416,8 @@ fn cases(models: &Models) -> Vec<Case> {
     refuse("first_system_missing", BINARY, &binary, &without_first, "system.pair");
     let without_last = |copy: &mut Opened| copy.steps.truncate(second_system);
     refuse("last_system_missing", BINARY, &binary, &without_last, "end.missing");
+    // Only a model beside itself needs no system.
+    refuse("no_system_at_all", BINARY, &binary, &|copy: &mut Opened| copy.steps.clear(), "end.missing");
     let one_more = |copy: &mut Opened| {
         copy.steps.push(Step::System { winner: 0, other: 1, slack: Slack::Global });
     };
