@@ -51,6 +51,7 @@ lint: ## formatting, clippy and documentation, warnings as errors
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy -p secateur-faults --all-targets --features on --locked -- -D warnings
+	cargo check -p secateur-checker --features program --bins --locked
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	@echo "what the checker depends on:"
 	cargo tree --package secateur-checker --edges normal --locked

@@ -58,8 +58,8 @@ class Pruning:
     exact sums, "changed_in_band" of all rows are decided otherwise by the library with the pruned model; "words" says it.
     `None` without rows."""
     probability_shift: dict[str, Any] | None
-    """How far probabilities move on the rows of `X`: "rows", the "largest" difference of a class's probability, and the
-    "mean". This is measured, and not part of the claim, which is about decisions. `None` without rows, and for models
+    """How far probabilities move on the rows of `X`: "rows", the "largest" difference of a class's probability, the
+    "mean", and where there are two classes and `y` was given the "auc" "before" and "after". This is measured, and not part of the claim, which is about decisions. `None` without rows, and for models
     whose scores do not become probabilities."""
     lower_bound: int | None
     """No model that the moves allow has fewer trees. `None` where scores are kept: no bound is claimed then."""
@@ -178,7 +178,7 @@ def prune(
     solver: str = ...,
     method: None = ...,
     size: None = ...,
-    y: None = ...,
+    y: Any = ...,
 ) -> Pruning: ...
 
 
@@ -277,6 +277,8 @@ def prune(
     - `certificate`: a path to write it to, or True to have it in the result.
     - `self_check`: False leaves the certificate and its check out; the result is then the search's word alone.
     - `report`: a path to write an HTML page about the run to.
+    - `y`: the classes of the rows `X`. Where these are two, the area under the ROC curve is measured before and after
+      (`result.probability_shift["auc"]`). The search does not use them.
     - `method`, `size`, `y`, `accept_unproved`: one of the paper's baselines instead ("ic", "imd", "drep"), which keeps
       `size` trees (with trees for each class: rounds), chosen on the rows `X` with the classes `y`. DECISIONS CHANGE
       and nothing is proved, so `accept_unproved=True` is needed, and the result is a `secateur.Unproved`.
@@ -339,11 +341,16 @@ def prune(
         if method in ("rows", "boxes"):
             searched["domain"] = _chosen_domain(subject, domain, missing)
         return _unproved(subject, X, method, size, boxes, y, accept_unproved, searched)
-    if size is not None or boxes is not None or y is not None or accept_unproved:
-        raise OptionError("size, boxes, y and accept_unproved go with method; a proved model has the size that can be proved")
+    if size is not None or boxes is not None or accept_unproved:
+        raise OptionError("size, boxes and accept_unproved go with method; a proved model has the size that can be proved")
+    if y is not None and X is None:
+        raise OptionError("y holds the classes of the rows X, and there are none")
+    classes = _classes(subject, y)
     before = subject.model
     settings["domain"] = _chosen_domain(subject, domain, missing)
     rows = subject.rows(X)
+    if rows is not None and classes and len(classes) != len(rows):
+        raise OptionError(f"X has {len(rows)} rows and y {len(classes)} classes")
     place = os.fsdecode(certificate) if isinstance(certificate, (str, os.PathLike)) else None
     if settings["time_limit"] is not None:
         # What it took to read the model and the rows counts too.
@@ -351,7 +358,8 @@ def prune(
     _log.info("pruning %s: %d trees, %d leaves", before.dialect, before.tree_count, before.leaf_count)
     with _progress.watching(progress, before.tree_count) as news:
         answer = _run(
-            before, rows, progress=news, path=subject.path, certificate=place, report=report is not None, **settings
+            before, rows, progress=news, path=subject.path, certificate=place, report=report is not None,
+            classes=classes, **settings
         )
     proof = answer["certificate"]
     if place is not None and proof is not None:
@@ -419,6 +427,15 @@ def _chosen_domain(subject: Subject, domain: Any, missing: bool) -> _domain.Give
     return _domain.as_given(domain, missing)
 
 
+def _classes(subject: Subject, y: Any) -> list[int]:
+    """The positions of the rows' classes among those of the model; empty where they are not given."""
+    places = {label: index for index, label in enumerate(subject.model.classes)}
+    try:
+        return [] if y is None else [places[label] for label in np.asarray(y).tolist()]
+    except KeyError as unknown:
+        raise OptionError(f"y: {unknown.args[0]!r} is not a class of the model") from None
+
+
 def _wanted(certificate: bool | str | os.PathLike[str] | None) -> bool:
     return certificate is not None and certificate is not False
 
@@ -437,11 +454,7 @@ def _unproved(
         raise OptionError("without a proof there is no smallest size: effort must be \"fast\" or \"thorough\"")
     if not searches and (X is None or y is None or size is None or boxes is not None):
         raise OptionError("method needs size, rows X and their classes y")
-    places = {label: index for index, label in enumerate(subject.model.classes)}
-    try:
-        classes = [] if y is None else [places[label] for label in np.asarray(y).tolist()]
-    except KeyError as unknown:
-        raise OptionError(f"y: {unknown.args[0]!r} is not a class of the model") from None
+    classes = _classes(subject, y)
     rows = subject.rows(X)
     assert rows is not None, "rows were given"
     if searches:

@@ -168,6 +168,7 @@ def prune(
     path: str | None = None,
     certificate: str | None = None,
     report: bool = False,
+    classes: list[int] = ...,
 ) -> dict[str, Any]: ...
 def prune_to_size(
     model: Model, rows: NDArray[np.float64], classes: list[int], *, method: str, size: int

@@ -28,7 +28,7 @@ from harness import hostile_rows
 from prunable import CASES, case, saved_and_loaded
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
@@ -36,6 +36,7 @@ from sklearn.ensemble import (
     VotingClassifier,
 )
 from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -115,6 +116,25 @@ def test_the_shift_of_probabilities_is_the_librarys(name):
     moved = np.abs(before - after).reshape(len(before), -1).max(axis=1)
     assert shift["rows"] == len(moved)
     np.testing.assert_allclose([shift["largest"], shift["mean"]], [moved.max(), moved.mean()], atol=1e-6)
+
+
+def test_the_area_under_the_curve_is_measured_where_classes_are_given():
+    X, y = load_breast_cancer(return_X_y=True)
+    names = np.array(["malignant", "benign"])[y]
+    fitted = AdaBoostClassifier(n_estimators=30, random_state=0).fit(X[::2], names[::2])
+    result = secateur.prune(fitted, X[1::2], y=names[1::2], effort="fast")
+    auc = result.probability_shift["auc"]
+    truth = names[1::2] == fitted.classes_[1]
+    expected = [roc_auc_score(truth, model.predict_proba(X[1::2])[:, 1]) for model in (fitted, result.model)]
+    np.testing.assert_allclose([auc["before"], auc["after"]], expected, atol=1e-12)
+    assert "AUC" in str(result)
+    assert secateur.prune(fitted, X, effort="fast").probability_shift["auc"] is None
+    with pytest.raises(secateur.OptionError, match="'other' is not a class"):
+        secateur.prune(fitted, X[:1], y=["other"])
+    with pytest.raises(secateur.OptionError, match="569 rows and y 1 classes"):
+        secateur.prune(fitted, X, y=names[:1])
+    with pytest.raises(secateur.OptionError, match="there are none"):
+        secateur.prune(fitted, y=names)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -91,7 +91,8 @@ Examples:
   secateur predict model.json --data table.csv
   secateur predict model.json --data table.parquet --target y -o classes.csv
   secateur predict model.json --data table.csv --raw | head
-  secateur predict model.json --data table.csv --proba")]
+  secateur predict model.json --data table.csv --proba
+  secateur predict model.json --data table.csv --id customer")]
 pub(crate) struct Predict {
     /// The model file
     pub(crate) model: PathBuf,
@@ -116,6 +117,10 @@ pub(crate) struct Predict {
     /// A column of the table that is not an input of the model
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
+
+    /// Print this column of the table in front of each prediction, as it stands; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) id: Vec<String>,
 
     #[command(flatten)]
     pub(crate) reading: Reading,
@@ -334,7 +339,8 @@ pub(crate) struct Prune {
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: Option<PathBuf>,
 
-    /// A column of the table that is not an input of the model
+    /// A column of the table that is not an input of the model. Where it holds the rows' classes and these are two, the
+    /// area under the ROC curve (AUC) is measured before and after
     #[arg(long, value_name = "NAME")]
     pub(crate) target: Option<String>,
 

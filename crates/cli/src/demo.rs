@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 
 use crate::arguments::{Arguments, Demo, Talk};
-use crate::output::{Output, print};
+use crate::output::{Output, print, tell};
 use secateur::internal::text::counted;
 
 const MODEL: (&str, &[u8]) = ("loans.txt", secateur::demo::MODEL);
@@ -25,23 +25,23 @@ pub(crate) fn run(command: &Demo, talk: Talk) -> Result<()> {
     let (model, table) = (place(MODEL.0), place(TABLE.0));
     let (pruned, proof) = (place(PRUNED), place(PROOF));
 
-    print("A LightGBM model that tells which loans will be repaid, and a table of 200 loans.\n\n")?;
+    tell("A LightGBM model that tells which loans will be repaid, and a table of 200 loans.\n\n")?;
     put(Path::new(&model), MODEL.1)?;
     put(Path::new(&table), TABLE.1)?;
 
-    print(
+    tell(
         "\nWhich trees does it need? The table is where the search starts; the answer is for every input.\n\n",
     )?;
     let prune =
         ["prune", &model, "-o", &pruned, "--data", &table, "--target", TARGET, "--certificate", &proof];
     show(&prune, talk)?;
 
-    print(
+    tell(
         "\nIs that so? A separate program goes over the proof; it shares with the search how files are read, nothing else:\n\n",
     )?;
     check(&[&model, &pruned, &proof])?;
 
-    print(&format!(
+    tell(&format!(
         "\nLightGBM loads the new file as any other: lightgbm.Booster(model_file={pruned:?}). The files:\n\n  \
          {model}\n  {table}\n  {pruned}\n  {proof}\n\nWhat else: secateur verify {model} {pruned}, secateur inspect {model}, secateur domain {table} --target {TARGET} (not every input can occur), secateur --help.\n"
     ))
@@ -80,12 +80,12 @@ fn show(words: &[&str], talk: Talk) -> Result<()> {
 fn put(path: &Path, content: &[u8]) -> Result<()> {
     let shown = path.display();
     match fs::read(path) {
-        Ok(found) if found == content => return print(&format!("{shown} is there already\n")),
+        Ok(found) if found == content => return tell(&format!("{shown} is there already\n")),
         Ok(_) => bail!("{shown}: another file is in the way; move it, or choose a folder with --dir"),
         Err(_) => {}
     }
     let mut output = Output::open(Some(path))?;
     output.write(content)?;
     output.finish()?;
-    print(&format!("{shown} written, {}\n", counted(content.len() as u64, "byte", "bytes")))
+    tell(&format!("{shown} written, {}\n", counted(content.len() as u64, "byte", "bytes")))
 }

@@ -7,7 +7,7 @@ use secateur::propose;
 
 use crate::arguments::{Domain, Talk};
 use crate::output::{self, Output, json_text};
-use crate::table::Table;
+use crate::table::{Table, Target};
 
 pub(crate) fn run(command: &Domain, talk: Talk) -> Result<()> {
     if let Some(path) = &command.output {
@@ -17,7 +17,7 @@ pub(crate) fn run(command: &Domain, talk: Talk) -> Result<()> {
     let (mut names, mut table) =
         Table::without_model(&command.table, command.target.as_deref(), &command.reading)?;
     table.header_note().into_iter().for_each(|note| talk.note(note));
-    let (mut rows, _) = table.first_rows(usize::MAX, false)?;
+    let (mut rows, _) = table.first_rows(usize::MAX, Target::Ignored)?;
     let path = command.table.display();
     if rows.is_empty() {
         bail!("{path}: the table has no rows, which suggest nothing");
@@ -49,7 +49,7 @@ pub(crate) fn run(command: &Domain, talk: Talk) -> Result<()> {
     if command.json {
         output::print(&json_text(&proposal.json())?)?;
     } else if in_file {
-        output::print(&proposal.support.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+        output::tell(&proposal.support.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     }
     talk.note(
         "note: this is what the table suggests; whoever uses it as a domain vouches that no other inputs occur",

@@ -5,6 +5,7 @@ use secateur::describe_within;
 
 use crate::arguments::{Inspect, Talk};
 use crate::output::json_text;
+use crate::terminal::fit_stdout;
 use crate::{model, output};
 
 pub(crate) fn run(command: &Inspect, talk: Talk) -> Result<()> {
@@ -12,5 +13,9 @@ pub(crate) fn run(command: &Inspect, talk: Talk) -> Result<()> {
     let domain = command.domain(&model.file)?;
     let place = Some((command.model.display().to_string(), model.bytes));
     let facts = describe_within(&model.file, place, &domain).map_err(|error| anyhow!("{error}"))?;
-    output::print(&if command.json { json_text(&facts.json())? } else { facts.words(talk == Talk::Verbose) })
+    output::print(&if command.json {
+        json_text(&facts.json())?
+    } else {
+        fit_stdout(&facts.words(talk == Talk::Verbose))
+    })
 }

@@ -81,6 +81,7 @@ mod progress;
 mod prune;
 mod shell;
 mod table;
+mod terminal;
 mod verify;
 
 use std::ffi::OsString;

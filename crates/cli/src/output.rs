@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::terminal::{fit_stderr, fit_stdout};
 use anyhow::{Context, Result, anyhow, bail};
 use tempfile::NamedTempFile;
 
@@ -201,6 +202,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(STDOUT)
 }
 
+/// Prints prose, wrapped where stdout is a terminal.
+pub(crate) fn tell(text: &str) -> Result<()> {
+    print(&fit_stdout(text))
+}
+
 /// A JSON object as it is printed.
 pub(crate) fn json_text(object: &serde_json::Value) -> Result<String> {
     Ok(serde_json::to_string_pretty(object).context("cannot be written as JSON")? + "\n")
@@ -208,5 +214,5 @@ pub(crate) fn json_text(object: &serde_json::Value) -> Result<String> {
 
 /// Prints a line to stderr; where stderr is gone there is nobody to tell.
 pub(crate) fn complain(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", fit_stderr(line));
 }

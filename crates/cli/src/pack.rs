@@ -13,6 +13,7 @@ use crate::arguments::{Pack, SelfTest, Talk};
 use crate::failure::Ending;
 use crate::output::{self, Output, json_text};
 use crate::progress::{Progress, percent};
+use crate::terminal::fit_stdout;
 use crate::{interrupt, model};
 
 pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
@@ -79,7 +80,7 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
         );
         text = text.replace("same bits on every input:", "the pruned model, bit for bit:");
     }
-    let text = if command.json { json_text(&object)? } else { text };
+    let text = if command.json { json_text(&object)? } else { fit_stdout(&text) };
     let files = [(command.output.display().to_string(), output)].into_iter().chain(certificate);
     let written = output::finish_all(files)?;
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;

@@ -17,7 +17,8 @@ use secateur::internal::text::{counted, listed, write_number};
 pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
     let model = model::read(&command.model)?;
     let ensemble = model.file.ensemble();
-    let mut table = Table::open(&command.data, ensemble, command.target.as_deref(), &command.reading)?;
+    let target = command.target.as_deref();
+    let mut table = Table::open_with_ids(&command.data, ensemble, target, &command.id, &command.reading)?;
     explain_matching(&table, ensemble, talk);
     if let Some(path) = &command.output {
         refuse_to_overwrite(
@@ -44,13 +45,21 @@ pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
             secateur::internal::transform_words(*transform, "the score")
         ));
     }
-    let rows = predict(ensemble, probabilities.as_ref(), &mut table, shown, &mut output, talk)?;
+    let predictor = Predictor { ensemble, probabilities: probabilities.as_ref(), shown };
+    let rows = predict(&predictor, &mut table, &command.id, &mut output, talk)?;
     output.finish()?;
     table.unseen_notes().for_each(|note| talk.note(note));
     if let (Some(path), true) = (&command.output, talk >= Talk::Normal) {
         talk.note(format!("{}: {}", path.display(), counted(rows, "row", "rows")));
     }
     Ok(())
+}
+
+/// A model, and what is wanted of it.
+struct Predictor<'a> {
+    ensemble: &'a Ensemble,
+    probabilities: Option<&'a Probabilities>,
+    shown: Shown,
 }
 
 /// What is printed of a row.
@@ -78,29 +87,38 @@ impl Shown {
 
 /// Predicts every row of the table and gives their number.
 fn predict(
-    ensemble: &Ensemble,
-    probabilities: Option<&Probabilities>,
+    model: &Predictor<'_>,
     table: &mut Table,
-    shown: Shown,
+    ids: &[String],
     output: &mut Output,
     talk: Talk,
 ) -> Result<u64> {
+    let Predictor { ensemble, probabilities, shown } = *model;
     let mut scorer = Scorer::new(ensemble);
     let mut progress = Progress::start(talk);
     let named = matches!(shown, Shown::Class | Shown::Probabilities);
     let labels = if named { label_lines(ensemble.classes())? } else { Vec::new() };
     let number = ensemble.accumulation().number;
-    let mut text = header(ensemble, shown);
-    let mut rows = Vec::new();
+    let mut text = csv_fields(ids)?;
+    text += &header(ensemble, shown);
+    let (mut rows, mut names) = (Vec::new(), Vec::new());
     let mut total = 0;
     loop {
         output.write(text.as_bytes())?;
         text.clear();
-        let count = table.next_rows(&mut rows)?;
+        let count = table.next_rows_and_ids(&mut rows, &mut names)?;
         if count == 0 {
             break;
         }
+        let ids = match ids.len() {
+            0 => vec![String::new(); count],
+            width => names.chunks_exact(width).map(csv_fields).collect::<Result<_>>()?,
+        };
+        let mut ids = ids.iter();
+        // What comes before a row's prediction.
+        let mut begin = |text: &mut String| ids.next().into_iter().for_each(|id| text.push_str(id));
         let write_numbers = |numbers: &[f64]| {
+            begin(&mut text);
             for (index, &value) in numbers.iter().enumerate() {
                 if index > 0 {
                     text.push(',');
@@ -111,12 +129,16 @@ fn predict(
         };
         let written = match shown {
             Shown::Class => scorer.classes(&rows).map(|classes| {
-                classes.into_iter().for_each(|class| text.push_str(&labels[class.index()]));
+                for class in classes {
+                    begin(&mut text);
+                    text.push_str(&labels[class.index()]);
+                }
             }),
             Shown::Probabilities => scorer.classes(&rows).map(|classes| {
                 let found =
                     probabilities.and_then(|probabilities| probabilities.of(&rows)).unwrap_or_default();
                 for (class, row) in classes.into_iter().zip(found.chunks_exact(labels.len())) {
+                    begin(&mut text);
                     text.push_str(labels[class.index()].trim_end_matches('\n'));
                     for probability in row {
                         let _ = write!(text, ",{probability:?}");
@@ -141,6 +163,18 @@ fn predict(
         talk.note(format!("{} in {:.3} s", counted(total, "row", "rows"), time.as_secs_f64()));
     }
     Ok(total)
+}
+
+/// These texts as fields of a CSV line, each followed by a comma.
+fn csv_fields(texts: &[String]) -> Result<String> {
+    if texts.is_empty() {
+        return Ok(String::new());
+    }
+    let mut writer = WriterBuilder::new().from_writer(Vec::new());
+    // A last empty field, so that the line ends with a comma.
+    writer.write_record(texts.iter().map(String::as_str).chain([""]))?;
+    let line = String::from_utf8(writer.into_inner()?)?;
+    Ok(line.trim_end_matches('\n').to_owned())
 }
 
 fn header(ensemble: &Ensemble, shown: Shown) -> String {

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use crate::arguments::Talk;
+use crate::terminal::cut_stderr;
 use secateur::internal::text::grouped;
 
 const SILENT: Duration = Duration::from_secs(1);
@@ -45,7 +46,7 @@ impl Progress {
         let line = format!("{}, {:.0} s", words(), self.start.elapsed().as_secs_f64());
         let mut err = io::stderr().lock();
         // Where stderr is gone there is nobody to tell.
-        let _ = if self.live { write!(err, "\r{line}\x1b[K") } else { writeln!(err, "{line}") };
+        let _ = if self.live { write!(err, "\r{}\x1b[K", cut_stderr(line)) } else { writeln!(err, "{line}") };
         let _ = err.flush();
     }
 

@@ -22,7 +22,8 @@ use crate::failure::Ending;
 use crate::model::Model;
 use crate::output::{Output, PageFile, json_text};
 use crate::progress::{Progress, percent};
-use crate::table::Table;
+use crate::table::{Table, Target};
+use crate::terminal::fit_stdout;
 use crate::{interrupt, model, output};
 use secateur::internal::text::counted;
 
@@ -51,7 +52,8 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         return without_proof(command, way, &original, &rows, output, &options, &budget);
     }
     let read = budget.elapsed().as_secs_f64();
-    let options = options(command, solver, domain, &original.file);
+    let mut options = options(command, solver, domain, &original.file);
+    options.classes = rows.classes;
     let trees = original.file.ensemble().trees().len();
     let watch = Watch::default();
     // Until the model is written, a first signal ends what is going on and nothing more.
@@ -89,7 +91,11 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
             ..Places::default()
         },
     };
-    let text = if command.json { json_text(&report.json())? } else { report.words(talk == Talk::Verbose) };
+    let text = if command.json {
+        json_text(&report.json())?
+    } else {
+        fit_stdout(&report.words(talk == Talk::Verbose))
+    };
     let page = match (page, &command.report) {
         (Some(page), Some(path)) => {
             Some((path.display().to_string(), page.fill(&report.html(&rows.values))?))
@@ -153,7 +159,7 @@ fn without_proof(
     let text = if command.json {
         json_text(&pruned.json(places, read.as_secs_f64()))?
     } else {
-        pruned.words(places)
+        fit_stdout(&pruned.words(places))
     };
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     Ok(Ending::Done)
@@ -267,6 +273,7 @@ fn options(
             None => Claim::Decisions { band: command.band.0 },
         },
         threshold: command.threshold,
+        classes: Vec::new(),
         domain,
         threads: command.threads,
         seed: command.seed,
@@ -325,7 +332,7 @@ fn hint_at_extension(output: &Path, file: &ModelFile, talk: Talk) {
 struct Rows {
     /// One after the other, those that the library accepts.
     values: Vec<f64>,
-    /// Their classes, where they are asked for.
+    /// Their classes, where the table has them.
     classes: Vec<ClassId>,
 }
 
@@ -338,8 +345,8 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
     };
     let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
     table.header_note().into_iter().for_each(|note| talk.note(note));
-    let (values, classes) =
-        table.first_rows(MOST_ROWS, command.method.is_some() && command.target.is_some())?;
+    let wanted = if command.method.is_some() { Target::Classes } else { Target::ClassesIfAll };
+    let (values, classes) = table.first_rows(MOST_ROWS, wanted)?;
     table.unseen_notes().for_each(|note| talk.note(note));
     let width = ensemble.features().len().max(1);
     let count = values.len() / width;

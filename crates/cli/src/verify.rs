@@ -18,6 +18,7 @@ use crate::arguments::{Talk, Verify};
 use crate::failure::Ending;
 use crate::output::{Output, PageFile, json_text};
 use crate::table::Table;
+use crate::terminal::fit_stdout;
 use crate::{model, output, progress};
 
 /// How often the progress is looked at.
@@ -84,7 +85,11 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     if let (Some(page), Some(path)) = (page, &command.report) {
         files.push((path.display().to_string(), page.fill(&report.html(&rows))?));
     }
-    let text = if command.json { json_text(&report.json())? } else { report.words(talk == Talk::Verbose) };
+    let text = if command.json {
+        json_text(&report.json())?
+    } else {
+        fit_stdout(&report.words(talk == Talk::Verbose))
+    };
     let written = output::finish_all(files)?;
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     if let (Some(outside), true, Some(path)) = (&answer.outside, command.json, &command.data) {
@@ -145,7 +150,11 @@ fn run_scores(
         };
         files.push((path.display().to_string(), page.fill(&report.html(rows, places))?));
     }
-    let text = if command.json { json_text(&report.json())? } else { report.words(talk == Talk::Verbose) };
+    let text = if command.json {
+        json_text(&report.json())?
+    } else {
+        fit_stdout(&report.words(talk == Talk::Verbose))
+    };
     let written = output::finish_all(files)?;
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     let proved = matches!(answer.outcome, ScoreOutcome::Within | ScoreOutcome::Measured);

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use secateur::{Claim, Effort, Moves, Objective, Places, PruneOptions, PruneReport, Status, Unit, Watch};
+use secateur_model::ClassId;
 
 use crate::model::{Model, row_major};
 use crate::options::GivenDomain;
@@ -17,12 +18,13 @@ const STILL_THERE: Duration = Duration::from_millis(900);
 
 /// Prunes a model, and certifies and checks the result unless `self_check` is off. `rows` are start points,
 /// `progress` is called with a dictionary whenever there is news. `path` is the model's own, and `certificate` the one
-/// that its certificate will be written to; both are only told of. `domain` says which inputs can occur: a JSON text, and the models that it names by position. With `report` the result has an HTML page.
+/// that its certificate will be written to; both are only told of. `domain` says which inputs can occur: a JSON text, and the models that it names by position. With `report` the result has an HTML page. `classes`
+/// are those of the rows, or none.
 #[pyfunction]
 #[pyo3(signature = (
     model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None, within=None, keep_scores=false, threshold=None,
     time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, domain=None,
-    self_check=true, path=None, certificate=None, report=false
+    self_check=true, path=None, certificate=None, report=false, classes=Vec::new()
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn prune<'py>(
@@ -48,6 +50,7 @@ pub(crate) fn prune<'py>(
     path: Option<String>,
     certificate: Option<String>,
     report: bool,
+    classes: Vec<u32>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::unhurried_budget(time_limit)?;
     let settings = PruneOptions {
@@ -62,6 +65,7 @@ pub(crate) fn prune<'py>(
             None => Claim::Decisions { band: options::band(band) },
         },
         threshold,
+        classes: classes.into_iter().map(ClassId).collect(),
         domain: options::domain(domain.as_ref(), missing, model)?,
         threads,
         seed,

@@ -70,6 +70,7 @@ pub(crate) fn prune_without_proof<'py>(
         solver: options::solver(solver)?,
         claim: Claim::Decisions { band: options::band(band) },
         threshold: None,
+        classes: Vec::new(),
         domain: options::domain(domain.as_ref(), missing, model)?,
         threads,
         seed,

@@ -11,6 +11,8 @@ use thiserror::Error;
 pub(super) enum Cell<'a> {
     Missing,
     Number(f64),
+    /// A whole number of a file that has such a type: an id may have more digits than a double.
+    Whole(i128),
     Text(&'a str),
 }
 
@@ -19,6 +21,7 @@ impl fmt::Display for Cell<'_> {
         match self {
             Self::Missing => Ok(()),
             Self::Number(number) => number.fmt(f),
+            Self::Whole(number) => number.fmt(f),
             Self::Text(text) => text.fmt(f),
         }
     }
@@ -87,7 +90,9 @@ impl Meaning {
             (_, Cell::Missing) => Ok(Value::Known(f64::NAN)),
             (Self::Label(labels), Cell::Text(text)) => labels.read(text),
             (Self::Label(labels), Cell::Number(number)) => labels.read_number(number),
+            (Self::Label(labels), Cell::Whole(number)) => labels.read_number(number as f64),
             (_, Cell::Number(number)) => Ok(Value::Known(number)),
+            (_, Cell::Whole(number)) => Ok(Value::Known(number as f64)),
             (Self::NumberOrText, Cell::Text(text)) => {
                 Ok(number(text).map_or(Value::Unseen(f64::NAN), Value::Known))
             }
@@ -115,6 +120,7 @@ fn hashes(labels: &[Label]) -> HashMap<u32, f64> {
 fn read_hashed(codes: &HashMap<u32, f64>, cell: Cell<'_>) -> Result<Value, BadCell> {
     let text = match cell {
         Cell::Text(text) => text.to_owned(),
+        Cell::Whole(number) => number.to_string(),
         Cell::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => (number as i64).to_string(),
         Cell::Number(_) | Cell::Missing => return Err(BadCell::NoCategory),
     };
@@ -139,6 +145,7 @@ impl ClassNames {
             Cell::Missing => None,
             Cell::Text(text) => self.0.by_text.get(text).copied().or_else(|| self.by_number(number(text)?)),
             Cell::Number(number) => self.by_number(number),
+            Cell::Whole(number) => self.by_number(number as f64),
         };
         value
             .map(|class| ClassId::new(class as usize))

@@ -21,7 +21,9 @@ pub(super) struct Columns {
     pub(super) positions: Vec<usize>,
     /// The target's column.
     pub(super) target: Option<usize>,
-    /// Names of columns that are neither an input nor the target.
+    /// The columns whose text is handed through.
+    pub(super) ids: Vec<usize>,
+    /// Names of columns that are neither an input nor the target nor an id.
     pub(super) ignored: Vec<String>,
 }
 
@@ -31,17 +33,28 @@ const SHOWN: usize = 8;
 impl Columns {
     /// By name where the table has every name of the model; by order where the model has no names, or
     /// the table none of them, and there are as many columns as features.
-    pub(super) fn matching(features: &Features, names: &[String], target: Option<&str>) -> Result<Self> {
-        let mut inputs: Vec<usize> = (0..names.len()).collect();
-        let mut dropped = None;
-        if let Some(target) = target {
-            let Some(position) = names.iter().position(|name| name == target) else {
+    pub(super) fn matching(
+        features: &Features,
+        names: &[String],
+        target: Option<&str>,
+        ids: &[String],
+    ) -> Result<Self> {
+        let position = |name: &str, role: &str| {
+            names.iter().position(|known| known == name).ok_or_else(|| {
                 let found = listed(names.iter().map(String::as_str), SHOWN);
-                bail!("there is no column {target:?} to drop as the target; the columns are {found}");
-            };
-            inputs.remove(position);
-            dropped = Some(position);
-        }
+                anyhow!("there is no column {name:?}{role}; the columns are {found}")
+            })
+        };
+        let dropped = target.map(|name| position(name, " to drop as the target")).transpose()?;
+        let ids: Vec<usize> = ids.iter().map(|name| position(name, " for --id")).collect::<Result<_>>()?;
+        let is_feature = |name: &str| {
+            features.has_names()
+                && (0..features.len()).any(|index| features.name(FeatureId::new(index)) == name)
+        };
+        let is_input = |&column: &usize| {
+            Some(column) != dropped && (!ids.contains(&column) || is_feature(&names[column]))
+        };
+        let inputs: Vec<usize> = (0..names.len()).filter(is_input).collect();
         let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
         for &column in &inputs {
             by_name.entry(&names[column]).or_default().push(column);
@@ -52,7 +65,7 @@ impl Columns {
         let matched = known.filter(|name| by_name.contains_key(name.as_ref())).count();
         if matched == features.len() && !has_duplicates(features) {
             let columns = Self::by_name(features, names, &inputs, &by_name)?;
-            return Ok(Self { target: dropped, ..columns });
+            return Ok(Self { target: dropped, ids, ..columns });
         }
         let any_match = features.has_names()
             && (0..features.len())
@@ -63,7 +76,7 @@ impl Columns {
         if inputs.len() != features.len() {
             return Err(wrong_count(features, names, &inputs, target));
         }
-        Ok(Self { matching: Matching::ByOrder, positions: inputs, target: dropped, ignored: Vec::new() })
+        Ok(Self { matching: Matching::ByOrder, positions: inputs, target: dropped, ids, ignored: Vec::new() })
     }
 
     fn by_name(
@@ -85,7 +98,8 @@ impl Columns {
             }
         }
         let ignored = inputs.iter().filter(|&&column| !used[column]).map(|&column| names[column].clone());
-        Ok(Self { matching: Matching::ByName, positions, target: None, ignored: ignored.collect() })
+        let ignored = ignored.collect();
+        Ok(Self { matching: Matching::ByName, positions, target: None, ids: Vec::new(), ignored })
     }
 }
 
@@ -143,12 +157,12 @@ mod tests {
 
     fn matched(model: &str, table: &str, target: Option<&str>) -> (Matching, Vec<usize>, Vec<String>) {
         let features = Features::named(names(model));
-        let columns = Columns::matching(&features, &names(table), target).unwrap();
+        let columns = Columns::matching(&features, &names(table), target, &[]).unwrap();
         (columns.matching, columns.positions, columns.ignored)
     }
 
     fn refused(features: &Features, table: &str, target: Option<&str>) -> String {
-        Columns::matching(features, &names(table), target).unwrap_err().to_string()
+        Columns::matching(features, &names(table), target, &[]).unwrap_err().to_string()
     }
 
     #[test]
@@ -162,9 +176,9 @@ mod tests {
         assert_eq!(matched("a b", "p q", None), (Matching::ByOrder, vec![0, 1], names("")));
         assert_eq!(matched("a b", "p y q", Some("y")), (Matching::ByOrder, vec![0, 2], names("")));
         let unnamed = Features::unnamed(2);
-        let columns = Columns::matching(&unnamed, &names("f1 f0"), None).unwrap();
+        let columns = Columns::matching(&unnamed, &names("f1 f0"), None, &[]).unwrap();
         assert_eq!((columns.matching, columns.positions), (Matching::ByName, vec![1, 0]));
-        let columns = Columns::matching(&unnamed, &names("f1 other"), None).unwrap();
+        let columns = Columns::matching(&unnamed, &names("f1 other"), None, &[]).unwrap();
         assert_eq!((columns.matching, columns.positions), (Matching::ByOrder, vec![0, 1]));
     }
 

@@ -45,6 +45,11 @@ trait Source {
     /// of rows, 0 at the end.
     fn fill(&mut self, wanted: &[usize], most: usize, put: &mut Put<'_>) -> Result<usize>;
 
+    /// Does a column hold numbers or text?
+    fn is_readable(&self, _column: usize) -> bool {
+        true
+    }
+
     /// Where a row of the last chunk is in the file: `row 17 (line 18)`.
     fn place(&self, row: usize) -> String;
 
@@ -67,6 +72,29 @@ pub(crate) struct Table {
     rows_per_chunk: usize,
 }
 
+/// What a caller wants to know of the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Nothing: it is no input.
+    Ignored,
+    /// The rows' classes, if every row has one of the model's.
+    ClassesIfAll,
+    /// The rows' classes; a cell that is none is an error.
+    Classes,
+}
+
+/// What is read of a chunk besides the model's inputs.
+enum Beside<'a> {
+    Nothing,
+    /// The class of each row: the target's. A cell that is no class of the model is an error, or the end of the classes.
+    Classes {
+        found: &'a mut Vec<ClassId>,
+        strict: bool,
+    },
+    /// The text of the id columns, row after row.
+    Ids(&'a mut Vec<String>),
+}
+
 /// Values of a column that are none of the model's categories.
 #[derive(Clone, Default)]
 struct Unseen {
@@ -82,13 +110,25 @@ impl Table {
         target: Option<&str>,
         reading: &Reading,
     ) -> Result<Self> {
+        Self::open_with_ids(path, ensemble, target, &[], reading)
+    }
+
+    /// The same with columns whose text is handed through ([`next_rows_and_ids`](Self::next_rows_and_ids)). They are no
+    /// inputs, unless the model has features of their names.
+    pub(crate) fn open_with_ids(
+        path: &Path,
+        ensemble: &Ensemble,
+        target: Option<&str>,
+        ids: &[String],
+        reading: &Reading,
+    ) -> Result<Self> {
         let features = ensemble.features();
         let is_feature = |name: &str| {
             let mut names = (0..features.len()).map(|index| features.name(FeatureId::new(index)));
             features.has_names() && names.any(|known| known == name)
         };
         let source = open_source(path, reading, &is_feature).with_context(|| path.display().to_string())?;
-        Self::of_source(path, source, ensemble, target, reading)
+        Self::of_source(path, source, ensemble, target, ids, reading)
     }
 
     fn of_source(
@@ -96,11 +136,12 @@ impl Table {
         source: Box<dyn Source>,
         ensemble: &Ensemble,
         target: Option<&str>,
+        ids: &[String],
         reading: &Reading,
     ) -> Result<Self> {
         let open = || -> Result<Self> {
             let features = ensemble.features();
-            let columns = Columns::matching(features, source.names(), target)?;
+            let columns = Columns::matching(features, source.names(), target, ids)?;
             let width = features.len();
             let meanings = (0..width).map(|index| Meaning::of(ensemble, FeatureId::new(index))).collect();
             let name = |&column: &usize| printable(&source.names()[column]).into_owned();
@@ -146,7 +187,7 @@ impl Table {
         let model = EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision)
             .map_err(|error| anyhow!("{}: {error}", path.display()))?
             .build();
-        let mut table = Self::of_source(path, source, &model, target, reading)?;
+        let mut table = Self::of_source(path, source, &model, target, &[], reading)?;
         table.meanings = inputs.iter().map(|_| Meaning::NumberOrText).collect();
         Ok((inputs, table))
     }
@@ -169,46 +210,79 @@ impl Table {
 
     /// Reads the next rows into `rows`, row-major, and gives their number; 0 at the end.
     pub(crate) fn next_rows(&mut self, rows: &mut Vec<f64>) -> Result<usize> {
-        self.next_chunk(rows, None)
+        self.next_chunk(rows, Beside::Nothing)
     }
 
-    /// Reads rows until there are so many, or the table ends; and their classes where the target is wanted.
-    pub(crate) fn first_rows(&mut self, most: usize, target: bool) -> Result<(Vec<f64>, Vec<ClassId>)> {
+    /// The same, with the text of each row's id columns in `ids`, one row after the other.
+    pub(crate) fn next_rows_and_ids(&mut self, rows: &mut Vec<f64>, ids: &mut Vec<String>) -> Result<usize> {
+        self.next_chunk(rows, Beside::Ids(ids))
+    }
+
+    /// Reads rows until there are so many, or the table ends; and their classes where these are wanted.
+    pub(crate) fn first_rows(&mut self, most: usize, target: Target) -> Result<(Vec<f64>, Vec<ClassId>)> {
         let (mut rows, mut classes) = (Vec::new(), Vec::new());
         let (mut chunk, mut chunk_classes) = (Vec::new(), Vec::new());
+        let strict = target == Target::Classes;
+        let readable = self.columns.target.is_some_and(|column| strict || self.source.is_readable(column));
+        let mut classified = readable && target != Target::Ignored;
         let mut count = 0;
         while count < most {
-            let read = self.next_chunk(&mut chunk, target.then_some(&mut chunk_classes))?;
+            let beside = match classified {
+                true => Beside::Classes { found: &mut chunk_classes, strict },
+                false => Beside::Nothing,
+            };
+            let read = self.next_chunk(&mut chunk, beside)?;
             if read == 0 {
                 break;
             }
             let wanted = read.min(most - count);
             rows.extend_from_slice(&chunk[..wanted * self.meanings.len()]);
+            classified &= chunk_classes.len() == read;
             classes.extend(chunk_classes.iter().take(wanted));
             count += wanted;
+        }
+        if !classified {
+            classes.clear();
         }
         Ok((rows, classes))
     }
 
-    fn next_chunk(&mut self, rows: &mut Vec<f64>, mut classes: Option<&mut Vec<ClassId>>) -> Result<usize> {
+    fn next_chunk(&mut self, rows: &mut Vec<f64>, mut beside: Beside<'_>) -> Result<usize> {
         let width = self.meanings.len();
         rows.clear();
         rows.resize(self.rows_per_chunk * width, f64::NAN);
         let mut wanted = self.columns.positions.clone();
-        if let Some(classes) = &mut classes {
-            wanted.extend(self.columns.target);
-            classes.clear();
-            classes.resize(self.rows_per_chunk, ClassId(0));
+        let mut unknown_class = false;
+        match &mut beside {
+            Beside::Nothing => {}
+            Beside::Classes { found, .. } => {
+                wanted.extend(self.columns.target);
+                found.clear();
+                found.resize(self.rows_per_chunk, ClassId(0));
+            }
+            Beside::Ids(found) => {
+                wanted.extend(&self.columns.ids);
+                found.clear();
+                found.resize(self.rows_per_chunk * self.columns.ids.len(), String::new());
+            }
         }
         let (meanings, unseen, names) = (&self.meanings, &mut self.unseen, &self.classes);
-        let reading = &self.reading;
+        let (reading, ids) = (&self.reading, self.columns.ids.len());
         let mut put = |row: usize, feature: usize, cell: Cell<'_>| {
+            if let (Beside::Ids(found), true) = (&mut beside, feature >= width) {
+                found[row * ids + feature - width] = cell.to_string();
+                return Ok(());
+            }
             let cell = match cell {
                 Cell::Text(text) if reading.is_missing(text) => Cell::Missing,
                 cell => cell,
             };
-            if let (Some(classes), true) = (&mut classes, feature == width) {
-                classes[row] = names.read(cell)?;
+            if let (Beside::Classes { found, strict }, true) = (&mut beside, feature == width) {
+                match names.read(cell) {
+                    Ok(class) => found[row] = class,
+                    Err(_) if !*strict => unknown_class = true,
+                    Err(error) => return Err(error),
+                }
                 return Ok(());
             }
             rows[row * width + feature] = match meanings[feature].read(cell)? {
@@ -226,8 +300,10 @@ impl Table {
             .fill(&wanted, self.rows_per_chunk, &mut put)
             .with_context(|| self.path.display().to_string())?;
         rows.truncate(count * width);
-        if let Some(classes) = classes {
-            classes.truncate(count);
+        match beside {
+            Beside::Nothing => {}
+            Beside::Classes { found, .. } => found.truncate(if unknown_class { 0 } else { count }),
+            Beside::Ids(found) => found.truncate(count * ids),
         }
         Ok(count)
     }

@@ -136,6 +136,10 @@ impl Source for ParquetTable {
         Ok(count)
     }
 
+    fn is_readable(&self, column: usize) -> bool {
+        self.columns[column].integers.is_ok()
+    }
+
     fn place(&self, row: usize) -> String {
         format!("row {}", self.before + row as u64 + 1)
     }
@@ -174,18 +178,19 @@ fn read_column(
 ) -> Result<()> {
     use ColumnReader as Reader;
     let number = |value: f64| Ok(Cell::Number(value));
+    let whole = |value: i128| Ok(Cell::Whole(value));
     match reader {
         Reader::BoolColumnReader(reader) => {
             read(reader, part, put, |&value| number(f64::from(u8::from(value))))
         }
         Reader::Int32ColumnReader(reader) if unsigned => {
-            read(reader, part, put, |&value| number(f64::from(value as u32)))
+            read(reader, part, put, |&value| whole(i128::from(value as u32)))
         }
-        Reader::Int32ColumnReader(reader) => read(reader, part, put, |&value| number(f64::from(value))),
+        Reader::Int32ColumnReader(reader) => read(reader, part, put, |&value| whole(i128::from(value))),
         Reader::Int64ColumnReader(reader) if unsigned => {
-            read(reader, part, put, |&value| number(value as u64 as f64))
+            read(reader, part, put, |&value| whole(i128::from(value as u64)))
         }
-        Reader::Int64ColumnReader(reader) => read(reader, part, put, |&value| number(value as f64)),
+        Reader::Int64ColumnReader(reader) => read(reader, part, put, |&value| whole(i128::from(value))),
         Reader::FloatColumnReader(reader) => read(reader, part, put, |&value| number(f64::from(value))),
         Reader::DoubleColumnReader(reader) => read(reader, part, put, |&value| number(value)),
         Reader::ByteArrayColumnReader(reader) => {

@@ -120,6 +120,25 @@ fn whole_numbers_and_truth_values_are_numbers() {
 }
 
 #[test]
+fn ids_keep_every_digit() {
+    let folder = folder();
+    let schema = "message table { optional double length; optional double width; optional int32 colour; \
+                  optional int64 key; optional int64 other (TIMESTAMP(MILLIS, true)); }";
+    let columns = vec![
+        Column::Double(vec![Some(1.0), Some(3.0)]),
+        Column::Double(vec![Some(0.0), Some(2.0)]),
+        Column::Int32(vec![Some(0), Some(2)]),
+        Column::Int64(vec![Some(9_007_199_254_740_993), None]),
+        Column::Int64(vec![Some(1), Some(2)]),
+    ];
+    write(&folder, schema, Compression::UNCOMPRESSED, &[columns]);
+    let run = folder.run("predict model.txt --data table.parquet --id key");
+    assert_eq!(run.ok(), "key,class\n9007199254740993,0\n,1\n");
+    // A target that is neither number nor text is left aside where its classes are not needed.
+    assert_eq!(folder.run("prune model.txt -o out.txt --data table.parquet --target other").code, Some(0));
+}
+
+#[test]
 fn chunks_and_row_groups_need_not_meet() {
     let folder = folder();
     let schema = "message table { optional float length; optional double width; optional int32 colour; }";

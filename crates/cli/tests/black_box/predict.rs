@@ -175,3 +175,36 @@ fn labels_are_quoted_where_csv_needs_it() {
     let run = folder.run("predict model.skops --data table.csv");
     assert_eq!(run.ok(), "class\nno\n\"yes, please\"\n");
 }
+
+#[test]
+fn columns_can_be_handed_through() {
+    let table = "\
+length,customer,width,colour,note
+1,00017,0,red,\"one, two\"
+3,,1,green,
+3,nan,2,blue,\"a \"\"quote\"\"\"
+";
+    let run = predict(FLOWERS, table, "--id customer --id note");
+    let expected = "customer,note,class\n00017,\"one, two\",0\n,,0\nnan,\"a \"\"quote\"\"\",1\n";
+    assert_eq!(run.ok(), expected);
+    assert!(!run.stderr.contains("not used"), "{}", run.stderr);
+    // In front of scores and probabilities too, and a feature can be an id as well.
+    let run = predict(FLOWERS, table, "--id colour --raw");
+    assert!(run.ok().starts_with("colour,score_0\nred,-0.4"), "{}", run.stdout);
+    let run = predict(FLOWERS, table, "--id colour --proba");
+    assert!(run.ok().starts_with("colour,class,p_0,p_1\nred,0,0."), "{}", run.stdout);
+    // Where columns are matched by order, an id is none of them.
+    let run = predict(UNNAMED, "7,0.2,1\n8,0.09,1\n", "--id 0");
+    assert_eq!(
+        run.ok(),
+        predict(UNNAMED, "key,a,b\n7,0.2,1\n8,0.09,1\n", "--id key").ok().replace("key", "0")
+    );
+    let run = predict(FLOWERS, table, "--id client");
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.stderr
+            .contains("there is no column \"client\" for --id; the columns are \"length\", \"customer\""),
+        "{}",
+        run.stderr
+    );
+}

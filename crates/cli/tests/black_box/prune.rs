@@ -566,6 +566,31 @@ fn what_is_not_kept_is_said_and_measured() {
     assert_eq!(shift["rows"], 50, "{object}");
     let (largest, mean) = (shift["largest"].as_f64().unwrap(), shift["mean"].as_f64().unwrap());
     assert!(0.0 < mean && mean <= largest && largest < 1.0, "{shift}");
+    assert!(shift["auc"].is_null(), "{shift}");
+}
+
+#[test]
+fn how_well_probabilities_rank_is_measured_where_the_table_has_the_classes() {
+    let folder = Folder::new();
+    // The first tree decides; the second ranks within a side.
+    folder.file("model.txt", stumps(&[(0, 2.0, -1.0, 1.0), (1, 3.0, -0.5, 0.5)]));
+    let table = |classes: [&str; 4]| {
+        let rows = ["1,1", "1,4", "3,1", "3,4"].into_iter().zip(classes);
+        rows.fold("a,b,y\n".to_owned(), |text, (row, class)| text + row + "," + class + "\n")
+    };
+    folder.file("rows.csv", table(["0", "1", "0", "1"]));
+    let prune = "prune model.txt -o out.txt --data rows.csv --target y";
+    let run = folder.run(prune);
+    // Ranked 0 1 0 1: three of four pairs are in order; with the first tree alone two of four are ties.
+    let words = run.ok().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("(AUC 0.7500 -> 0.5000)"), "{words}");
+    let object = json(&folder.run(&format!("{prune} --json")));
+    assert_eq!(object["probability_shift"]["auc"], serde_json::json!({"before": 0.75, "after": 0.5}));
+    // A target that holds something else is left aside, as before.
+    folder.file("rows.csv", table(["0", "1", "maybe", "1"]));
+    let object = json(&folder.run(&format!("{prune} --json")));
+    assert!(object["probability_shift"]["auc"].is_null(), "{object}");
+    assert_eq!(object["probability_shift"]["rows"], 4, "{object}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use secateur_formats::ModelFile;
-use secateur_model::{Cut, Ensemble};
+use secateur_model::{ClassId, Cut, Ensemble};
 use secateur_oracle::{
     Budget as SearchBudget, Cancel, CompareError, Limit, Options, Outline, ScoreComparison, Verdict,
     has_inputs,
@@ -136,7 +136,9 @@ pub fn prune(
     let narrowed = original.ensemble().within(&options.domain).map_err(PruneError::from)?;
     has_inputs(narrowed.inputs()).map_err(PruneError::from)?;
     let outside = OutsideRows::find(&narrowed, rows);
-    let rows = usable_rows(&narrowed, rows);
+    let usable = usable_rows(&narrowed, rows);
+    let classes: Vec<ClassId> = usable.iter().filter_map(|&row| options.classes.get(row)).copied().collect();
+    let rows = chosen_rows(&narrowed, rows, &usable);
     let config = options.config(budget);
     let cut = options.cut(original)?;
     let trees = original.ensemble().trees().len();
@@ -157,7 +159,7 @@ pub fn prune(
     let models = [original, &pruned.file];
     let probability_shift = match budget.is_over() {
         true => None,
-        false => ProbabilityShift::measure(models, &rows),
+        false => ProbabilityShift::measure(models, &rows, &classes),
     };
     let score_rows = ScoreRows::compare(models, &rows, options.claim)?;
     let rows = compare_rows(models.map(|model| at_cut(model, cut)), pruned.band, &rows, options.claim)?;
@@ -183,10 +185,16 @@ pub fn accepted_rows(model: &Ensemble, rows: &[f64]) -> Vec<usize> {
     rows.filter(|(_, row)| model.accepts(row)).map(|(at, _)| at).collect()
 }
 
-fn usable_rows(model: &Ensemble, rows: &[f64]) -> Vec<f64> {
+/// The positions of the first [`MOST_ROWS`] rows that count.
+fn usable_rows(model: &Ensemble, rows: &[f64]) -> Vec<usize> {
     let width = model.features().len().max(1);
-    let first = &rows[..rows.len().min(MOST_ROWS * width)];
-    accepted_rows(model, first).into_iter().flat_map(|row| &first[row * width..][..width]).copied().collect()
+    accepted_rows(model, &rows[..rows.len().min(MOST_ROWS * width)])
+}
+
+/// The values of the rows at these positions.
+fn chosen_rows(model: &Ensemble, rows: &[f64], chosen: &[usize]) -> Vec<f64> {
+    let width = model.features().len().max(1);
+    chosen.iter().flat_map(|&row| &rows[row * width..][..width]).copied().collect()
 }
 
 /// The search, at the caller's cut where there is one.

@@ -1,7 +1,7 @@
 //! The choices of a caller of `prune`.
 
 use secateur_formats::{ModelFile, threshold_cut};
-use secateur_model::{Cut, Domain};
+use secateur_model::{ClassId, Cut, Domain};
 use secateur_prune::{Claim, Config, Effort, LinearSolver, Moves, Objective, Unit};
 
 use crate::budget::Budget;
@@ -34,6 +34,9 @@ pub struct PruneOptions {
     /// Decide by comparing the probability of class 1 with this, in place of the library's own rule: for models of two
     /// classes whose probability is a logistic function of one score. `None` is the library's own rule.
     pub threshold: Option<f64>,
+    /// The class of each of the caller's rows, where it is known, and empty otherwise: it serves to measure how well the
+    /// probabilities rank the rows ([`ProbabilityShift::auc`](crate::ProbabilityShift::auc)) and nothing else.
+    pub classes: Vec<ClassId>,
     /// Which inputs the claim is about; columns are counted as the model counts them.
     pub domain: Domain,
     /// Threads of the search; `None` for all cores.
@@ -57,6 +60,7 @@ impl Default for PruneOptions {
             solver,
             claim,
             threshold: None,
+            classes: Vec::new(),
             domain,
             threads: None,
             seed,

@@ -1,0 +1,7 @@
+//! The `secateur-check` binary; everything is in the checker's library, which the Python package shares.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(secateur_checker::command::run(std::env::args_os()))
+}

@@ -1,0 +1,135 @@
+//! What a terminal has room for.
+//!
+//! Texts come wrapped for a hundred columns, as they are for files and pipes. A terminal gets them wrapped for its own
+//! width, which is also the most that a live line may take: a longer one could not be taken back.
+
+use std::io::{self, IsTerminal};
+
+use terminal_size::{Width, terminal_size};
+
+/// The column where the values of a list begin (`secateur::internal::text::entry`).
+const VALUES: usize = 18;
+/// Below this nothing can be wrapped that reads well.
+const NARROWEST: usize = 40;
+/// Lines beyond this are hard to read, however wide the window is.
+const WIDEST: usize = 100;
+
+/// Fits what goes to stdout to its width, where that is a terminal.
+pub(crate) fn fit_stdout(text: &str) -> String {
+    match columns(&io::stdout()) {
+        Some(width) => fit(text, width.clamp(NARROWEST, WIDEST)),
+        None => text.to_owned(),
+    }
+}
+
+/// Fits a line for stderr to its width, where that is a terminal.
+pub(crate) fn fit_stderr(line: &str) -> String {
+    match columns(&io::stderr()) {
+        Some(width) => fit(line, width.clamp(NARROWEST, WIDEST)),
+        None => line.to_owned(),
+    }
+}
+
+/// As much of a live line as one line of stderr holds.
+pub(crate) fn cut_stderr(line: String) -> String {
+    match columns(&io::stderr()) {
+        // The last column stays free: some terminals go on to the next line when it is filled.
+        Some(width) if line.chars().count() >= width.max(2) => line.chars().take(width.max(2) - 1).collect(),
+        _ => line,
+    }
+}
+
+fn columns(stream: &impl IsTerminal) -> Option<usize> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    terminal_size().map(|(Width(width), _)| usize::from(width)).filter(|&width| width > 0)
+}
+
+/// Wraps every paragraph anew: a line and those that go on below it, where the values are.
+fn fit(text: &str, width: usize) -> String {
+    let goes_on = |line: &str| {
+        line.len() > VALUES && line[..VALUES].trim().is_empty() && !line[VALUES..].starts_with(' ')
+    };
+    let mut paragraphs: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match paragraphs.last_mut() {
+            Some(before) if line.is_char_boundary(VALUES) && goes_on(line) => {
+                before.push(' ');
+                before.push_str(&line[VALUES..]);
+            }
+            _ => paragraphs.push(line.to_owned()),
+        }
+    }
+    let mut fitted: Vec<String> = paragraphs.iter().map(|line| wrap(line, width)).collect();
+    if text.ends_with('\n') {
+        fitted.push(String::new());
+    }
+    fitted.join("\n")
+}
+
+/// Wraps one line at its spaces, with what follows indented as its value or its text is.
+fn wrap(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let indent = line.len() - line.trim_start().len();
+    let has_value = indent == 2
+        && line.is_char_boundary(VALUES)
+        && line.len() > VALUES
+        && line[..VALUES].ends_with(' ')
+        && !line[VALUES..].starts_with(' ');
+    let (beginning, hanging) = if has_value { (VALUES, VALUES) } else { (indent, indent) };
+    let mut text = line[..beginning].to_owned();
+    let mut column = text.chars().count();
+    for (index, word) in line[beginning..].split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > width {
+            text.push('\n');
+            text.push_str(&" ".repeat(hanging));
+            column = hanging;
+        } else if index > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += length;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_are_wrapped_anew() {
+        let text = "a headline that is longer than there is room for in forty columns\n  \
+                    trees           2 -> 1\n  \
+                    claim           one two three four five six seven eight nine ten eleven\n                  \
+                    twelve thirteen\n\nend\n";
+        let fitted = fit(text, 40);
+        assert_eq!(
+            fitted,
+            "a headline that is longer than there is\nroom for in forty columns\n  \
+             trees           2 -> 1\n  \
+             claim           one two three four\n                  \
+             five six seven eight\n                  \
+             nine ten eleven twelve\n                  \
+             thirteen\n\nend\n"
+        );
+        // Nothing is lost, and wrapping for the old width brings back the old text.
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&fitted), words(text));
+        assert_eq!(
+            fit(&fitted[fitted.find("  claim").unwrap()..], 75),
+            text[text.find("  claim").unwrap()..]
+        );
+    }
+
+    #[test]
+    fn a_long_word_stays_whole() {
+        let path = "x".repeat(90);
+        assert_eq!(fit(&format!("  written         {path}"), 40), format!("  written         {path}"));
+    }
+}
