@@ -50,6 +50,11 @@ def check(
     _labels.certified_classes(first.model, second.model)
     content = certificate if isinstance(certificate, bytes) else None
     path = None if isinstance(certificate, bytes) else os.fsdecode(certificate)
+    if path is not None:
+        # Python's own error names the file.
+        with open(path, "rb"):
+            pass
+    named = "" if path is None else f"{path}: "
     scorers = [(str(model) if isinstance(model, (str, os.PathLike)) else type(model).__name__, model) for model in where]
     answer = _check(
         first.model,
@@ -63,14 +68,19 @@ def check(
     if answer["verdict"] == "valid":
         return answer["claim"]
     if answer["verdict"] == "malformed":
-        text = f"{answer['message']} ({answer['reason']})"
+        text = f"{named}{answer['message']} ({answer['reason']})"
         raise CertificateError(
             text, verdict="malformed", reason=answer["reason"], step=None, message=answer["message"]
         )
     step = answer["step"]
+    if answer["reason"].startswith("digest.") and any("GradientBoostingClassifier" in side.model.dialect for side in (first, second)):
+        answer["message"] += (
+            " Of a GradientBoostingClassifier with three or more classes, the fitted object and its file are two models:"
+            " the certificate is about the one that was given to prune."
+        )
     place = "the claim" if step is None else f"step {step}"
     raise CertificateError(
-        f"{answer['verdict']}: {answer['message']} ({answer['reason']} at {place})",
+        f"{named}{answer['verdict']}: {answer['message']} ({answer['reason']} at {place})",
         verdict=answer["verdict"],
         reason=answer["reason"],
         step=step,

@@ -8,6 +8,7 @@ listed in `HARMLESS` with the reason.
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
 
 import secateur
 from loading import Loader
@@ -170,3 +171,28 @@ def test_infinities_in_categorical_columns_are_refused_as_by_scikit_learn():
                 assert model.raw_scores(row)[0, 0] == expected[0]
     # Such rows do not count as data.
     assert secateur.prune(fitted, np.vstack([X, [np.inf, 0.0]]), effort="fast").data["rows"] == len(X)
+
+
+def test_every_error_names_its_file(tmp_path):
+    """A script that goes over many files must be able to tell which one it was."""
+    names = ["bad.json", "bad.txt", "bad.onnx", "bad.ubj", "bad.spk", "bad.skops", "bad.cbm", "none.json"]
+    contents = [b'{"learner": 3}', b"tree\nversion=v4\n", b"\x08\x07garbage", b"", b"SECATEURPACK1\0", b"PK\x03\x04", b"CBM1aaaa"]
+    for name, content in zip(names, contents, strict=False):
+        (tmp_path / name).write_bytes(content)
+    good = AdaBoostClassifier(n_estimators=3, random_state=0).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+    calls = {
+        "load": secateur.load,
+        "prune": secateur.prune,
+        "pack": secateur.pack,
+        "inspect": secateur.inspect,
+        "verify, second": lambda path: secateur.verify(good, path),
+        "verify, first": lambda path: secateur.verify(path, good),
+        "check, certificate": lambda path: secateur.check(good, good, path),
+        "check, model": lambda path: secateur.check(path, good, b""),
+    }
+    for name, (call, function) in itertools.product([*names, "folder"], calls.items()):
+        (tmp_path / "folder").mkdir(exist_ok=True)
+        path = tmp_path / name
+        with pytest.raises((secateur.SecateurError, OSError)) as caught:
+            function(path)
+        assert str(path) in str(caught.value), (call, name, caught.value)

@@ -13,7 +13,8 @@
 //! # `prune --json`
 //! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `unchanged` (the model is what it was), `interrupted`,
 //! `checked` (has the independent checker accepted the proof?),
-//! `trees`, `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
+//! `trees` (`before` and `after`; of the latter `empty`, and `unused`: how many more the original has behind the best round of early
+//! stopping), `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
 //! the moves; null with `--within`, where no bound is claimed), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word),
 //! `dialect` (of the file that is written, in words),
 //! `scope` (`all`, `no_missing` where missing values are left out, or `domain`), `domain` (null for all, or `missing`, `columns`,
@@ -23,7 +24,7 @@
 //! rows: how far scores move on the `rows`, at the `largest`), `oracle_calls`, `points`, `seconds` (`read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`),
 //! `output`, `certificate` (a path, or null), `data` (null, or `rows`; of the `measured` ones `in_band` and `rounded`,
 //! which the library decides otherwise than the exact sums; `changed_in_band`), `probability_shift` (null, or how far probabilities
-//! move on the `rows`: `largest`, `mean`; measured, not proved), `fates` (for
+//! move on the `rows`: `largest`, `mean`, and with two classes and a `--target` the `auc` `before` and `after`, else null; measured, not proved), `fates` (for
 //! each tree of the original `fate`: `kept`, `scaled`, `rewritten`, `merged`, `constant`, `dropped`; `weight`
 //! and `into` where they apply), `relevant_thresholds` (null where not looked at, or `count` and `total`).
 //! With `--method`: `method`, `members` (`before`, `after`, `chosen`; null for `rows` and `boxes`), `fidelity` (the share of rows decided

@@ -54,6 +54,10 @@ pub(crate) trait Document: Sized {
     fn logistic_scale(&self) -> Option<f64>;
     /// The file's bytes.
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()>;
+    /// Trees that the file holds and the library does not use. See [`ModelFile::unused_trees`].
+    fn unused_trees(&self) -> usize {
+        0
+    }
 }
 
 /// A document that can also be changed.
@@ -219,6 +223,12 @@ impl ModelFile {
         let mut bytes = Vec::new();
         self.write(&mut bytes).expect("a model that was read from a file is written to memory");
         bytes
+    }
+
+    /// How many trees the file holds that the library does not use: those behind the best round of early stopping
+    /// (XGBoost). Every edit leaves them out.
+    pub fn unused_trees(&self) -> usize {
+        each!(self, document => document.unused_trees())
     }
 
     /// Are trees votes? Then an edit may change a tree's weight and structure, but all its leaves stay votes

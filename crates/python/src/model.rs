@@ -104,6 +104,13 @@ impl Model {
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// Writes the model's file, whole or not at all.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let bytes = self.to_bytes(py)?;
+        py.import("secateur._files")?.call_method1("write", (path.into_os_string(), bytes))?;
+        Ok(())
+    }
+
     /// The raw scores of each row, exactly as the library's. Rows may be an array or nested lists of numbers, a pandas or
     /// polars frame (columns by name where it has them all), or a SciPy matrix.
     fn raw_scores<'py>(

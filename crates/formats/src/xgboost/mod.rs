@@ -83,11 +83,15 @@ impl Document for File {
         (self.header.objective == Objective::Logistic).then_some(1.0)
     }
 
+    fn unused_trees(&self) -> usize {
+        self.header.tree_info.len().saturating_sub(self.header.used_trees)
+    }
+
     fn notes(&self) -> Vec<String> {
         let header = &self.header;
         let mut notes = Vec::new();
         let all = header.tree_info.len();
-        if header.used_trees < all {
+        if self.unused_trees() > 0 {
             notes.push(format!(
                 "The file names a best round (early stopping): as in XGBClassifier only the first {} of its {all} \
                  trees count. Booster.predict would use all of them.",

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use secateur_formats::ModelFile;
+use secateur_formats::{Edit, ModelFile};
 use secateur_model::{ClassId, Cut, Ensemble};
 use secateur_oracle::{
     Budget as SearchBudget, Cancel, CompareError, Limit, Options, Outline, ScoreComparison, Verdict,
@@ -298,6 +298,13 @@ impl Finish<'_> {
     /// What will be written, and the model that a library will find there.
     fn written(&self, mut pruned: Pruned, seconds: &mut Seconds) -> Result<(Pruned, Option<Vec<u8>>), Error> {
         let started = Instant::now();
+        // A model that is what it was is the file that it came from. Trees that its library never looks at go even then.
+        if pruned.file.unused_trees() > 0 {
+            let edited = pruned.file.edit(&Edit::unchanged(pruned.file.ensemble()));
+            if let Some(edited) = edited.ok().filter(|edited| edited.ensemble() == pruned.file.ensemble()) {
+                pruned.file = edited;
+            }
+        }
         let mut bytes = Vec::new();
         match pruned.file.write(&mut bytes) {
             // A live scikit-learn estimator has no file; editing has built its model anew from its parts.

@@ -83,6 +83,14 @@ fn area_under_curve(scores: &[f64], truth: &[ClassId]) -> Option<f64> {
     (below > 0.0 && positives > 0.0).then(|| pairs / (below * positives))
 }
 
+/// Three decimals, rounded up; powers of ten where these would say nothing.
+fn decimals(probability: f64) -> String {
+    if probability < 1e-3 {
+        return rounded_up(probability);
+    }
+    format!("{:.3}", (probability * 1000.0).ceil() / 1000.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,12 +120,4 @@ mod tests {
             assert_eq!(area_under_curve(&scores, &truth), expected, "{scores:?} {truth:?}");
         }
     }
-}
-
-/// Three decimals, rounded up; powers of ten where these would say nothing.
-fn decimals(probability: f64) -> String {
-    if probability < 1e-3 {
-        return rounded_up(probability);
-    }
-    format!("{:.3}", (probability * 1000.0).ceil() / 1000.0)
 }

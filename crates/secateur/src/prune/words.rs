@@ -74,7 +74,8 @@ impl PruneReport<'_> {
             "unchanged": self.pruning.unchanged(),
             "interrupted": self.pruning.interrupted,
             "checked": self.pruning.checked(),
-            "trees": {"before": before.trees, "after": after.trees, "empty": empty_trees(pruned.file.ensemble())},
+            "trees": {"before": before.trees, "after": after.trees, "empty": empty_trees(pruned.file.ensemble()),
+                "unused": self.original.unused_trees()},
             "leaves": {"before": before.leaves, "after": after.leaves},
             "bytes": {"before": bytes[0], "after": bytes[1]},
             "lower_bound": self.lower_bound(),
@@ -187,6 +188,13 @@ impl PruneReport<'_> {
                     .for_each(|(_, pair)| line("for example", &self.pair_words(pair)));
             }
         }
+        if self.original.unused_trees() > 0 {
+            let unused = counted(self.original.unused_trees() as u64, "tree", "trees");
+            line(
+                "early stopping",
+                &format!("{unused} behind the best round, which the library does not use, left out"),
+            );
+        }
         line("claim", &self.claim_words());
         line("inputs", &self.inputs());
         if self.exact() {
@@ -247,7 +255,12 @@ impl PruneReport<'_> {
             _ if pruned.irreducible => format!("no tree of {trees} can go on its own (by the solver's word)"),
             _ => format!("nothing smaller than {trees} was found"),
         };
-        format!("unchanged: {why}\n")
+        let also = match self.original.unused_trees() as u64 {
+            0 => String::new(),
+            1 => "; the tree behind the best round, which does not count, is gone".to_owned(),
+            unused => format!("; the {unused} trees behind the best round, which do not count, are gone"),
+        };
+        format!("unchanged: {why}{also}\n")
     }
 
     /// Has any tree another part in the scores than before? Trees that were only folded into each other add up to the
