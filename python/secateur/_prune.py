@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import time
 from dataclasses import dataclass, field
@@ -271,7 +272,8 @@ def prune(
       others, and far more can go where columns depend on each other (one-hot encoded columns most of all). Rows of `X`
       outside of it do not count. For a pipeline the default is what its steps guarantee (`Domain.from_pipeline`), since
       every input of the pipeline lands there; `result.domain` says what that is. False is every input.
-    - `time_limit`: seconds, or "500ms", "30s", "10m", "2h"; the best model that is proved by then is the answer.
+    - `time_limit`: seconds, or "500ms", "30s", "10m", "2h"; the best model that is proved by then is the answer. Without it a fixed
+      amount of work is done, the same on every machine, for at most five minutes; "none" is no limit.
     - `threads`: all cores unless given. `seed`: where random choices start. `solver`: who solves the linear programs,
       "simplex", "microlp", or "highs" where it was built in; what is proved does not depend on it.
     - `certificate`: a path to write it to, or True to have it in the result.
@@ -313,7 +315,7 @@ def prune(
         "within": None if within is None else float(within),
         "keep_scores": _options.choice("keep", keep, _options.KEPT) == "scores",
         "missing": _options.flag("missing", missing),
-        "time_limit": _options.time_limit(time_limit),
+        "time_limit": math.inf if time_limit in ("none", math.inf) else _options.time_limit(time_limit),
         "threads": _options.threads(threads),
         "seed": _options.count("seed", seed, 0),
         # A certificate that is asked for is checked in any case.
@@ -338,6 +340,8 @@ def prune(
         )
     if method is not None:
         searched = {key: value for key, value in settings.items() if key not in ("within", "keep_scores", "threshold", "self_check")}
+        if searched["time_limit"] == math.inf:
+            searched["time_limit"] = None
         if method in ("rows", "boxes"):
             searched["domain"] = _chosen_domain(subject, domain, missing)
         return _unproved(subject, X, method, size, boxes, y, accept_unproved, searched)

@@ -144,6 +144,14 @@ def test_trees_behind_the_best_round_go_also_where_no_other_can(tmp_path):
     assert secateur.prune(fitted, keep="scores").model.get_booster().num_boosted_rounds() == used
 
 
+def test_no_limit_is_a_limit_that_can_be_asked_for():
+    fitted = AdaBoostClassifier(n_estimators=5, random_state=0).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+    for limit in ("none", float("inf"), None):
+        assert secateur.prune(fitted, time_limit=limit).to_dict()["met_standard_limit"] is False
+    with pytest.raises(secateur.OptionError, match="time_limit"):
+        secateur.verify(fitted, fitted, time_limit="none")
+
+
 def test_the_area_under_the_curve_is_measured_where_classes_are_given():
     X, y = load_breast_cancer(return_X_y=True)
     names = np.array(["malignant", "benign"])[y]

@@ -9,7 +9,7 @@ use secateur::{DomainFile, ModelFile, resolve_domain};
 use crate::output::complain;
 use crate::shell::{Completions, Man};
 use crate::table::Reading;
-use crate::verify::{BandArgument, Limit};
+use crate::verify::{BandArgument, Limit, LimitOrNone};
 
 /// Exact pruning of tree ensembles: smaller models that decide the same on every input, proved.
 ///
@@ -251,9 +251,9 @@ pub(crate) struct Pack {
     pub(crate) prune: bool,
 
     /// Give up after this time (500ms, 30s, 10m, 2h) and write nothing. With --prune: end the search by then, and pack
-    /// the best model proved
+    /// the best model proved; 5m unless given, none for no limit
     #[arg(long, value_name = "TIME")]
-    pub(crate) time_limit: Option<Limit>,
+    pub(crate) time_limit: Option<LimitOrNone>,
 
     /// Write the certificate to this file, for secateur-check
     #[arg(long, value_name = "FILE")]
@@ -389,10 +389,11 @@ pub(crate) struct Prune {
     #[arg(long, conflicts_with = "domain")]
     pub(crate) no_missing: bool,
 
-    /// End after this time with the best model that is proved by then: 500ms, 30s, 10m, 2h. Without it a fixed amount of
-    /// work is done, the same on every machine: seconds for small models, some minutes for large ones
+    /// End after this time with the best model that is proved by then: 500ms, 30s, 10m, 2h, or none for no limit. Without
+    /// it a fixed amount of work is done, the same on every machine, for at most 5m: seconds for small models, a minute or
+    /// two for large ones
     #[arg(long, value_name = "TIME")]
-    pub(crate) time_limit: Option<Limit>,
+    pub(crate) time_limit: Option<LimitOrNone>,
 
     /// The number of threads that search; all cores unless given
     #[arg(long, value_name = "N")]

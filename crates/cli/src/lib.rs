@@ -11,7 +11,8 @@
 //! 130: interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP; `prune` writes the best model that was proved by then.
 //!
 //! # `prune --json`
-//! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `unchanged` (the model is what it was), `interrupted`,
+//! `outcome` (`proved`, `budget_reached`, `already_minimal`; `unproved` with `--method`), `unchanged` (the model is what it was), `interrupted`, `met_standard_limit` (nobody gave
+//! a time limit, and the one of five minutes ended the search),
 //! `checked` (has the independent checker accepted the proof?),
 //! `trees` (`before` and `after`; of the latter `empty`, and `unused`: how many more the original has behind the best round of early
 //! stopping), `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within

@@ -14,13 +14,17 @@ use crate::failure::Ending;
 use crate::output::{self, Output, json_text};
 use crate::progress::{Progress, percent};
 use crate::terminal::fit_stdout;
+use crate::verify::LimitOrNone;
 use crate::{interrupt, model};
 
 pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
     if command.output.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("spk")) {
         bail!("{}: the name of a packed model ends with .spk", command.output.display());
     }
-    let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
+    let budget = match command.prune {
+        true => LimitOrNone::budget(command.time_limit),
+        false => Budget::maybe(command.time_limit.and_then(|limit| limit.0)),
+    };
     let original = model::read(&command.model)?;
     let mut taken: Vec<(&Path, &str)> = vec![(&command.model, "the model itself")];
     output::refuse_to_overwrite(&command.output, &taken)?;

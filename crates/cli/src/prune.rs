@@ -12,8 +12,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use secateur::unproved::{Order, Scrutiny, prune_to_size, prune_without_proof};
 use secateur::{
-    Budget, Claim, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Status,
-    Watch, accepted_rows, prune,
+    Budget, Claim, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Pruning,
+    Status, Watch, accepted_rows, offers, prune,
 };
 use secateur_model::{ClassId, Ensemble};
 
@@ -24,14 +24,18 @@ use crate::output::{Output, PageFile, json_text};
 use crate::progress::{Progress, percent};
 use crate::table::{Table, Target};
 use crate::terminal::fit_stdout;
+use crate::verify::LimitOrNone;
 use crate::{interrupt, model, output};
 use secateur::internal::text::counted;
 
+/// What would help is measured for as long as the run took, within these limits.
+const SHORTEST_TRIALS: Duration = Duration::from_secs(1);
+const LONGEST_TRIALS: Duration = Duration::from_secs(10);
 /// How often the progress is looked at.
 const WATCH: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
-    let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
+    let budget = LimitOrNone::budget(command.time_limit);
     refuse_mixed_claims(command)?;
     let unproved = command.method.map(|method| unproved(command, method)).transpose()?;
     let solver = solver(command.solver)?;
@@ -107,6 +111,10 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let written = output::finish_all(files)?;
     drop(listening);
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
+    if !command.json && talk != Talk::Quiet && pruning.has_little() {
+        let told = show_offers(&original, &rows.values, &options, &pruning, &budget, talk);
+        told.map_err(|error| output::after_writing(error, &written))?;
+    }
     if let (Some(outside), true, Some(path)) = (&pruning.outside, command.json, &command.data) {
         talk.note(format!("note: {}: {}", path.display(), outside.words(original.file.ensemble())));
     }
@@ -121,6 +129,40 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         Outcome::Proved | Outcome::AlreadyMinimal => Ending::Done,
         Outcome::BudgetReached => Ending::Undecided,
     })
+}
+
+/// Where little can go: what would make the model smaller, measured. The files are written by now, so whoever has seen
+/// enough may press Ctrl-C.
+fn show_offers(
+    original: &Model,
+    rows: &[f64],
+    options: &PruneOptions,
+    pruning: &Pruning,
+    budget: &Budget,
+    talk: Talk,
+) -> Result<()> {
+    if pruning.interrupted || pruning.pruned.outcome == Outcome::BudgetReached {
+        return Ok(());
+    }
+    let mut limit = budget.elapsed().clamp(SHORTEST_TRIALS, LONGEST_TRIALS);
+    if let Some(deadline) = budget.deadline() {
+        limit = limit.min(deadline.saturating_duration_since(Instant::now()));
+    }
+    let mut progress = Progress::start(talk);
+    let trees = pruning.pruned.size[1].trees;
+    let (working, done) = mpsc::channel::<()>();
+    let found = std::thread::scope(|scope| {
+        let progress = &mut progress;
+        scope.spawn(move || {
+            while done.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
+                progress.line(|| "measuring what would make it smaller".to_owned());
+            }
+        });
+        let _working = working;
+        offers(&original.file, rows, options, trees, limit)
+    });
+    progress.finish();
+    output::tell(&found.words(&original.file, Some(original.bytes)))
 }
 
 /// `--method`: one of the paper's baselines, or its pruner without the whole oracle.

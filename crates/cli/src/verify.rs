@@ -254,6 +254,28 @@ impl std::str::FromStr for Limit {
     }
 }
 
+/// A time limit, or `none`, where there is one unless somebody says so.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LimitOrNone(pub(crate) Option<Duration>);
+
+impl LimitOrNone {
+    /// The budget of a command that prunes; without a word of the user, the standard one.
+    pub(crate) fn budget(given: Option<Self>) -> Budget {
+        given.map_or_else(Budget::standard, |limit| Budget::maybe(limit.0))
+    }
+}
+
+impl std::str::FromStr for LimitOrNone {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self(None)),
+            _ => Ok(Self(Some(text.parse::<Limit>().map_err(|wrong| wrong + ", or none")?.0))),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,6 +293,9 @@ mod tests {
         for wrong in ["", "s", "ms", "30", "-1s", "-1ms", "nans", "infh", "3 é", "1 ms"] {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }
+        assert_eq!("2h".parse::<LimitOrNone>().unwrap().0, Some(Duration::from_secs(7200)));
+        assert_eq!("none".parse::<LimitOrNone>().unwrap().0, None);
+        assert!("None".parse::<LimitOrNone>().is_err());
         assert_eq!("auto".parse::<BandArgument>().unwrap().0, Band::Auto);
         assert_eq!("0".parse::<BandArgument>().unwrap().0, Band::Exact);
         assert_eq!("1e-3".parse::<BandArgument>().unwrap().0, Band::Score(1e-3));

@@ -47,8 +47,18 @@ pub(crate) fn budget(time_limit: Option<f64>) -> PyResult<Budget> {
     Ok(unhurried_budget(time_limit)?.with_grace(Duration::ZERO))
 }
 
+/// The budget of a call that prunes: the standard one unless a time is given, and infinite time is no limit. Its result is
+/// there after Ctrl-C too.
+pub(crate) fn pruning_budget(time_limit: Option<f64>) -> PyResult<Budget> {
+    match time_limit {
+        None => Ok(Budget::standard()),
+        Some(f64::INFINITY) => Ok(Budget::unlimited()),
+        limit => unhurried_budget(limit),
+    }
+}
+
 /// The budget of a call that starts now and whose result is there after Ctrl-C too.
-pub(crate) fn unhurried_budget(time_limit: Option<f64>) -> PyResult<Budget> {
+fn unhurried_budget(time_limit: Option<f64>) -> PyResult<Budget> {
     let limit = time_limit.map(|seconds| {
         Duration::try_from_secs_f64(seconds)
             .map_err(|_| PyValueError::new_err(format!("time_limit must not be {seconds}")))

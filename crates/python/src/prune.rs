@@ -52,7 +52,7 @@ pub(crate) fn prune<'py>(
     report: bool,
     classes: Vec<u32>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let budget = options::unhurried_budget(time_limit)?;
+    let budget = options::pruning_budget(time_limit)?;
     let settings = PruneOptions {
         effort: options::choice("effort", effort, &EFFORTS)?,
         objective: options::choice("objective", objective, &OBJECTIVES)?,

@@ -1,5 +1,7 @@
 //! One budget for a whole call: the search, the certificate and its check share one time limit and one switch.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,8 @@ const MOST_CERTIFICATE_SHARE: f64 = 0.4;
 /// How long the certificate may take after somebody has asked for an early end. What sends SIGTERM waits some seconds
 /// before it ends the process itself (`docker stop` ten), and the model is to be written by then.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long a call takes at most where nobody said how long: what a person waits for.
+const STANDARD: Duration = Duration::from_secs(300);
 /// How often the switch is looked at while the certificate is made.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -31,6 +35,8 @@ pub struct Budget {
     limit: Option<Duration>,
     cancel: Cancel,
     grace: Duration,
+    /// The limit of those who gave none, and whether it has ended the search; `None` where it is not wanted.
+    standard: Option<(Duration, Arc<AtomicBool>)>,
 }
 
 impl Default for Budget {
@@ -42,12 +48,24 @@ impl Default for Budget {
 impl Budget {
     /// No limit: the call ends when its work is done, or when it is cancelled.
     pub fn unlimited() -> Self {
-        Self { started: Instant::now(), limit: None, cancel: Cancel::default(), grace: GRACE }
+        Self { started: Instant::now(), limit: None, cancel: Cancel::default(), grace: GRACE, standard: None }
     }
 
     /// This much time from now on.
     pub fn limit(limit: Duration) -> Self {
         Self { limit: Some(limit), ..Self::unlimited() }
+    }
+
+    /// Five minutes, for those who did not say how long. This differs from [`limit`](Self::limit) in one point: until that
+    /// time comes the work does not depend on the clock, so that the same call gives the same bytes on every machine that is
+    /// fast enough.
+    pub fn standard() -> Self {
+        Self::standard_of(STANDARD)
+    }
+
+    fn standard_of(limit: Duration) -> Self {
+        let grace = certificate_time(limit);
+        Self { standard: Some((limit, Arc::default())), grace, ..Self::unlimited() }
     }
 
     /// The same where there may be no limit.
@@ -68,7 +86,12 @@ impl Budget {
 
     /// Has an early end been asked for?
     pub fn is_cancelled(&self) -> bool {
-        self.cancel.is_cancelled()
+        self.cancel.is_cancelled() && !self.has_met_standard()
+    }
+
+    /// Has the limit of [`standard`](Self::standard) ended the work?
+    pub fn has_met_standard(&self) -> bool {
+        self.standard.as_ref().is_some_and(|(_, met)| met.load(Ordering::Acquire))
     }
 
     /// How long the clock has been running.
@@ -93,6 +116,25 @@ impl Budget {
         !self.is_cancelled() && self.deadline().is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    /// Runs a call whose search ends when the standard limit is near, where there is that limit.
+    pub(crate) fn watched<T>(&self, work: impl FnOnce() -> T) -> T {
+        let Some((limit, met)) = &self.standard else { return work() };
+        let end = *limit - certificate_time(*limit);
+        let (working, done) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // The end of the work closes the channel.
+                let left = end.saturating_sub(self.elapsed());
+                if done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) && !self.cancel.is_cancelled() {
+                    met.store(true, Ordering::Release);
+                    self.cancel.cancel();
+                }
+            });
+            let _working = working;
+            work()
+        })
+    }
+
     /// Runs the last part of a call, the certificate and its check, with a switch of its own: it ends at the
     /// deadline, or when the grace after an early end is over.
     pub(crate) fn finishing<T>(&self, work: impl FnOnce(&Cancel) -> T) -> T {
@@ -104,7 +146,7 @@ impl Budget {
                 let mut deadline = self.deadline();
                 let mut asked = false;
                 loop {
-                    if !asked && self.is_cancelled() {
+                    if !asked && self.cancel.is_cancelled() {
                         asked = true;
                         deadline = Some(Instant::now() + self.grace);
                     }
@@ -139,6 +181,29 @@ mod tests {
         assert_eq!(kept(5), 2.0);
         assert_eq!(kept(20), 5.0);
         assert_eq!(kept(100), 15.0);
+    }
+
+    #[test]
+    fn the_standard_limit_ends_the_search_and_is_no_interruption() {
+        let budget = Budget::standard_of(Duration::from_millis(200));
+        assert!(budget.deadline().is_none() && budget.search_deadline(true).is_none());
+        let cancel = budget.cancel();
+        let ended = budget.watched(|| {
+            let started = Instant::now();
+            while !cancel.is_cancelled() && started.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            cancel.is_cancelled()
+        });
+        assert!(ended && budget.has_met_standard() && !budget.is_cancelled());
+        // There is time for the certificate, and then there is none.
+        assert!(!budget.finishing(|stop| stop.is_cancelled()));
+        // Work that ends before is not disturbed, and Ctrl-C is an interruption.
+        let budget = Budget::standard();
+        assert_eq!(budget.watched(|| 7), 7);
+        assert!(!budget.has_met_standard());
+        budget.cancel().cancel();
+        assert!(budget.watched(|| budget.is_cancelled()) && !budget.has_met_standard());
     }
 
     #[test]

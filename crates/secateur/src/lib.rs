@@ -89,8 +89,8 @@ pub use predict::{Scorer, predict, raw_scores, values};
 pub use probabilities::Probabilities;
 pub use propose::{Proposal, propose};
 pub use prune::{
-    MOST_ROWS, ProbabilityShift, PruneOptions, PruneReport, Pruning, ScoreRows, Seconds, accepted_rows,
-    keep_scores, prune, unproved,
+    MOST_ROWS, Offer, Offers, ProbabilityShift, PruneOptions, PruneReport, Pruning, ScoreRows, Seconds, Way,
+    accepted_rows, keep_scores, offers, prune, unproved,
 };
 pub use verify::{
     ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, Verification, VerifyOptions, VerifyReport,

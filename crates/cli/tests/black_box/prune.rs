@@ -656,3 +656,41 @@ fn scores_are_kept_up_to_rounding() {
         folder.run(&format!("prune model.txt -o no.txt --keep scores {words}")).refused();
     }
 }
+
+#[test]
+fn where_nothing_can_go_it_is_measured_what_would_help() {
+    let folder = Folder::new();
+    // Three trees vote, and two of them may outvote any third. Of rows with a single one, none is outvoted.
+    let trees = [0, 1, 2].map(|feature| (feature, 0.5, -1.0, 1.0 + 0.01 * feature as f64));
+    let three =
+        stumps(&trees).replace("max_feature_idx=1", "max_feature_idx=2").replace("=a b\n", "=a b c\n");
+    folder.file("model.txt", three.replace("[0:10] [0:10]", "[0:10] [0:10] [0:10]"));
+    let rows = (0..60).map(|row| ["1,0,0,0\n", "0,1,0,1\n", "0,0,1,0\n"][row % 3]);
+    folder.file("rows.csv", "a,b,c,y\n".to_owned() + &rows.collect::<String>());
+    let run = folder.run("prune model.txt -o out.txt --data rows.csv --target y --no-missing");
+    assert!(run.ok().starts_with("unchanged"), "{}", run.stdout);
+    let words = |run: &Run| run.ok().split_whitespace().collect::<Vec<_>>().join(" ");
+    // A domain was asked for, and no other is tried; a band is.
+    assert!(words(&run).contains("would help `secateur pack`: "), "{}", run.stdout);
+    assert!(words(&run).contains("would not --band 0.2: in short trials no tree less"), "{}", run.stdout);
+    assert!(!run.stdout.contains("your rows"), "{}", run.stdout);
+    let run = folder.run("prune model.txt -o out.txt --data rows.csv --target y");
+    assert!(
+        words(&run).contains("would help --domain FILE: 3 -> 1 tree, if every input is like your rows"),
+        "{}",
+        run.stdout
+    );
+    assert!(words(&run).contains("would not --no-missing and --band 0.2: in short"), "{}", run.stdout);
+    // Scripts and those who want it quiet are told what they asked for.
+    for flags in ["--json", "-q"] {
+        let run = folder.run(&format!("prune model.txt -o out.txt --data rows.csv --target y {flags}"));
+        assert!(!run.ok().contains("would"), "{}", run.stdout);
+    }
+    // Where every score is to stay, there is nothing to try.
+    let run = folder.run("prune model.txt -o out.txt --keep scores");
+    assert!(
+        words(&run).contains("would help `secateur pack`") && !run.stdout.contains("would not"),
+        "{}",
+        run.stdout
+    );
+}

@@ -6,6 +6,7 @@
 
 mod at_cut;
 mod forest;
+mod offers;
 mod options;
 mod page;
 mod score_rows;
@@ -33,6 +34,7 @@ use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::page::History;
 use at_cut::AtCut;
+pub use offers::{Offer, Offers, Way, offers};
 pub(crate) use options::threads;
 pub use options::{PruneOptions, keep_scores};
 pub use score_rows::ScoreRows;
@@ -67,6 +69,8 @@ pub struct Pruning {
     pub outside: Option<OutsideRows>,
     /// Was an early end asked for?
     pub interrupted: bool,
+    /// Did the limit of [`Budget::standard`] end the search?
+    pub met_standard_limit: bool,
     /// Where the time went.
     pub seconds: Seconds,
     history: Option<History>,
@@ -133,6 +137,16 @@ pub fn prune(
     if matches!(original, ModelFile::Packed(_)) {
         return Err(Error::Packed);
     }
+    budget.watched(|| prune_watched(original, rows, options, budget, watch))
+}
+
+fn prune_watched(
+    original: &ModelFile,
+    rows: &[f64],
+    options: &PruneOptions,
+    budget: &Budget,
+    watch: &Watch,
+) -> Result<Pruning, Error> {
     let narrowed = original.ensemble().within(&options.domain).map_err(PruneError::from)?;
     has_inputs(narrowed.inputs()).map_err(PruneError::from)?;
     let outside = OutsideRows::find(&narrowed, rows);
@@ -174,6 +188,7 @@ pub fn prune(
         probability_shift,
         outside,
         interrupted,
+        met_standard_limit: budget.has_met_standard(),
         seconds,
         history,
     })

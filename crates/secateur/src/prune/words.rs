@@ -73,6 +73,7 @@ impl PruneReport<'_> {
             "outcome": outcome_name(pruned.outcome),
             "unchanged": self.pruning.unchanged(),
             "interrupted": self.pruning.interrupted,
+            "met_standard_limit": self.pruning.met_standard_limit,
             "checked": self.pruning.checked(),
             "trees": {"before": before.trees, "after": after.trees, "empty": empty_trees(pruned.file.ensemble()),
                 "unused": self.original.unused_trees()},
@@ -148,7 +149,7 @@ impl PruneReport<'_> {
             _ if self.pruning.interrupted => format!("interrupted: {kept}\n"),
             Outcome::Proved if after.trees == before.trees => format!("no tree less, but smaller: {kept}\n"),
             Outcome::Proved | Outcome::AlreadyMinimal => format!("proved: {kept}\n"),
-            Outcome::BudgetReached => format!("the time is up: {kept}\n"),
+            Outcome::BudgetReached => format!("the time is up{}: {kept}\n", self.limit_words()),
         };
         let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
         let change = |before: u64, after: u64| {
@@ -239,6 +240,14 @@ impl PruneReport<'_> {
         text
     }
 
+    /// Which limit it was, where nobody gave one.
+    fn limit_words(&self) -> &'static str {
+        match self.pruning.met_standard_limit {
+            true => " (5 minutes, unless --time-limit says otherwise)",
+            false => "",
+        }
+    }
+
     /// What is said of a model that is what it was.
     fn unchanged_words(&self) -> String {
         let pruned = &self.pruning.pruned;
@@ -248,7 +257,9 @@ impl PruneReport<'_> {
             _ if self.pruning.minimal() && self.options.claim.band().is_some() => {
                 format!("every one of the {trees} is needed (proved)")
             }
-            Outcome::BudgetReached => format!("nothing smaller than {trees} was found within the time limit"),
+            Outcome::BudgetReached => {
+                format!("nothing smaller than {trees} was found within the time limit{}", self.limit_words())
+            }
             _ if pruned.cut_short => {
                 format!("nothing smaller than {trees} was found with the work that was done")
             }
