@@ -15,7 +15,7 @@ import secateur
 HERE = pathlib.Path(__file__).parent
 PACKAGE = HERE.parents[1] / "python" / "secateur"
 
-FUNCTIONS = ["prune", "verify", "check", "pack", "inspect", "load"]
+FUNCTIONS = ["prune", "offers", "verify", "check", "pack", "inspect", "load"]
 CLASSES = ["Pruning", "Unproved", "Verification", "ScoreVerification", "Inspection", "Domain", "PackedModel", "PrunedClassifier"]
 OPENING = """\
 # Reference of the Python package

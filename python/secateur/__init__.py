@@ -8,7 +8,7 @@ Three lines make a fitted classifier smaller without changing a single decision:
 
 `verify` proves that two models decide alike or finds an input on which they do not, `check` checks a
 certificate, `pack` makes a model small and fast without changing a bit of its scores, `inspect` says what a model is,
-`load` reads one, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
+`load` reads one, `offers` measures what would make it smaller, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
 one scikit-learn estimator.
 """
 
@@ -22,7 +22,7 @@ from secateur._errors import CertificateError, OptionError
 from secateur._inspect import Inspection, inspect
 from secateur._loading import load
 from secateur._packed import PackedModel, pack
-from secateur._prune import Pruning, Unproved, prune
+from secateur._prune import Pruning, Unproved, offers, prune
 from secateur._secateur import (
     ComparisonError,
     EditingError,
@@ -58,6 +58,7 @@ __all__ = [
     "check",
     "inspect",
     "load",
+    "offers",
     "pack",
     "prune",
     "verify",

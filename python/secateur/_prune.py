@@ -14,6 +14,7 @@ import numpy as np
 
 from secateur import _domain, _files, _options, _picture, _progress
 from secateur._model import Subject, one_threshold, recognise
+from secateur._secateur import offers as _offers
 from secateur._secateur import prune as _run
 from secateur._secateur import prune_to_size, prune_without_proof
 from secateur._errors import OptionError
@@ -416,6 +417,29 @@ def prune(
         _log.warning("the time was too short for a certificate; the model is proved, but the checker has not seen it")
     _log.info("%s", _picture.summary(result))
     return result
+
+
+def offers(model: Any, X: Any = None, *, time_limit: float | str = 10.0) -> list[dict[str, Any]]:
+    """What would make a model smaller where `prune` finds little: measured on this very model, in short trials.
+
+    Each entry has the "option" to give to `prune` (or `pack(model)`), the "trees" that are left with it as far as a
+    short trial went, the "bytes" of the packed file, and the score of a "band". Only what has fewer trees than the model is listed, and packing,
+    which keeps every bit. Whether a smaller claim will do is for you to say: `missing=False` speaks of inputs without
+    missing values alone, `domain=Domain.from_data(X)` of inputs like the rows `X`, and a `band` lets decisions change near the
+    boundary. `time_limit` is for all trials together.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(n_estimators=5, max_depth=3, random_state=0).fit(X, y)
+    >>> [offer["option"] for offer in secateur.offers(forest, X)][-1]
+    'pack(model)'
+    """
+    limit = _options.time_limit(time_limit)
+    if limit is None:
+        raise OptionError("offers needs a time_limit")
+    subject = recognise(model)
+    return json.loads(_offers(subject.model, subject.rows(X), time_limit=limit))
 
 
 def _chosen_domain(subject: Subject, domain: Any, missing: bool) -> _domain.Given | None:

@@ -146,6 +146,7 @@ def verify(
     paths: tuple[str | None, str | None] = ...,
     report: bool = False,
 ) -> dict[str, Any]: ...
+def offers(model: Model, rows: NDArray[np.float64] | None = None, *, time_limit: float = 10.0) -> str: ...
 def prune(
     model: Model,
     rows: NDArray[np.float64] | None = None,

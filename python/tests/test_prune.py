@@ -570,3 +570,20 @@ def test_a_booster_keeps_all_its_trees():
     np.testing.assert_array_equal(margins.astype(np.float32), booster.predict(rows, output_margin=True))
     pruned = secateur.prune(booster).model
     np.testing.assert_array_equal(pruned.predict(rows) > 0.5, booster.predict(rows) > 0.5)
+
+
+def test_offers_are_measured_and_hold():
+    """Three columns of which exactly one is one: a domain that the rows suggest leaves fewer trees, and keeps the decisions there."""
+    X = np.eye(3)[np.arange(90) % 3]
+    random = np.random.default_rng(0)
+    every = random.integers(0, 2, size=(400, 3)).astype(float)
+    fitted = AdaBoostClassifier(n_estimators=9, random_state=0).fit(every, every.sum(axis=1) > 1)
+    plain = secateur.prune(fitted, X)
+    offers = {offer["option"]: offer for offer in secateur.offers(fitted, X)}
+    like_rows = offers["domain=Domain.from_data(X)"]
+    assert like_rows["trees"] < plain.trees_after
+    assert secateur.prune(fitted, X, domain=secateur.Domain.from_data(X)).trees_after == like_rows["trees"]
+    packed = offers["pack(model)"]
+    assert packed["trees"] == 9 and packed["bytes"] == secateur.pack(fitted).nbytes
+    with pytest.raises(secateur.OptionError, match="needs a time_limit"):
+        secateur.offers(fitted, time_limit=None)

@@ -12,8 +12,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use secateur::unproved::{Order, Scrutiny, prune_to_size, prune_without_proof};
 use secateur::{
-    Budget, Claim, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport, Pruning,
-    Status, Watch, accepted_rows, offers, prune,
+    Budget, Cancel, Claim, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport,
+    Pruning, Status, Watch, accepted_rows, offers, prune,
 };
 use secateur_model::{ClassId, Ensemble};
 
@@ -159,7 +159,7 @@ fn show_offers(
             }
         });
         let _working = working;
-        offers(&original.file, rows, options, trees, limit)
+        offers(&original.file, rows, options, trees, limit, &Cancel::default())
     });
     progress.finish();
     output::tell(&found.words(&original.file, Some(original.bytes)))

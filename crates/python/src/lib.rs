@@ -23,6 +23,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify_scores, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
+    module.add_function(wrap_pyfunction!(prune::offers, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_to_size, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_without_proof, module)?)?;
     module.add_function(wrap_pyfunction!(check::check, module)?)?;

@@ -79,6 +79,11 @@ impl Budget {
         Self { grace, ..self }
     }
 
+    /// With this switch in place of its own.
+    pub fn with_cancel(self, cancel: Cancel) -> Self {
+        Self { cancel, ..self }
+    }
+
     /// The switch that ends the call early, with the best result so far.
     pub fn cancel(&self) -> Cancel {
         self.cancel.clone()

@@ -10,7 +10,7 @@ use secateur_certificate::Digest;
 use secateur_formats::ModelFile;
 use secateur_formats::packed::{self, Stamp};
 use secateur_model::{Domain, FeatureId};
-use secateur_oracle::Band;
+use secateur_oracle::{Band, Cancel};
 use secateur_prune::{Claim, Watch};
 use serde_json::{Value, json};
 
@@ -56,7 +56,17 @@ pub enum Way {
 }
 
 impl Offer {
-    /// For scripts: `way` (`no_missing`, `like_the_rows`, `band`, `pack`), `trees`, `bytes`, `band`.
+    /// What to give to Python's `prune`, or which function to call.
+    pub fn option(&self) -> String {
+        match self.way {
+            Way::NoMissing => "missing=False".to_owned(),
+            Way::LikeTheRows => "domain=Domain.from_data(X)".to_owned(),
+            Way::Band { score, .. } => format!("band={score}"),
+            Way::Pack => "pack(model)".to_owned(),
+        }
+    }
+
+    /// For scripts: `option` (in Python), `way` (`no_missing`, `like_the_rows`, `band`, `pack`), `trees`, `bytes`, `band`.
     pub fn json(&self) -> Value {
         let (way, band) = match self.way {
             Way::NoMissing => ("no_missing", None),
@@ -64,7 +74,7 @@ impl Offer {
             Way::Band { score, .. } => ("band", Some(score)),
             Way::Pack => ("pack", None),
         };
-        json!({"way": way, "trees": self.trees, "bytes": self.bytes, "band": band})
+        json!({"option": self.option(), "way": way, "trees": self.trees, "bytes": self.bytes, "band": band})
     }
 
     /// A sentence, with the command's options.
@@ -142,13 +152,14 @@ impl Pruning {
 }
 
 /// What would make `original` smaller than `so_far` trees, tried within `limit`, and packing.
-/// `rows` and `options` are those of the run that came before.
+/// `rows` and `options` are those of the run that came before. `cancel` ends the trials early.
 pub fn offers(
     original: &ModelFile,
     rows: &[f64],
     options: &PruneOptions,
     so_far: usize,
     limit: Duration,
+    cancel: &Cancel,
 ) -> Offers {
     let end = Instant::now() + limit;
     let mut offers = Offers::default();
@@ -157,7 +168,7 @@ pub fn offers(
     for (way, options) in trials {
         let share = end.saturating_duration_since(Instant::now()) / left.max(1);
         left -= 1;
-        let budget = Budget::limit(share.min(LONGEST_TRIAL));
+        let budget = Budget::limit(share.min(LONGEST_TRIAL)).with_cancel(cancel.clone());
         let trial = prune(original, rows, &options, &budget, &Watch::default());
         match trial.map(|trial| trial.pruned.size[1].trees) {
             Ok(trees) if trees < so_far => offers.found.push(Offer { way, trees, bytes: None }),
