@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help docs package demo test test-rust test-broken test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user docs package demo test test-rust test-broken test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -27,6 +27,11 @@ test-broken: $(STAMP) ## a search that is broken on purpose: the checker refuses
 test-python: $(STAMP) ## the Python tests, against the real libraries
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
 	$(VENV)/bin/python -m pytest
+
+new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alone; writes docs/new-user/transcript.md
+	rm -rf target/new-user
+	$(VENV)/bin/maturin build --release --locked --quiet --out target/new-user
+	$(PYTHON) docs/new-user/play.py target/new-user/*.whl
 
 test-package: $(STAMP) ## a fresh venv, pip install, and the README's script: from the folder and from an sdist
 	$(VENV)/bin/python python/tests/fresh_install.py

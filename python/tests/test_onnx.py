@@ -34,6 +34,8 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import secateur
@@ -95,7 +97,7 @@ def sklearn_model(estimator, X, y, *, zipmap=False, double=False, opset=None) ->
         return skl2onnx.to_onnx(
             estimator,
             initial_types=[("X", tensor([None, X.shape[1]]))],
-            options={id(estimator): {"zipmap": zipmap}},
+            options={id(getattr(estimator, "steps", [("", estimator)])[-1][1]): {"zipmap": zipmap}},
             target_opset=opset,
         )
 
@@ -177,6 +179,21 @@ CONVERTED = {
     ),
     "gradient boosting from zero": lambda: sklearn_model(
         GradientBoostingClassifier(n_estimators=10, init="zero", random_state=0), X2, Y2
+    ),
+    "scaled forest": lambda: sklearn_model(
+        make_pipeline(StandardScaler(), RandomForestClassifier(20, max_depth=5, random_state=0)), 1e3 * X2 + 50, Y2
+    ),
+    "scaled forest, double": lambda: sklearn_model(
+        make_pipeline(StandardScaler(), RandomForestClassifier(20, max_depth=5, random_state=0)), X2, Y2, double=True
+    ),
+    "robust scaler, three classes": lambda: sklearn_model(
+        make_pipeline(RobustScaler(), GradientBoostingClassifier(n_estimators=10, random_state=0)), X3, LABELS[Y3]
+    ),
+    "scaled to a range, missing values": lambda: sklearn_model(
+        make_pipeline(MinMaxScaler(), RandomForestClassifier(20, max_depth=5, random_state=0)), with_holes(X2), Y2
+    ),
+    "scaled to a range, double": lambda: sklearn_model(
+        make_pipeline(MinMaxScaler((-3, 7)), ExtraTreesClassifier(20, max_depth=5, random_state=0)), X2, Y2, double=True
     ),
     "xgboost": lambda: xgboost_model(X2, Y2, n_estimators=40),
     "xgboost, missing values": lambda: xgboost_model(with_holes(X2), Y2, n_estimators=20),
@@ -274,6 +291,96 @@ def test_edited_models_predict_every_bit_of_what_onnxruntime_reads(name):
         assert secateur.Model.parse(edited.to_bytes()).to_bytes() == edited.to_bytes()
         if new is not None:
             assert edited.intercepts == np.float32(new).tolist()
+
+
+def in_front(model: onnx.ModelProto, random: np.random.Generator) -> onnx.ModelProto:
+    """The model behind a random chain of operators that work on every column by itself."""
+    model = onnx.load_from_string(model.SerializeToString())
+    graph, port = model.graph, model.graph.input[0]
+    node = ensemble_node(model)
+    double = port.type.tensor_type.elem_type == TensorProto.DOUBLE
+    kind, name, nodes = port.type.tensor_type.elem_type, port.name, []
+
+    def constants(positive: bool) -> np.ndarray:
+        values = random.normal(size=random.choice([1, 6])) * 10.0 ** random.integers(-3, 4)
+        values = np.abs(values) + 1e-3 if positive else values
+        return values.astype(np.float64 if kind == TensorProto.DOUBLE else np.float32)
+
+    for position in range(random.integers(1, 4)):
+        operator = random.choice(["Sub", "Add", "Mul", "Div", "Scaler", "Identity"])
+        inputs, options = [name], {}
+        name = f"scaled_{position}"
+        if operator == "Scaler":
+            offset, scale = constants(False), constants(True)
+            count = max(len(offset), len(scale))
+            options = {"offset": np.resize(offset, count).tolist(), "scale": np.resize(scale, count).tolist(), "domain": "ai.onnx.ml"}
+            kind = TensorProto.FLOAT
+        elif operator != "Identity":
+            values = constants(operator in ("Mul", "Div"))
+            shape = [[len(values)], [1, len(values)]][random.integers(0, 2)]
+            graph.initializer.append(helper.make_tensor(f"constant_{position}", kind, shape, values))
+            inputs.append(f"constant_{position}")
+            if operator in ("Add", "Mul") and random.random() < 0.5:
+                inputs.reverse()
+        nodes.append(helper.make_node(operator, inputs, [name], **options))
+    if double and kind == TensorProto.FLOAT:
+        nodes.append(helper.make_node("Cast", [name], ["cast_back"], to=TensorProto.DOUBLE))
+        name = "cast_back"
+    at = list(graph.node).index(node)
+    node.input[0] = name
+    rest = list(graph.node)
+    del graph.node[:]
+    graph.node.extend(rest[:at] + nodes + rest[at:])
+    return model
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scalers_in_front_are_part_of_the_thresholds(seed):
+    random = np.random.default_rng(seed)
+    name = random.choice(["forest", "forest, double", "tree", "gradient boosting, double", "xgboost, missing values"])
+    model = secateur.Model.parse(in_front(converted(name), random).SerializeToString())
+    rows = hostile_rows(model, X2, 3_000, seed=seed)
+    assert_as_onnxruntime(model, rows)
+    pruned = secateur.prune(model, effort="fast", time_limit=20)
+    assert pruned.checked
+    labels, _ = theirs(model.to_bytes(), rows)
+    new, _ = theirs(pruned.model.to_bytes(), rows)
+    lead = np.abs(model.raw_scores(rows)[:, 0] - (0.5 if "forest" in name or name == "tree" else 0.0))
+    assert (labels == new)[lead > 1e-4].all()
+    assert_as_onnxruntime(pruned.model, rows)
+
+
+@pytest.mark.parametrize("what", ["turned", "flat", "infinite", "from a constant", "missing column"])
+def test_scalers_that_turn_columns_around_are_refused(what):
+    model = onnx.load_from_string(converted("forest").SerializeToString())
+    values = np.ones(5 if what == "missing column" else 6, np.float32)
+    values[0] = {"turned": -1, "flat": 0, "infinite": np.inf}.get(what, 1)
+    node, name = ensemble_node(model), model.graph.input[0].name
+    model.graph.initializer.append(helper.make_tensor("constant", TensorProto.FLOAT, [len(values)], values))
+    inputs = ["constant", name] if what == "from a constant" else [name, "constant"]
+    operator = "Sub" if what == "from a constant" else "Mul"
+    scaler = helper.make_node(operator, inputs, ["scaled"])
+    model.graph.node.insert(0, scaler)
+    ensemble_node(model).input[0] = "scaled"
+    with pytest.raises(secateur.ModelError, match="turns a column|changes its input|one number for each column"):
+        secateur.Model.parse(model.SerializeToString())
+
+
+def test_the_last_of_several_operator_sets_counts():
+    """Converters of pipelines write one for each of their parts."""
+    data = converted("forest").SerializeToString()
+    rows = hostile_rows(secateur.Model.parse(data), X2, 100)
+    for versions in ([1, 3], [3, 1], [5, 1]):
+        model = onnx.load_from_string(data)
+        others = [entry for entry in model.opset_import if entry.domain != "ai.onnx.ml"]
+        del model.opset_import[:]
+        model.opset_import.extend([helper.make_opsetid("ai.onnx.ml", version) for version in versions] + others)
+        assert_as_onnxruntime(secateur.Model.parse(model.SerializeToString()), rows)
+        model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 5))
+        with pytest.raises(secateur.ModelError, match="operator set 5"):
+            secateur.Model.parse(model.SerializeToString())
+        with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidGraph):
+            session(model)
 
 
 @pytest.mark.parametrize("name", ["forest", "xgboost", "gradient boosting, double"])

@@ -111,38 +111,12 @@ impl<'a> Attribute<'a> {
             let part = part?;
             match (part.number, part.value) {
                 (7, Value::Fixed32(value)) => values.push(f64::from(f32::from_le_bytes(value))),
-                (7, Value::Bytes(packed)) => self.push_floats(packed, NumberType::F32, &mut values)?,
+                (7, Value::Bytes(packed)) => push_floats(self.place(), packed, NumberType::F32, &mut values)?,
                 (7, _) => return Err(part.wrong_type("a float")),
                 _ => {}
             }
         }
         Ok(values)
-    }
-
-    /// Appends floats that stand one after the other.
-    fn push_floats(
-        &self,
-        packed: Message<'_>,
-        number: NumberType,
-        values: &mut Vec<f64>,
-    ) -> Result<(), FormatError> {
-        let rest = match number {
-            NumberType::F32 => {
-                let (chunks, rest) = packed.bytes().as_chunks();
-                values.extend(chunks.iter().map(|&chunk| f64::from(f32::from_le_bytes(chunk))));
-                rest
-            }
-            NumberType::F64 => {
-                let (chunks, rest) = packed.bytes().as_chunks();
-                values.extend(chunks.iter().map(|&chunk| f64::from_le_bytes(chunk)));
-                rest
-            }
-        };
-        if rest.is_empty() {
-            return Ok(());
-        }
-        let found = format!("a list of {} bytes", packed.bytes().len());
-        Err(FormatError::new(self.place(), Problem::Value { found, expected: "a whole number of floats" }))
     }
 
     pub(super) fn strings<T>(
@@ -198,43 +172,9 @@ impl<'a> Attribute<'a> {
     /// The elements of a tensor of this type.
     pub(super) fn tensor(&self, number: NumberType) -> Result<Vec<f64>, FormatError> {
         self.check_type(TENSOR)?;
-        let mut values = Vec::new();
-        let mut sizes: Vec<i64> = Vec::new();
-        let mut kind = 0;
-        for part in self.tensor_body()?.fields() {
-            let part = part?;
-            match (part.number, part.value) {
-                (1, Value::Bytes(packed)) => {
-                    packed.packed_varints().try_for_each(|size| size.map(|size| sizes.push(size as i64)))?;
-                }
-                (1, _) => sizes.push(part.integer()?),
-                (2, _) => kind = part.integer()?,
-                (4, Value::Fixed32(value)) => values.push(f64::from(f32::from_le_bytes(value))),
-                (10, Value::Fixed64(value)) => values.push(f64::from_le_bytes(value)),
-                (4, Value::Bytes(packed)) => self.push_floats(packed, NumberType::F32, &mut values)?,
-                (10, Value::Bytes(packed)) => self.push_floats(packed, NumberType::F64, &mut values)?,
-                (9, Value::Bytes(raw)) => self.push_floats(raw, number, &mut values)?,
-                (13, _) | (14, Value::Varint(1..)) => {
-                    let advice = "store the tensor in the file (onnx.load and onnx.save do it)";
-                    return Err(unsupported(self.place(), "a tensor in another file", advice));
-                }
-                _ => {}
-            }
-        }
-        if kind != element_type(number) {
-            let found = format!("element type {kind}");
-            let expected = match number {
-                NumberType::F32 => "that of the ensemble's input, float (1)",
-                NumberType::F64 => "that of the ensemble's input, double (11)",
-            };
-            return Err(FormatError::new(self.place(), Problem::Value { found, expected }));
-        }
+        let (sizes, values) = tensor(self.tensor_body()?, number, self.place())?;
         match sizes[..] {
-            [size] if size == values.len() as i64 => Ok(values),
-            [size] => {
-                let expected = usize::try_from(size).unwrap_or(0);
-                Err(FormatError::new(self.place(), Problem::Length { expected, found: values.len() }))
-            }
+            [_] => Ok(values),
             _ => {
                 let found = format!("a tensor of {} dimensions", sizes.len());
                 Err(FormatError::new(self.place(), Problem::Value { found, expected: "a list" }))
@@ -289,6 +229,77 @@ impl<'a> Attribute<'a> {
         }
         Ok(out)
     }
+}
+
+/// Appends floats that stand one after the other.
+fn push_floats(
+    place: Place,
+    packed: Message<'_>,
+    number: NumberType,
+    values: &mut Vec<f64>,
+) -> Result<(), FormatError> {
+    let rest = match number {
+        NumberType::F32 => {
+            let (chunks, rest) = packed.bytes().as_chunks();
+            values.extend(chunks.iter().map(|&chunk| f64::from(f32::from_le_bytes(chunk))));
+            rest
+        }
+        NumberType::F64 => {
+            let (chunks, rest) = packed.bytes().as_chunks();
+            values.extend(chunks.iter().map(|&chunk| f64::from_le_bytes(chunk)));
+            rest
+        }
+    };
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let found = format!("a list of {} bytes", packed.bytes().len());
+    Err(FormatError::new(place, Problem::Value { found, expected: "a whole number of floats" }))
+}
+
+/// The sizes of a tensor of this type, and its elements, of which there are as many as the sizes say.
+pub(super) fn tensor(
+    body: Message<'_>,
+    number: NumberType,
+    place: Place,
+) -> Result<(Vec<i64>, Vec<f64>), FormatError> {
+    let mut values = Vec::new();
+    let mut sizes: Vec<i64> = Vec::new();
+    let mut kind = 0;
+    for part in body.fields() {
+        let part = part?;
+        match (part.number, part.value) {
+            (1, Value::Bytes(packed)) => {
+                packed.packed_varints().try_for_each(|size| size.map(|size| sizes.push(size as i64)))?;
+            }
+            (1, _) => sizes.push(part.integer()?),
+            (2, _) => kind = part.integer()?,
+            (4, Value::Fixed32(value)) => values.push(f64::from(f32::from_le_bytes(value))),
+            (10, Value::Fixed64(value)) => values.push(f64::from_le_bytes(value)),
+            (4, Value::Bytes(packed)) => push_floats(place.clone(), packed, NumberType::F32, &mut values)?,
+            (10, Value::Bytes(packed)) => push_floats(place.clone(), packed, NumberType::F64, &mut values)?,
+            (9, Value::Bytes(raw)) => push_floats(place.clone(), raw, number, &mut values)?,
+            (13, _) | (14, Value::Varint(1..)) => {
+                let advice = "store the tensor in the file (onnx.load and onnx.save do it)";
+                return Err(unsupported(place, "a tensor in another file", advice));
+            }
+            _ => {}
+        }
+    }
+    if kind != element_type(number) {
+        let found = format!("element type {kind}");
+        let expected = match number {
+            NumberType::F32 => "that of the ensemble's input, float (1)",
+            NumberType::F64 => "that of the ensemble's input, double (11)",
+        };
+        return Err(FormatError::new(place, Problem::Value { found, expected }));
+    }
+    let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(usize::try_from(size).ok()?));
+    if count != Some(values.len()) {
+        let expected = count.unwrap_or(0);
+        return Err(FormatError::new(place, Problem::Length { expected, found: values.len() }));
+    }
+    Ok((sizes, values))
 }
 
 /// A tensor with other elements, stored as they were.

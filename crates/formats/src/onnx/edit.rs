@@ -10,6 +10,7 @@
 use secateur_model::{Ensemble, FeatureId, GroupId, Node, NodeId, NumberType, Output, Test, Tree, TreeId};
 
 use super::model::{Form, Shape};
+use super::scaling::{Originals, Scaling};
 use super::table::{Floats, Mode, Table};
 use crate::error::EditError;
 use crate::{Edit, TreeEdit};
@@ -24,8 +25,10 @@ pub(super) fn changed(
     form: Form,
     ensemble: &Ensemble,
     edit: &Edit,
+    scaled: Scaled<'_>,
 ) -> Result<Table, EditError> {
     let mut change = Change {
+        scaled,
         old: table,
         shape,
         form,
@@ -74,7 +77,15 @@ impl Table {
     }
 }
 
+/// What is between the model's thresholds and the file's.
+#[derive(Clone, Copy)]
+pub(super) struct Scaled<'a> {
+    pub(super) scaling: &'a Scaling,
+    pub(super) originals: &'a Originals,
+}
+
 struct Change<'a> {
+    scaled: Scaled<'a>,
     old: &'a Table,
     shape: &'a Shape,
     form: Form,
@@ -198,9 +209,9 @@ impl Change<'_> {
             let row = |mode, value, yes, no, tracks| Row { feature, mode, value, yes, no, tracks };
             let (mode, value) = match split.test {
                 Test::LessOrEqual { threshold } => {
-                    (Mode::LessOrEqual, self.threshold(place, threshold, false)?)
+                    (Mode::LessOrEqual, self.threshold(place, feature, threshold, false)?)
                 }
-                Test::Less { threshold } => (Mode::Less, self.threshold(place, threshold, true)?),
+                Test::Less { threshold } => (Mode::Less, self.threshold(place, feature, threshold, true)?),
                 Test::Equal { value } if self.old.values.number().round(value) == value => {
                     (Mode::Equal, value)
                 }
@@ -231,8 +242,20 @@ impl Change<'_> {
     }
 
     /// A threshold in the file's type that no input tells from this one.
-    fn threshold(&self, tree: TreeId, threshold: f64, strict: bool) -> Result<f64, EditError> {
+    fn threshold(&self, tree: TreeId, feature: i32, threshold: f64, strict: bool) -> Result<f64, EditError> {
         let number = self.old.values.number();
+        if !self.scaled.scaling.is_empty() {
+            // A question that the file asks already; or else what the scaler makes of the threshold, which is the same
+            // question where the file's type holds it.
+            let known = self.scaled.originals.get(&(feature, threshold.to_bits(), strict)).copied();
+            let stored = known.unwrap_or_else(|| self.scaled.scaling.apply(feature as usize, threshold));
+            return match number.round(stored) == stored {
+                true => Ok(stored),
+                false => {
+                    Err(content(tree, "a threshold that the file's type does not hold behind the scaler"))
+                }
+            };
+        }
         let stored = match number.round(threshold) {
             same if same == threshold => same,
             // x <= t for every x of the type iff x <= the next below t; x < t iff x < the next above.

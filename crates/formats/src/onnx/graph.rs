@@ -3,14 +3,16 @@
 //! A graph is accepted only if a graph output is the label of a `TreeEnsembleClassifier` or the value of a
 //! `TreeEnsembleRegressor`, handed on by
 //! nodes that do not change it (`Identity`, `Cast` to int64), and the ensemble's input is the graph's
-//! input, handed on by `Identity` and by casts between float types, whose rounding is part of the model's
-//! input domain. Whatever else the graph computes (probabilities, maps) is kept and not looked at.
+//! input, handed on by `Identity`, by casts between float types, whose rounding is part of the model's
+//! input domain, and by scalers, which become part of the thresholds (`scaling`). Whatever else the graph computes (probabilities, maps) is kept and not looked at.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use secateur_model::NumberType;
 
+use super::scaling::Scaling;
+use super::way::Way;
 use super::wire::{Field, Message};
 use crate::error::{FormatError, Place, Problem};
 
@@ -33,15 +35,17 @@ pub(super) struct Site {
     pub(super) opset: i64,
     /// The ensemble is a `TreeEnsembleRegressor`.
     pub(super) regressor: bool,
+    /// What is done to the columns before the ensemble sees them.
+    pub(super) scaling: Scaling,
 }
 
 /// The newest version of the file format that is known.
 const NEWEST_IR: i64 = 13;
 
-const FLOAT: i64 = 1;
+pub(super) const FLOAT: i64 = 1;
 const INT64: i64 = 7;
 const STRING: i64 = 8;
-const DOUBLE: i64 = 11;
+pub(super) const DOUBLE: i64 = 11;
 
 /// Finds the ensemble.
 pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
@@ -61,8 +65,9 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
             7 => graph = Some((field.clone(), field.message()?)),
             8 => {
                 let (domain, version) = operator_set(field.message()?)?;
-                if domain == "ai.onnx.ml" && opset.replace(version).is_some_and(|other| other != version) {
-                    return Err(twice(&field, "opset_import of ai.onnx.ml"));
+                // Converters of pipelines write one for each step; onnxruntime takes the last.
+                if domain == "ai.onnx.ml" {
+                    opset = Some(version);
                 }
             }
             25 => {
@@ -86,7 +91,7 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
         let place = Place::Field("opset_import".to_owned());
         return Err(unsupported(place, &what, "the operators of tree ensembles exist in sets 1 to 4"));
     }
-    let (input, number, columns) = content.input_of(ensemble)?;
+    let Way { input, number, columns, scaling } = content.input_of(ensemble)?;
     let node = &content.nodes[ensemble];
     Ok(Site {
         graph: (graph_field.range, graph.range()),
@@ -97,30 +102,35 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
         producer: format!("{producer} {version}").trim().to_owned(),
         opset,
         regressor: node.is_regressor(),
+        scaling,
     })
 }
 
-struct Node<'a> {
-    range: Range<usize>,
-    body: Message<'a>,
-    index: usize,
-    operator: &'a str,
-    domain: &'a str,
-    inputs: Vec<&'a str>,
-    outputs: Vec<&'a str>,
+pub(super) struct Node<'a> {
+    pub(super) range: Range<usize>,
+    pub(super) body: Message<'a>,
+    pub(super) index: usize,
+    pub(super) operator: &'a str,
+    pub(super) domain: &'a str,
+    pub(super) inputs: Vec<&'a str>,
+    pub(super) outputs: Vec<&'a str>,
 }
 
 impl Node<'_> {
-    fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Place {
         Place::Field(format!("graph.node[{}] ({})", self.index, self.operator))
     }
 
-    fn is_standard(&self, operator: &str) -> bool {
+    pub(super) fn is_standard(&self, operator: &str) -> bool {
         self.operator == operator && matches!(self.domain, "" | "ai.onnx")
     }
 
     fn is_ensemble(&self) -> bool {
         self.operator == "TreeEnsembleClassifier" && self.domain == "ai.onnx.ml"
+    }
+
+    pub(super) fn is_scaler(&self) -> bool {
+        self.operator == "Scaler" && self.domain == "ai.onnx.ml"
     }
 
     fn is_regressor(&self) -> bool {
@@ -152,7 +162,7 @@ impl Node<'_> {
     }
 
     /// The target type of a `Cast`.
-    fn cast_target(&self) -> Result<Option<i64>, FormatError> {
+    pub(super) fn cast_target(&self) -> Result<Option<i64>, FormatError> {
         if !self.is_standard("Cast") {
             return Ok(None);
         }
@@ -178,21 +188,22 @@ impl Node<'_> {
     }
 }
 
-struct Port<'a> {
-    name: &'a str,
+pub(super) struct Port<'a> {
+    pub(super) name: &'a str,
     /// The element type of a tensor, 0 where it is not given; `None` for maps and sequences.
-    element: Option<i64>,
+    pub(super) element: Option<i64>,
     /// The sizes of a tensor whose rank is known, `None` each where it is free.
-    shape: Option<Vec<Option<i64>>>,
+    pub(super) shape: Option<Vec<Option<i64>>>,
 }
 
-struct Graph<'a> {
-    nodes: Vec<Node<'a>>,
-    inputs: Vec<Port<'a>>,
-    outputs: Vec<Port<'a>>,
-    constants: HashSet<&'a str>,
+pub(super) struct Graph<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) inputs: Vec<Port<'a>>,
+    pub(super) outputs: Vec<Port<'a>>,
+    /// The tensors that are in the file, by name.
+    pub(super) constants: HashMap<&'a str, Message<'a>>,
     /// The node and the position among its outputs that each value comes from.
-    producers: HashMap<&'a str, (usize, usize)>,
+    pub(super) producers: HashMap<&'a str, (usize, usize)>,
 }
 
 impl<'a> Graph<'a> {
@@ -201,7 +212,7 @@ impl<'a> Graph<'a> {
             nodes: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
-            constants: HashSet::new(),
+            constants: HashMap::new(),
             producers: HashMap::new(),
         };
         for field in graph.fields() {
@@ -218,10 +229,11 @@ impl<'a> Graph<'a> {
                     content.nodes.push(node);
                 }
                 5 => {
-                    for part in field.message()?.fields() {
+                    let tensor = field.message()?;
+                    for part in tensor.fields() {
                         let part = part?;
                         if part.number == 8 {
-                            content.constants.insert(part.text()?);
+                            content.constants.insert(part.text()?, tensor);
                         }
                     }
                 }
@@ -374,68 +386,6 @@ impl<'a> Graph<'a> {
             ),
         }
     }
-
-    /// The narrowest type on the way of the inputs, the type at the ensemble, and the number of columns.
-    fn input_of(&self, ensemble: usize) -> Result<(NumberType, NumberType, Option<u64>), FormatError> {
-        let node = &self.nodes[ensemble];
-        let [mut name] = node.inputs[..] else {
-            return Err(FormatError::new(
-                node.place(),
-                Problem::Length { expected: 1, found: node.inputs.len() },
-            ));
-        };
-        let mut casts = Vec::new();
-        let mut steps = 0;
-        while let Some(&(index, _)) = self.producers.get(name) {
-            let node = &self.nodes[index];
-            let cast = node.cast_target()?;
-            let passes = node.is_standard("Identity") || matches!(cast, Some(FLOAT | DOUBLE));
-            steps += 1;
-            match node.inputs.first() {
-                Some(&input) if passes && steps <= self.nodes.len() => name = input,
-                _ => {
-                    let advice = "the ensemble must see the graph's input as it is, or cast to a float type";
-                    return Err(unsupported(node.place(), "a graph that changes its input here", advice));
-                }
-            }
-            casts.extend(cast);
-        }
-        let mut free = self.inputs.iter().filter(|input| !self.constants.contains(input.name));
-        let port = match (free.next(), free.next()) {
-            (Some(port), None) if port.name == name => port,
-            _ => {
-                let what = format!("an ensemble that reads {name:?}");
-                let place = Place::Field("graph.input".to_owned());
-                return Err(unsupported(
-                    place,
-                    &what,
-                    "the graph must have one input, and it must read that",
-                ));
-            }
-        };
-        let place = || Place::Field(format!("graph.input {name:?}"));
-        let kinds = std::iter::once(port.element).chain(casts.iter().rev().map(|&cast| Some(cast)));
-        let kinds: Vec<NumberType> = kinds.map(number_of).collect::<Option<_>>().ok_or_else(|| {
-            let found = port.element.map_or("no tensor".to_owned(), |kind| format!("element type {kind}"));
-            FormatError::new(place(), Problem::Value { found, expected: "a tensor of floats or doubles" })
-        })?;
-        let narrowest = if kinds.contains(&NumberType::F32) { NumberType::F32 } else { NumberType::F64 };
-        let last = kinds[kinds.len() - 1];
-        let columns = match port.shape.as_deref() {
-            None => None,
-            Some([_, columns]) => *columns,
-            Some(shape) => {
-                let found = format!("a shape of {} sizes", shape.len());
-                let expected = "rows and columns";
-                return Err(FormatError::new(place(), Problem::Value { found, expected }));
-            }
-        };
-        let columns = columns.map(u64::try_from).transpose().map_err(|_| {
-            let found = "a negative number of columns".to_owned();
-            FormatError::new(place(), Problem::Value { found, expected: "a size" })
-        })?;
-        Ok((narrowest, last, columns))
-    }
 }
 
 enum Trace {
@@ -455,7 +405,7 @@ fn words(element: i64) -> String {
     }
 }
 
-fn number_of(element: Option<i64>) -> Option<NumberType> {
+pub(super) fn number_of(element: Option<i64>) -> Option<NumberType> {
     match element {
         Some(FLOAT) => Some(NumberType::F32),
         Some(DOUBLE) => Some(NumberType::F64),

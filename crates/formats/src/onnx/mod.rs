@@ -9,7 +9,9 @@ mod attribute;
 mod edit;
 mod graph;
 mod model;
+mod scaling;
 mod table;
+mod way;
 mod wire;
 
 use std::io;
@@ -88,6 +90,13 @@ impl Document for File {
             let decides = if self.site.regressor { "" } else { "decides on them and " };
             notes.push(format!("scores are f64; onnxruntime {decides}shows them rounded to f32"));
         }
+        if !self.site.scaling.is_empty() {
+            notes.push(
+                "the graph scales its input; thresholds are shown for the input as it is given, which the file has for \
+                 what the scaler makes of it"
+                    .to_owned(),
+            );
+        }
         if self.site.columns.is_none() {
             notes.push(
                 "the graph leaves the number of columns open; up to the last one used is read".to_owned(),
@@ -108,7 +117,9 @@ impl EditableDocument for File {
         let Site { number, opset, regressor, .. } = self.site;
         let table = Table::read(node, number, opset, regressor).map_err(read_back)?;
         let shape = Shape::new(&table).map_err(read_back)?;
-        let changed = edit::changed(&table, &shape, self.form, &self.ensemble, edit)?;
+        let moved = self.site.scaling.move_thresholds(&mut table.clone()).map_err(read_back)?;
+        let scaled = edit::Scaled { scaling: &self.site.scaling, originals: &moved };
+        let changed = edit::changed(&table, &shape, self.form, &self.ensemble, edit, scaled)?;
         let body = changed.write(&self.bytes, node).map_err(read_back)?;
         Self::from_bytes(self.splice(&body)).map_err(read_back)
     }
@@ -118,7 +129,8 @@ impl File {
     fn from_bytes(bytes: Vec<u8>) -> Result<Self, FormatError> {
         let site = graph::locate(&bytes)?;
         let node = Message::within(&bytes, site.node.1.clone());
-        let table = Table::read(node, site.number, site.opset, site.regressor)?;
+        let mut table = Table::read(node, site.number, site.opset, site.regressor)?;
+        site.scaling.move_thresholds(&mut table)?;
         let form = Form::of(&table)?;
         let ensemble = model::build(&table, &site)?;
         Ok(Self { bytes, site, form, ensemble })
