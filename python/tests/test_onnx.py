@@ -659,9 +659,9 @@ def test_graphs_whose_class_is_not_the_label_of_one_ensemble_are_refused_by_node
     scaled = generated()
     scaled.graph.node[0].input[0] = "scaled"
     scaled.graph.node.insert(
-        0, helper.make_node("Scaler", ["X"], ["scaled"], domain="ai.onnx.ml", offset=[0.0], scale=[1.0])
+        0, helper.make_node("Normalizer", ["X"], ["scaled"], domain="ai.onnx.ml", norm="MAX")
     )
-    refused(scaled, r"graph.node\[0\] \(Scaler\): a graph that changes its input")
+    refused(scaled, r"graph.node\[0\] \(Normalizer\): a graph that changes its input")
     regressor = generated()
     regressor.graph.node[0].op_type = "TreeEnsembleRegressor"
     refused(regressor, r"graph.output \"L\": an output of type int64 that holds type float")
