@@ -21,6 +21,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) archive: &'a Archive<'a>,
 }
 
+const SUPPORTED: &str = "supported are scikit-learn's DecisionTree, RandomForest, ExtraTrees, AdaBoost, GradientBoosting and \
+                         HistGradientBoosting classifiers, their regressors but for AdaBoost's, and IsolationForest";
 const LOSS_MODULE: &str = "sklearn._loss.loss";
 pub(super) const TREE_MODULE: &str = "sklearn.tree._classes";
 const HISTOGRAM_MODULE: &str = "sklearn.ensemble._hist_gradient_boosting.gradient_boosting";
@@ -71,9 +73,18 @@ impl<'a> Reader<'a> {
             }
             _ => {
                 let what = format!("a model of class {module}.{class}");
-                let advice = "supported are scikit-learn's DecisionTree, RandomForest, ExtraTrees, AdaBoost, \
-                              GradientBoosting and HistGradientBoosting classifiers, their regressors but for \
-                              AdaBoost's, and IsolationForest";
+                let advice = match module.split('.').next() {
+                    Some("sklearn") if class == "Pipeline" => {
+                        "dump its last step, skops.io.dump(pipeline[-1], ...), whose inputs are what the steps before it make; or \
+                         give the fitted pipeline itself to the Python package"
+                    }
+                    Some("lightgbm") => {
+                        "save its booster in LightGBM's own format: model.booster_.save_model(\"model.txt\")"
+                    }
+                    Some("xgboost") => "save it in XGBoost's own format: model.save_model(\"model.ubj\")",
+                    Some("catboost") => "save it in CatBoost's own format: model.save_model(\"model.cbm\")",
+                    _ => SUPPORTED,
+                };
                 return Err(root.error(Problem::Unsupported { what, advice }));
             }
         };
