@@ -64,6 +64,7 @@ mod proof;
 mod reason;
 mod rules;
 mod scores;
+pub mod source;
 mod state;
 mod system;
 mod verdict;

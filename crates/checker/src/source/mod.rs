@@ -1,0 +1,24 @@
+//! Is emitted source (`secateur pack -o model.c`) the model that it claims to be?
+//!
+//! # What is proved
+//! An emitted file is a fixed text with tables. The reader demands the text byte by byte, so the program is the one in
+//! `template.c`; and from the tables it follows, node by node, that this program asks the questions of the model and adds its
+//! numbers: the same values go left at every split, the leaves have the same bits, in the same type and order. So wherever a
+//! compiler and a processor follow the language and IEEE 754, the raw scores have the library's bits on every input that the
+//! library accepts. Every index in a table is shown to be within the table that it points into.
+//!
+//! # What is not
+//! That a given compiler follows the language. The text refuses what is known to break it (`#error`), and the cover test that is
+//! emitted beside the model (`--test`) runs on the target. Scores on inputs that the library refuses are not fixed. Where the
+//! decision takes an exponential function, its last bits are those of the target's.
+
+mod read;
+mod same;
+mod text;
+
+pub use read::{SourceFile, Unreadable};
+pub use same::same_source;
+pub use text::{
+    Head, Language, Line, PARTS, Piece, RULES, first_line, is_name, lines, part, table_end, table_start,
+    unsigned,
+};

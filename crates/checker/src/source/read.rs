@@ -1,0 +1,349 @@
+//! Reads an emitted file: the lines of its language's template, byte by byte, with the numbers and tables that stand in it.
+//!
+//! This is the checker's own reader; the writer is `secateur-emit`. It accepts one spelling of each number and no line that the
+//! template does not have, so nothing that a compiler would see escapes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use secateur_certificate::Digest;
+use secateur_model::NumberType;
+
+use super::text::{
+    self, Head, Language, Line, Piece, first_line, is_name, part, table_end, table_start, unsigned,
+};
+
+/// Why a file is not one that we emit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+/// A table of numbers.
+#[derive(Clone, Debug)]
+pub(super) enum Table {
+    Integers(Vec<u32>),
+    Floats(Vec<f64>),
+}
+
+/// An emitted file.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    pub(super) head: Head,
+    pub(super) source: Digest,
+    pub(super) numbers: BTreeMap<&'static str, String>,
+    pub(super) tables: BTreeMap<&'static str, Table>,
+}
+
+impl SourceFile {
+    /// Does this start as an emitted file does?
+    pub fn is_one(bytes: &[u8]) -> bool {
+        [Language::C].into_iter().any(|language| bytes.starts_with(first_line(language).as_bytes()))
+    }
+
+    /// Reads a file.
+    pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) if text.is_ascii() => text,
+            _ => {
+                return Err(Unreadable { line: 1, what: "the file has bytes that are not ASCII".to_owned() });
+            }
+        };
+        let Some(text) = text.strip_suffix('\n') else {
+            return Err(Unreadable { line: 1, what: "the file does not end with a line".to_owned() });
+        };
+        let mut lines = Lines { lines: text.split('\n'), at: 0 };
+        let (head, source) = head(&mut lines)?;
+        let mut file = Self { head, source, numbers: BTreeMap::new(), tables: BTreeMap::new() };
+        for line in text::lines(&file.head) {
+            match line {
+                Line::Text(pieces) => file.text_line(&pieces, &mut lines)?,
+                Line::Table { name, number } => file.table(name, number, &mut lines)?,
+            }
+        }
+        match lines.next() {
+            Err(_) => Ok(file),
+            Ok(_) => Err(lines.wrong("nothing should follow the last line of the template")),
+        }
+    }
+
+    fn text_line(&mut self, pieces: &[Piece], lines: &mut Lines<'_>) -> Result<(), Unreadable> {
+        let mut rest = lines.next()?;
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => {
+                    rest = rest.strip_prefix(text.as_str()).ok_or_else(|| {
+                        lines.wrong(
+                            "the line is not that of the template, which has the code of every such file",
+                        )
+                    })?;
+                }
+                Piece::Number(name) => {
+                    let is_part =
+                        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-');
+                    let end = rest.bytes().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+                    let (token, behind) = rest.split_at(end);
+                    if *self.numbers.entry(name).or_insert_with(|| token.to_owned()) != token {
+                        return Err(lines.wrong("the number is not the one that was there before"));
+                    }
+                    rest = behind;
+                }
+            }
+        }
+        if rest.is_empty() {
+            Ok(())
+        } else {
+            Err(lines.wrong("the line goes on behind that of the template"))
+        }
+    }
+
+    fn table(
+        &mut self,
+        name: &'static str,
+        number: Option<NumberType>,
+        lines: &mut Lines<'_>,
+    ) -> Result<(), Unreadable> {
+        let language = self.head.language;
+        let first = lines.next()?;
+        let count = count_of(first).ok_or_else(|| lines.wrong("a table should start here"))?;
+        let kinds = match number {
+            Some(number) => vec![(language.float(number), 0)],
+            None => unsigned(language).to_vec(),
+        };
+        let kind = kinds.into_iter().find(|(kind, _)| table_start(&self.head, name, kind, count) == first);
+        let Some((_, most)) = kind else {
+            return Err(lines.wrong(&format!("the table {name} should start here")));
+        };
+        let mut integers: Vec<u32> = Vec::new();
+        let mut floats: Vec<f64> = Vec::new();
+        loop {
+            let line = lines.next()?;
+            if line == table_end(language) {
+                break;
+            }
+            let Some(line) = line.strip_suffix(',') else {
+                return Err(lines.wrong("a line of a table ends with a comma"));
+            };
+            for token in line.split(", ") {
+                match number {
+                    Some(number) => {
+                        let value = float(token, number).ok_or_else(|| {
+                            lines.wrong(&format!("{token:?} is not a number of this table"))
+                        })?;
+                        floats.push(value);
+                    }
+                    None => {
+                        let value = integer(token).filter(|&value| u64::from(value) <= most);
+                        integers.push(value.ok_or_else(|| {
+                            lines.wrong(&format!("{token:?} is not a number of this table"))
+                        })?);
+                    }
+                }
+            }
+        }
+        if count == 0 || integers.len() + floats.len() != count {
+            return Err(lines.wrong(&format!("the table {name} has not as many numbers as it says")));
+        }
+        let table = if number.is_some() { Table::Floats(floats) } else { Table::Integers(integers) };
+        self.tables.insert(name, table);
+        Ok(())
+    }
+}
+
+struct Lines<'a> {
+    lines: std::str::Split<'a, char>,
+    at: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn next(&mut self) -> Result<&'a str, Unreadable> {
+        self.at += 1;
+        let line = self.lines.next();
+        line.ok_or_else(|| self.wrong("the file ends too early"))
+    }
+
+    fn wrong(&self, what: &str) -> Unreadable {
+        Unreadable { line: self.at, what: what.to_owned() }
+    }
+}
+
+/// The comment at the head: name, parts and source, then lines that only people read.
+fn head(lines: &mut Lines<'_>) -> Result<(Head, Digest), Unreadable> {
+    let first = lines.next()?;
+    let language = [Language::C].into_iter().find(|&language| first == first_line(language));
+    let language = language.ok_or_else(|| lines.wrong("this is not a file that secateur emits"))?;
+    let field = |lines: &mut Lines<'_>, prefix: &str| {
+        let line = lines.next()?;
+        line.strip_prefix(prefix)
+            .map(str::to_owned)
+            .ok_or_else(|| lines.wrong(&format!("{prefix:?} should stand here")))
+    };
+    let name = field(lines, " * name: ")?;
+    if !is_name(&name) {
+        return Err(lines.wrong("this cannot be the name of functions"));
+    }
+    let listed = field(lines, " * parts: ")?;
+    let mut parts = BTreeSet::new();
+    for word in listed.split(' ') {
+        let known = part(word).ok_or_else(|| lines.wrong(&format!("{word:?} is no part of a model")))?;
+        parts.insert(known);
+    }
+    let source = field(lines, " * source: ")?;
+    let source = digest(&source).ok_or_else(|| lines.wrong("this is not the digest of a model"))?;
+    loop {
+        let line = lines.next()?;
+        if line == " */" {
+            return Ok((Head { language, name, parts }, source));
+        }
+        // Whatever people read there ends no comment, joins no lines and makes no trigraph.
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b" _.,:;()=+-<>%'".contains(&byte);
+        if !line.strip_prefix(" * ").is_some_and(|note| note.bytes().all(allowed)) {
+            return Err(lines.wrong("this is not a line of the comment at the head"));
+        }
+    }
+}
+
+fn digest(text: &str) -> Option<Digest> {
+    let mut digest = [0; 32];
+    if text.len() != 64 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return None;
+    }
+    for (byte, at) in digest.iter_mut().zip((0..64).step_by(2)) {
+        *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
+    }
+    Some(Digest(digest))
+}
+
+/// The number in brackets in the first line of a table.
+fn count_of(line: &str) -> Option<usize> {
+    let inside = line.split_once('[')?.1.split_once(']')?.0;
+    integer(inside).map(|count| count as usize)
+}
+
+/// A decimal number in its one spelling: a leading zero would be octal in C.
+pub(super) fn integer(token: &str) -> Option<u32> {
+    let canonical =
+        token.bytes().all(|byte| byte.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
+    if canonical { token.parse().ok() } else { None }
+}
+
+/// A float of this type in C: hexadecimal, its bits read off and nothing rounded.
+pub(super) fn float(token: &str, number: NumberType) -> Option<f64> {
+    let value = match token {
+        "NAN" => return Some(f64::NAN),
+        "INFINITY" => return Some(f64::INFINITY),
+        "-INFINITY" => return Some(f64::NEG_INFINITY),
+        _ => {
+            let digits = match number {
+                NumberType::F32 => token.strip_suffix('f')?,
+                NumberType::F64 => token,
+            };
+            hexadecimal(digits)?
+        }
+    };
+    (number.round(value).to_bits() == value.to_bits()).then_some(value)
+}
+
+/// `0x1.8p+0` and its like, with a sign: `0x1`, digits of the fraction without zeros at the end, and an exponent with a sign. `0x0` starts zero and the
+/// subnormal doubles.
+fn hexadecimal(token: &str) -> Option<f64> {
+    let (sign, rest) = match token.strip_prefix('-') {
+        Some(rest) => (1u64, rest),
+        None => (0, token),
+    };
+    let (normal, rest) = match rest.strip_prefix("0x1") {
+        Some(rest) => (true, rest),
+        None => (false, rest.strip_prefix("0x0")?),
+    };
+    let (fraction, exponent) = rest.split_once('p')?;
+    let digits = match fraction.strip_prefix('.') {
+        Some("") => return None,
+        Some(digits) => digits,
+        None if fraction.is_empty() => "",
+        None => return None,
+    };
+    let spelled = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    if digits.len() > 13 || !spelled || digits.ends_with('0') {
+        return None;
+    }
+    let mut bits = 0u64;
+    for digit in digits.bytes() {
+        bits = bits << 4 | u64::from((digit as char).to_digit(16)?);
+    }
+    bits <<= 52 - 4 * digits.len();
+    let (down, size) = match (exponent.strip_prefix('+'), exponent.strip_prefix('-')) {
+        (Some(size), _) => (false, size),
+        (_, Some(size)) => (true, size),
+        _ => return None,
+    };
+    let size = i64::from(integer(size)?);
+    let exponent = if down { -size } else { size };
+    let biased = match normal {
+        true if (-1022..=1023).contains(&exponent) => (exponent + 1023) as u64,
+        false if bits == 0 && exponent == 0 && !down => 0,
+        false if bits != 0 && exponent == -1022 => 0,
+        _ => return None,
+    };
+    Some(f64::from_bits(sign << 63 | biased << 52 | bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_floats_have_one_spelling() {
+        let read = |token| float(token, NumberType::F64);
+        assert_eq!(read("0x1p+0"), Some(1.0));
+        assert_eq!(read("-0x1.8p-1"), Some(-0.75));
+        assert_eq!(read("0x0p+0").map(f64::to_bits), Some(0));
+        assert_eq!(read("-0x0p+0").map(f64::to_bits), Some(1 << 63));
+        assert_eq!(read("0x0.0000000000001p-1022"), Some(5e-324));
+        assert_eq!(read("0x1.fffffffffffffp+1023"), Some(f64::MAX));
+        assert_eq!(float("0x1.99999ap-4f", NumberType::F32), Some(f64::from(0.1f32)));
+        for token in [
+            "",
+            "1",
+            "1.5",
+            "0x1p0",
+            "0x1.p+0",
+            "0x1.80p+0",
+            "0x1P+0",
+            "0X1p+0",
+            "0x1p+00",
+            "0x1p+1024",
+            "0x2p+0",
+            "0x1p-1023",
+            "0x0p+1",
+            "0x0.8p+0",
+            "+0x1p+0",
+            "0x1.8p+0 ",
+            "--0x1p+0",
+            "0x1.00000000000001p+0",
+            "nan",
+            "0x1p+0f",
+            "0x1.Ap+0",
+            "0x1p--1",
+            "0x1p+-1",
+        ] {
+            assert_eq!(read(token), None, "{token}");
+        }
+        // The type's own suffix, and no number that it would round.
+        assert_eq!(float("0x1p+0", NumberType::F32), None);
+        assert_eq!(float("0x1.999999999999ap-4f", NumberType::F32), None);
+        assert_eq!(float("0x1p+200f", NumberType::F32), None);
+        assert_eq!(
+            [integer("0"), integer("10"), integer("010"), integer("")],
+            [Some(0), Some(10), None, None]
+        );
+    }
+}

@@ -1,0 +1,466 @@
+//! Does an emitted file compute what a model does? From the tables to the questions that they make the program ask.
+
+use std::collections::BTreeSet;
+
+use secateur_certificate::Digest;
+use secateur_model::{
+    CategoryRule, Decision, Ensemble, InterceptPosition, Node, NodeId, NumberType, Output, Softmax, Split,
+    Test, Tree,
+};
+
+use super::read::{SourceFile, Table, float, integer};
+use crate::Difference;
+
+/// Compares an emitted file with the model that it should be.
+pub fn same_source(original: &Ensemble, file: &SourceFile) -> Result<(), Difference> {
+    let read = Read::new(original, file)?;
+    read.parts()?;
+    read.columns()?;
+    read.sums()?;
+    let mut at = Place { node: 0, leaf: 0 };
+    for (index, tree) in original.trees().iter().enumerate() {
+        read.tree(index, tree, &mut at)?;
+    }
+    // Nothing is left over, so every number of the tables was looked at.
+    same(at.node == read.nodes() && read.leaf_places()? == at.leaf, "the number of nodes")
+}
+
+impl SourceFile {
+    /// The digest of the model that it names as its source.
+    pub fn source(&self) -> Digest {
+        self.source
+    }
+}
+
+fn same(same: bool, what: &'static str) -> Result<(), Difference> {
+    if same { Ok(()) } else { Err(Difference::Part(what)) }
+}
+
+/// Where the next tree starts.
+struct Place {
+    node: usize,
+    leaf: usize,
+}
+
+struct Read<'a> {
+    model: &'a Ensemble,
+    file: &'a SourceFile,
+    input: NumberType,
+    number: NumberType,
+    number_bins: usize,
+    sets: usize,
+    equals: usize,
+}
+
+impl<'a> Read<'a> {
+    fn new(model: &'a Ensemble, file: &'a SourceFile) -> Result<Self, Difference> {
+        let mut read = Self {
+            model,
+            file,
+            input: model.domain().number,
+            number: model.accumulation().number,
+            number_bins: 0,
+            sets: 0,
+            equals: 0,
+        };
+        read.number_bins = read.count("number_bins")?;
+        read.sets = if read.has("sets") { read.count("sets")? } else { 0 };
+        read.equals = if read.has("equals") { read.count("equals")? } else { 0 };
+        same(read.count("features")? == model.features().len(), "the columns")?;
+        same(read.count("outputs")? == model.group_count(), "the number of scores")?;
+        Ok(read)
+    }
+
+    fn has(&self, part: &str) -> bool {
+        self.file.head.has(part)
+    }
+
+    fn token(&self, name: &str) -> Result<&'a str, Difference> {
+        self.file.numbers.get(name).map(String::as_str).ok_or(Difference::Part("the numbers of the program"))
+    }
+
+    fn count(&self, name: &str) -> Result<usize, Difference> {
+        let count = integer(self.token(name)?).ok_or(Difference::Part("the numbers of the program"))?;
+        Ok(count as usize)
+    }
+
+    /// A number in the text, of the type that its spelling says.
+    fn number(&self, name: &str) -> Result<f64, Difference> {
+        let token = self.token(name)?;
+        let value = float(token, NumberType::F64).or_else(|| float(token, NumberType::F32));
+        value.ok_or(Difference::Part("the numbers of the program"))
+    }
+
+    fn integers(&self, name: &str) -> Result<&'a [u32], Difference> {
+        match self.file.tables.get(name) {
+            Some(Table::Integers(table)) => Ok(table),
+            _ => Err(Difference::Part("the tables")),
+        }
+    }
+
+    fn floats(&self, name: &str) -> Result<&'a [f64], Difference> {
+        match self.file.tables.get(name) {
+            Some(Table::Floats(table)) => Ok(table),
+            _ => Err(Difference::Part("the tables")),
+        }
+    }
+
+    /// What the model needs of the text, and nothing that it does not have.
+    fn parts(&self) -> Result<(), Difference> {
+        let model = self.model;
+        let (accumulation, trees) = (model.accumulation(), model.trees());
+        same(model.scale().is_none(), "what the sums are multiplied by")?;
+        let mut parts: BTreeSet<&str> = BTreeSet::new();
+        parts.insert(if self.input == NumberType::F64 { "f64_input" } else { "f32_input" });
+        parts.insert(if self.number == NumberType::F64 { "f64_sums" } else { "f32_sums" });
+        let mut expect = |part: &'static str, there: bool| {
+            if there {
+                parts.insert(part);
+            }
+        };
+        expect("last", accumulation.intercept == InterceptPosition::Last);
+        expect("average_raw", accumulation.average.is_some_and(|average| average.in_raw_scores));
+        let classes = model.decision().is_classifier();
+        expect(
+            "average_class",
+            classes && accumulation.average.is_some_and(|average| !average.in_raw_scores),
+        );
+        expect("window", model.domain().zero_window.is_some());
+        expect("class", classes);
+        expect("trees", !trees.is_empty());
+        expect("single", model.group_count() == 1);
+        match *model.decision() {
+            Decision::Threshold { strict, .. } => {
+                expect("threshold", true);
+                expect("strict", strict);
+            }
+            Decision::Argmax => expect("argmax", true),
+            Decision::ArgmaxSoftmax(Softmax::XgBoost) => expect("softmax32", true),
+            Decision::ArgmaxSoftmax(Softmax::LightGbm) => expect("softmax64", true),
+            Decision::ArgmaxSigmoid { .. } => expect("sigmoid", true),
+            Decision::Scores(_) => {}
+        }
+        // How the tables are laid out is the writer's choice; what they say is compared below.
+        let layout = [
+            "header", "double", "math", "numbers", "zeros", "chunks", "sets", "equals", "splits", "each",
+            "every", "listed",
+        ];
+        let said: BTreeSet<&str> =
+            self.file.head.parts.iter().copied().filter(|part| !layout.contains(part)).collect();
+        same(said == parts, "the parts of the program")?;
+        // A model of several scores has its trees add to one of them each, or all to all.
+        let several = model.group_count() > 1 && !trees.is_empty();
+        same(self.has("each") != self.has("every") || !several, "the parts of the program")?;
+        same(several || !self.has("each") && !self.has("every"), "the parts of the program")?;
+        same(self.has("trees") || !self.has("splits") && !self.has("listed"), "the parts of the program")?;
+        same(self.has("numbers") || !self.has("zeros") && !self.has("chunks"), "the parts of the program")?;
+        self.doubles()
+    }
+
+    /// Wherever the text computes with doubles it asks the compiler for real ones.
+    fn doubles(&self) -> Result<(), Difference> {
+        let cut = self.has("threshold") && !self.token("threshold")?.ends_with('f');
+        let parts =
+            ["f64_input", "f64_sums", "average_raw", "average_class", "softmax32", "softmax64", "sigmoid"];
+        let used = cut || parts.into_iter().any(|part| self.has(part));
+        same(self.has("double") || !used, "the types that the compiler is asked for")?;
+        let finite = self.file.tables.values().all(|table| match table {
+            Table::Integers(_) => true,
+            Table::Floats(values) => values.iter().all(|value| value.is_finite()),
+        });
+        let exponentials = ["softmax32", "softmax64", "sigmoid"].into_iter().any(|part| self.has(part));
+        same(self.has("math") || finite && !exponentials, "the functions that the compiler is asked for")
+    }
+
+    /// Thresholds are in order, and every index in these tables is within the table that it points into.
+    fn columns(&self) -> Result<(), Difference> {
+        let what = "the tables of columns";
+        let features = self.model.features().len();
+        let within = |table: &[u32], count: usize| {
+            table.len() == count && table.iter().all(|&feature| (feature as usize) < features)
+        };
+        if self.has("numbers") {
+            let used = self.count("used")?;
+            same(used > 0 && within(self.integers("used_feature")?, used), what)?;
+            let thresholds = self.floats("threshold")?;
+            same(is_partition(self.integers("first_threshold")?, used, thresholds.len()), what)?;
+            same(is_partition(self.integers("first_bin")?, used, self.number_bins), what)?;
+            same(self.integers("bin_sides")?.len() == self.number_bins, what)?;
+            same(!self.has("chunks") || self.integers("bin_start")?.len() == self.number_bins, what)?;
+            for pair in self.integers("first_threshold")?.windows(2) {
+                let column = &thresholds[pair[0] as usize..pair[1] as usize];
+                // What is NaN is above no number, so it may stand before all others.
+                let ordered =
+                    column.windows(2).all(|pair| pair[0].is_nan() && !pair[1].is_nan() || pair[0] < pair[1]);
+                same(ordered && (self.has("chunks") || column.len() <= 255), "the thresholds")?;
+            }
+            let sides = if self.has("zeros") { 7 } else { 1 };
+            same(self.integers("bin_sides")?.iter().all(|&side| side <= sides), what)?;
+        } else {
+            same(self.number_bins == 0, what)?;
+        }
+        if self.has("sets") {
+            let sets = self.sets;
+            same(sets > 0 && within(self.integers("set_feature")?, sets), what)?;
+            same(self.integers("set_flags")?.len() == sets, what)?;
+            same(
+                is_padded_partition(self.integers("first_code")?, sets, self.integers("code")?.len()),
+                what,
+            )?;
+            same(
+                is_padded_partition(self.integers("first_listed")?, sets, self.floats("listed")?.len()),
+                what,
+            )?;
+        }
+        if self.has("equals") {
+            same(self.equals > 0 && within(self.integers("equal_feature")?, self.equals), what)?;
+            same(self.integers("equal_sides")?.len() == self.equals, what)?;
+            same(self.floats("equal_value")?.len() == self.equals, what)?;
+        }
+        let bins = self.number_bins + self.sets + self.equals;
+        same(self.count("bins")? == bins.max(1), what)
+    }
+
+    /// Intercepts, average, window, and the numbers of the decision.
+    fn sums(&self) -> Result<(), Difference> {
+        let model = self.model;
+        let intercepts = self.floats("intercept")?;
+        same(same_bits(intercepts, model.intercepts()), "the intercepts")?;
+        if let Some(average) = model.accumulation().average
+            && (self.has("average_raw") || self.has("average_class"))
+        {
+            let divisor = float(self.token("divisor")?, NumberType::F64);
+            same(divisor.map(f64::to_bits) == Some(average.divisor.to_bits()), "the divisor of the scores")?;
+        }
+        if let Some(window) = model.domain().zero_window {
+            // The program compares in the type of inputs: the largest of its numbers within the window is as good.
+            let found = float(self.token("window")?, self.input);
+            let floor = self.input.floor(window);
+            same(window >= 0.0 && found.map(f64::to_bits) == Some(floor.to_bits()), "the window of zero")?;
+        }
+        match *model.decision() {
+            Decision::Threshold { group, threshold, .. } => {
+                same(self.count("group")? == group.index(), "the decision rules")?;
+                same(self.number("threshold")? == threshold, "the decision rules")
+            }
+            Decision::ArgmaxSigmoid { scale } => {
+                let found = float(self.token("scale")?, NumberType::F64);
+                same(scale > 0.0 && found == Some(scale), "the decision rules")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn nodes(&self) -> usize {
+        if self.has("splits") { self.integers("node_bin").map_or(0, <[u32]>::len) } else { 0 }
+    }
+
+    /// How many leaves the tables have room for.
+    fn leaf_places(&self) -> Result<usize, Difference> {
+        if !self.has("trees") {
+            return Ok(0);
+        }
+        let values =
+            if self.has("listed") { self.integers("leaf_index")?.len() } else { self.floats("leaf")?.len() };
+        let width = if self.has("every") { self.model.group_count() } else { 1 };
+        same(values.is_multiple_of(width), "the number of leaves")?;
+        Ok(values / width)
+    }
+
+    fn tree(&self, index: usize, tree: &Tree, at: &mut Place) -> Result<(), Difference> {
+        let trees = self.model.trees().len();
+        let inner = self.integers("inner")?;
+        same(inner.len() == trees && self.count("trees")? == trees, "the number of trees")?;
+        let inner = inner[index] as usize;
+        if self.has("each") {
+            let outputs = self.integers("tree_output")?;
+            same(outputs.len() == trees, "the number of trees")?;
+            let same_output =
+                matches!(tree.output(), Output::Group(group) if group.index() == outputs[index] as usize);
+            if !same_output {
+                return Err(Difference::Tree { tree: index, what: "output" });
+            }
+        }
+        let (nodes, leaves) = (self.nodes(), self.leaf_places()?);
+        let differ = |node, what| Err(Difference::Node { tree: index, node, what });
+        if inner > nodes - at.node || inner + 1 > leaves - at.leaf {
+            return differ(NodeId(0), "shape");
+        }
+        // Pairs of a subtree here (first node, inner nodes, first leaf) and a node there.
+        let mut open = vec![(at.node, inner, at.leaf, NodeId(0))];
+        while let Some((node, inner, leaf, theirs)) = open.pop() {
+            match (inner, tree.node(theirs)) {
+                (0, Node::Leaf(id)) => {
+                    if !self.same_leaf(tree, tree.leaf(id), leaf)? {
+                        return differ(theirs, "leaf");
+                    }
+                }
+                (1.., Node::Split { split, left, right }) => {
+                    let inner_left = self.table_at("node_left", node)? as usize;
+                    if inner_left >= inner {
+                        return differ(theirs, "shape");
+                    }
+                    let (bin, rank) = (self.table_at("node_bin", node)?, self.table_at("node_rank", node)?);
+                    if !self.same_question(split, bin as usize, rank as usize)? {
+                        return differ(theirs, "question");
+                    }
+                    open.push((node + 1, inner_left, leaf, left));
+                    open.push((node + 1 + inner_left, inner - 1 - inner_left, leaf + inner_left + 1, right));
+                }
+                _ => return differ(theirs, "shape"),
+            }
+        }
+        at.node += inner;
+        at.leaf += inner + 1;
+        Ok(())
+    }
+
+    fn table_at(&self, name: &str, at: usize) -> Result<u32, Difference> {
+        self.integers(name)?.get(at).copied().ok_or(Difference::Part("the tables of nodes"))
+    }
+
+    /// Does a leaf add the same numbers? What the library multiplies by the tree's weight and rounds is done already.
+    fn same_leaf(&self, tree: &Tree, theirs: &[f64], leaf: usize) -> Result<bool, Difference> {
+        let rounded = |value: f64| self.number.round(tree.weight() * value).to_bits();
+        let values = self.floats("leaf")?;
+        let value = |place: usize| {
+            let place = if self.has("listed") { self.table_at("leaf_index", place)? as usize } else { place };
+            let value = values.get(place).ok_or(Difference::Part("the tables of leaves"))?;
+            Ok(value.to_bits())
+        };
+        if !self.has("every") {
+            return Ok(theirs.len() == 1 && value(leaf)? == rounded(theirs[0]));
+        }
+        let width = self.model.group_count();
+        for output in 0..width {
+            let found = value(leaf * width + output)?;
+            let expected = match tree.output() {
+                Output::All => rounded(theirs[output]),
+                Output::Group(group) if group.index() == output => rounded(theirs[0]),
+                // Adding minus zero changes no number, not even a zero's sign.
+                Output::Group(_) => (-0.0f64).to_bits(),
+            };
+            if found != expected {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Do the same values go left?
+    fn same_question(&self, split: Split<'_>, bin: usize, rank: usize) -> Result<bool, Difference> {
+        if bin < self.number_bins {
+            return self.same_comparison(split, bin, rank);
+        }
+        // All other bins are 0 for left and 1 for right.
+        if rank != 0 {
+            return Ok(false);
+        }
+        let set = bin - self.number_bins;
+        if set < self.sets {
+            return self.same_set(split, set);
+        }
+        let equal = set - self.sets;
+        if equal >= self.equals {
+            return Ok(false);
+        }
+        let Test::Equal { value } = split.test else { return Ok(false) };
+        let found = self.floats("equal_value")?[equal];
+        // A number that inputs cannot be stands as NaN, which equals nothing.
+        let same_value = if self.input.round(value) == value { found == value } else { found.is_nan() };
+        let sides = self.integers("equal_sides")?[equal];
+        let feature = self.integers("equal_feature")?[equal] as usize;
+        Ok(same_value && sides == u32::from(split.missing_left) && feature == split.feature.index())
+    }
+
+    fn same_comparison(&self, split: Split<'_>, bin: usize, rank: usize) -> Result<bool, Difference> {
+        let firsts = self.integers("first_bin")?;
+        let used = firsts.partition_point(|&first| first as usize <= bin) - 1;
+        let thresholds = self.integers("first_threshold")?;
+        let (first, end) = (thresholds[used] as usize, thresholds[used + 1] as usize);
+        let start = if self.has("chunks") { self.integers("bin_start")?[bin] as usize } else { 0 };
+        // A bin counts up to 255 thresholds from its start on.
+        if rank >= 255 || start + rank >= end - first {
+            return Ok(false);
+        }
+        let most = self.floats("threshold")?[first + start + rank];
+        let sides = self.integers("bin_sides")?[bin];
+        let feature = self.integers("used_feature")?[used] as usize;
+        let zero = match sides >> 1 {
+            0 => None,
+            1 => Some(false),
+            3 => Some(true),
+            _ => return Ok(false),
+        };
+        let sides_fit = feature == split.feature.index() && (sides & 1 == 1) == split.missing_left;
+        // `x <= most` for numbers x of the type of inputs, and nothing where most is NaN.
+        let above = if most == f64::INFINITY { f64::INFINITY } else { self.input.next_up(most) };
+        let below = |threshold: f64| {
+            if most.is_nan() {
+                threshold == f64::NEG_INFINITY
+            } else {
+                most < threshold && above >= threshold
+            }
+        };
+        let at_most = |threshold: f64| most <= threshold && (above > threshold || most == f64::INFINITY);
+        let fits = match split.test {
+            Test::Less { threshold } => zero.is_none() && below(threshold),
+            Test::LessOrEqual { threshold } => zero.is_none() && at_most(threshold),
+            Test::LessOrEqualButZero { threshold, zero_left } => {
+                zero == Some(zero_left) && at_most(threshold)
+            }
+            Test::Equal { .. } | Test::Member { .. } => false,
+        };
+        Ok(sides_fit && fits)
+    }
+
+    fn same_set(&self, split: Split<'_>, set: usize) -> Result<bool, Difference> {
+        let Test::Member { set: theirs, members_left } = split.test else { return Ok(false) };
+        let Some(categories) = self.model.features().categories(split.feature) else { return Ok(false) };
+        let range = |name: &str| {
+            let firsts = self.integers(name)?;
+            Ok(firsts[set] as usize..firsts[set + 1] as usize)
+        };
+        let listed = &self.floats("listed")?[range("first_listed")?];
+        let (rule, same_list) = match &categories.rule {
+            CategoryRule::TruncateNonNegative => (0, listed.is_empty()),
+            CategoryRule::Truncate => (1, listed.is_empty()),
+            CategoryRule::Whole | CategoryRule::Hashed => (2, listed.is_empty()),
+            // A number that inputs cannot be stands as NaN, which equals nothing.
+            CategoryRule::Listed(values) => {
+                let same_value = |(&ours, &theirs): (&f64, &f64)| {
+                    if self.input.round(theirs) == theirs { ours == theirs } else { ours.is_nan() }
+                };
+                (3, listed.len() == values.len() && listed.iter().zip(values).all(same_value))
+            }
+            CategoryRule::Joined { .. } => return Ok(false),
+        };
+        let flags = u32::from(split.missing_left)
+            | u32::from(members_left) << 1
+            | u32::from(categories.unseen_is_missing) << 2
+            | rule << 3;
+        let codes = &self.integers("code")?[range("first_code")?];
+        let feature = self.integers("set_feature")?[set] as usize;
+        Ok(same_list
+            && codes == theirs
+            && self.integers("set_flags")?[set] == flags
+            && feature == split.feature.index())
+    }
+}
+
+/// Are these the starts of `count` ranges that follow each other up to `end`?
+fn is_partition(firsts: &[u32], count: usize, end: usize) -> bool {
+    firsts.len() == count + 1
+        && firsts[0] == 0
+        && firsts[count] as usize == end
+        && firsts.windows(2).all(|pair| pair[0] <= pair[1])
+}
+
+/// The same of a table that has one number where it would have none.
+fn is_padded_partition(firsts: &[u32], count: usize, length: usize) -> bool {
+    is_partition(firsts, count, length) || length == 1 && is_partition(firsts, count, 0)
+}
+
+fn same_bits(ours: &[f64], theirs: &[f64]) -> bool {
+    ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(a, b)| a.to_bits() == b.to_bits())
+}

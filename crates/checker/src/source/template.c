@@ -1,0 +1,271 @@
+@header #ifndef $NAME_INCLUDED
+@header #define $NAME_INCLUDED
+#include <float.h>
+#include <stdint.h>
+@math #include <math.h>
+
+#if FLT_RADIX != 2 || FLT_MANT_DIG != 24 || FLT_MIN_EXP != -125 || FLT_MAX_EXP != 128
+#error "this model needs IEEE floats of 32 bits"
+#endif
+@double #if DBL_MANT_DIG != 53 || DBL_MIN_EXP != -1021 || DBL_MAX_EXP != 1024
+@double #error "this model needs doubles of 64 bits: on AVR compile with -mdouble=64"
+@double #endif
+#if FLT_EVAL_METHOD != 0 && FLT_EVAL_METHOD != 16
+#error "this model needs floats that are computed in their own type: on 32-bit x86 compile with -msse2 -mfpmath=sse"
+#endif
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__NO_SIGNED_ZEROS__)
+#error "this model needs IEEE arithmetic: compile without -ffast-math and its parts"
+#endif
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "this model needs NaN and infinities: compile without -ffast-math and -ffinite-math-only"
+#endif
+
+#define $NAME_FEATURES {features}
+#define $NAME_OUTPUTS {outputs}
+
+@header #ifdef __cplusplus
+@header extern "C" {
+@header #endif
+@numbers /* The columns of the row that are compared with thresholds, and where the thresholds of each start. */
+@numbers #define $NAME_USED {used}
+[numbers used_feature]
+[numbers first_threshold]
+[numbers threshold IN]
+@numbers /* The bins of each such column: a value's rank among the thresholds, and where missing values (1: left) go; 2: zero has a side, 4: the left. */
+[numbers first_bin]
+[numbers bin_sides]
+[chunks bin_start]
+@sets /* Tests whether a category is in a set: 1 missing values go left, 2 members go left, 4 what is no category is missing, */
+@sets /* and 8 times how a number becomes a category: 0 cut off, not negative; 1 cut off; 2 whole numbers; 3 by a list. */
+@sets #define $NAME_SETS {sets}
+[sets set_feature]
+[sets set_flags]
+[sets first_code]
+[sets code]
+[sets first_listed]
+[sets listed IN]
+@equals /* Tests whether a value equals a number. */
+@equals #define $NAME_EQUALS {equals}
+[equals equal_feature]
+[equals equal_sides]
+[equals equal_value IN]
+#define $NAME_NUMBER_BINS {number_bins}
+#define $NAME_BINS {bins}
+@trees /* The inner nodes of each tree, in preorder: a bin, the rank up to which a row goes left, and the inner nodes on the left. */
+@trees #define $NAME_TREES {trees}
+[trees inner]
+[splits node_bin]
+[splits node_rank]
+[splits node_left]
+[each tree_output]
+@trees /* What the leaves add. */
+[listed leaf_index]
+[trees leaf SUM]
+[always intercept SUM]
+
+@sets static uint8_t $NAME_right_of_set(uint32_t set, $T value)
+@sets {
+@sets     uint32_t low = $NAME_first_code[set], end = $NAME_first_code[set + 1], high = end, code = 0;
+@sets     uint32_t flags = $NAME_set_flags[set], known = 0, left;
+@sets     switch (flags >> 3) {
+@sets     case 0:
+@sets         if (value >= 0 && value < ($T)16777216) {
+@sets             known = 1;
+@sets             code = (uint32_t)value;
+@sets         }
+@sets         break;
+@sets     case 1:
+@sets         if (value > -1 && value < ($T)2147483648) {
+@sets             known = 1;
+@sets             code = (uint32_t)value;
+@sets         }
+@sets         break;
+@sets     case 2:
+@sets         if (value >= 0 && value < ($T)16777216) {
+@sets             code = (uint32_t)value;
+@sets             known = ($T)code == value;
+@sets         }
+@sets         break;
+@sets     default: {
+@sets         uint32_t at = $NAME_first_listed[set], last = $NAME_first_listed[set + 1];
+@sets         for (; at < last && !known; at++) {
+@sets             known = value == $NAME_listed[at];
+@sets             code += !known;
+@sets         }
+@sets     }
+@sets     }
+@sets     if (value != value || (!known && (flags & 4) != 0)) {
+@sets         left = flags & 1;
+@sets     } else {
+@sets         while (low < high) {
+@sets             uint32_t middle = low + (high - low) / 2;
+@sets             if ($NAME_code[middle] < code) {
+@sets                 low = middle + 1;
+@sets             } else {
+@sets                 high = middle;
+@sets             }
+@sets         }
+@sets         left = (known && low < end && $NAME_code[low] == code) == ((flags & 2) != 0);
+@sets     }
+@sets     return left == 0;
+@sets }
+@sets 
+@window static inline $T $NAME_read($T value)
+@window {
+@window     const $T window = {window};
+@window     return value >= -window && value <= window ? 0 : value;
+@window }
+@window 
+@header static inline void $NAME_raw(const $T *row, $S *scores)
+@!header void $NAME_raw(const $T *row, $S *scores);
+@!header void $NAME_raw(const $T *row, $S *scores)
+{
+    uint8_t bins[$NAME_BINS];
+@numbers     uint32_t used;
+@sets     uint32_t set;
+@equals     uint32_t equal;
+@trees     uint32_t tree, leaf, next_leaf = 0;
+@splits     uint32_t node, next_node = 0;
+@!single     uint32_t output;
+@single     $S sum;
+    (void)row;
+    bins[0] = 0;
+    (void)bins;
+@numbers     for (used = 0; used < $NAME_USED; used++) {
+@numbers+window         $T value = $NAME_read(row[$NAME_used_feature[used]]);
+@numbers+!window         $T value = row[$NAME_used_feature[used]];
+@numbers         uint32_t start = $NAME_first_threshold[used], low = start, high = $NAME_first_threshold[used + 1];
+@numbers+zeros         uint32_t end = high;
+@numbers         uint32_t bin = $NAME_first_bin[used], end_bin = $NAME_first_bin[used + 1];
+@numbers         while (low < high) {
+@numbers             uint32_t middle = low + (high - low) / 2;
+@numbers             if (value <= $NAME_threshold[middle]) {
+@numbers                 high = middle;
+@numbers             } else {
+@numbers                 low = middle + 1;
+@numbers             }
+@numbers         }
+@numbers         for (; bin < end_bin; bin++) {
+@numbers             uint32_t rank = low - start;
+@numbers             if (value != value && ($NAME_bin_sides[bin] & 1) != 0) {
+@numbers                 rank = 0;
+@numbers             }
+@zeros             if (value == 0 && ($NAME_bin_sides[bin] & 2) != 0) {
+@zeros                 rank = ($NAME_bin_sides[bin] & 4) != 0 ? 0 : end - start;
+@zeros             }
+@chunks             rank = rank > $NAME_bin_start[bin] ? rank - $NAME_bin_start[bin] : 0;
+@chunks             if (rank > 255) {
+@chunks                 rank = 255;
+@chunks             }
+@numbers             bins[bin] = (uint8_t)rank;
+@numbers         }
+@numbers     }
+@sets     for (set = 0; set < $NAME_SETS; set++) {
+@sets+window         $T value = $NAME_read(row[$NAME_set_feature[set]]);
+@sets+!window         $T value = row[$NAME_set_feature[set]];
+@sets         bins[$NAME_NUMBER_BINS + set] = $NAME_right_of_set(set, value);
+@sets     }
+@equals     for (equal = 0; equal < $NAME_EQUALS; equal++) {
+@equals+window         $T value = $NAME_read(row[$NAME_equal_feature[equal]]);
+@equals+!window         $T value = row[$NAME_equal_feature[equal]];
+@equals         uint32_t left = value != value ? $NAME_equal_sides[equal] : value == $NAME_equal_value[equal];
+@equals         bins[$NAME_BINS - $NAME_EQUALS + equal] = left == 0;
+@equals     }
+@single+!last     sum = $NAME_intercept[0];
+@single+last     sum = 0;
+@!single     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@!single+!last         scores[output] = $NAME_intercept[output];
+@!single+last         scores[output] = 0;
+@!single     }
+@trees     for (tree = 0; tree < $NAME_TREES; tree++) {
+@trees         uint32_t inner = $NAME_inner[tree];
+@trees         leaf = next_leaf;
+@trees         next_leaf += inner + 1;
+@splits         node = next_node;
+@splits         next_node += inner;
+@splits         while (inner != 0) {
+@splits             uint32_t left = $NAME_node_left[node];
+@splits             if (bins[$NAME_node_bin[node]] > $NAME_node_rank[node]) {
+@splits                 node += left;
+@splits                 leaf += left + 1;
+@splits                 inner -= left + 1;
+@splits             } else {
+@splits                 inner = left;
+@splits             }
+@splits             node++;
+@splits         }
+@trees+single+!listed         sum += $NAME_leaf[leaf];
+@trees+single+listed         sum += $NAME_leaf[$NAME_leaf_index[leaf]];
+@trees+each+!listed         scores[$NAME_tree_output[tree]] += $NAME_leaf[leaf];
+@trees+each+listed         scores[$NAME_tree_output[tree]] += $NAME_leaf[$NAME_leaf_index[leaf]];
+@trees+every         for (output = 0; output < $NAME_OUTPUTS; output++) {
+@trees+every+!listed             scores[output] += $NAME_leaf[leaf * $NAME_OUTPUTS + output];
+@trees+every+listed             scores[output] += $NAME_leaf[$NAME_leaf_index[leaf * $NAME_OUTPUTS + output]];
+@trees+every         }
+@trees     }
+@single+last     sum += $NAME_intercept[0];
+@single+!average_raw     scores[0] = sum;
+@single+average_raw     scores[0] = ($S)((double)sum / {divisor});
+@!single+last     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@!single+last         scores[output] += $NAME_intercept[output];
+@!single+last     }
+@!single+average_raw     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@!single+average_raw         scores[output] = ($S)((double)scores[output] / {divisor});
+@!single+average_raw     }
+}
+@class 
+@class+header static inline int $NAME_class(const $T *row)
+@class+!header int $NAME_class(const $T *row);
+@class+!header int $NAME_class(const $T *row)
+@class {
+@class     $S scores[$NAME_OUTPUTS];
+@!threshold+class     int best = 0, output;
+@softmax32     float exponential[$NAME_OUTPUTS], largest, total;
+@softmax64     double exponential[$NAME_OUTPUTS], largest, total = 0;
+@softmax32     double sum = 0;
+@sigmoid     double sigmoid[$NAME_OUTPUTS];
+@class     $NAME_raw(row, scores);
+@average_class+threshold     scores[{group}] = ($S)((double)scores[{group}] / {divisor});
+@average_class+!threshold     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@average_class+!threshold         scores[output] = ($S)((double)scores[output] / {divisor});
+@average_class+!threshold     }
+@threshold+strict     return scores[{group}] > {threshold};
+@threshold+!strict     return scores[{group}] >= {threshold};
+@argmax     for (output = 1; output < $NAME_OUTPUTS; output++) {
+@argmax         best = scores[output] > scores[best] ? output : best;
+@argmax     }
+@softmax32     largest = (float)scores[0];
+@softmax64     largest = scores[0];
+@softmax32     for (output = 1; output < $NAME_OUTPUTS; output++) {
+@softmax32         largest = (float)scores[output] > largest ? (float)scores[output] : largest;
+@softmax32     }
+@softmax64     for (output = 1; output < $NAME_OUTPUTS; output++) {
+@softmax64         largest = scores[output] > largest ? scores[output] : largest;
+@softmax64     }
+@softmax32     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@softmax32         exponential[output] = expf((float)scores[output] - largest);
+@softmax32         sum += (double)exponential[output];
+@softmax32     }
+@softmax32     total = (float)sum;
+@softmax64     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@softmax64         exponential[output] = exp(scores[output] - largest);
+@softmax64         total += exponential[output];
+@softmax64     }
+@softmax32     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@softmax32         exponential[output] = exponential[output] / total;
+@softmax32         best = exponential[output] > exponential[best] ? output : best;
+@softmax32     }
+@softmax64     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@softmax64         exponential[output] = exponential[output] / total;
+@softmax64         best = exponential[output] > exponential[best] ? output : best;
+@softmax64     }
+@sigmoid     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@sigmoid         sigmoid[output] = 1.0 / (1.0 + exp(-{scale} * (double)scores[output]));
+@sigmoid         best = sigmoid[output] > sigmoid[best] ? output : best;
+@sigmoid     }
+@!threshold+class     return best;
+@class }
+@header #ifdef __cplusplus
+@header }
+@header #endif
+@header #endif

@@ -1,0 +1,241 @@
+//! The fixed text of emitted source: a template for each language, whose lines stand or fall by the parts that a model has.
+//!
+//! Nothing in an emitted file is free but numbers, tables, a name and a comment. Whoever writes one fills in the lines that
+//! [`lines`] gives; whoever reads one demands these lines byte by byte. So the program that users compile is this text, which is
+//! trusted, tested and small.
+//!
+//! A line of a template starts with `@`, conditions and a space where it belongs to some models only: parts that a model must
+//! have, or with `!` must not have, with `+` between them. `$NAME`, `$T` and `$S` are the name, the type of inputs and the type of
+//! sums. `{number}` is a place for a number. A line `[part table TYPE]` is a place for a table, in models with that part.
+
+use std::collections::BTreeSet;
+
+use secateur_model::NumberType;
+
+/// A language that models are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Language {
+    /// C99.
+    C,
+}
+
+impl Language {
+    /// Its name in the first line of a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::C => "C99",
+        }
+    }
+
+    fn template(self) -> &'static str {
+        match self {
+            Self::C => include_str!("template.c"),
+        }
+    }
+
+    /// The language's word for a float type.
+    pub fn float(self, number: NumberType) -> &'static str {
+        match (self, number) {
+            (Self::C, NumberType::F32) => "float",
+            (Self::C, NumberType::F64) => "double",
+        }
+    }
+}
+
+/// The first line of every emitted file of this language.
+pub fn first_line(language: Language) -> String {
+    format!("/* A tree ensemble as {}, packed by secateur, source format 1. Do not edit.", language.name())
+}
+
+/// The parts that a model can have. Types and names of tables follow from them.
+pub const PARTS: [&str; 25] = [
+    "f32_input",
+    "f64_input",
+    "f32_sums",
+    "f64_sums",
+    "header",
+    "double",
+    "math",
+    "numbers",
+    "zeros",
+    "chunks",
+    "sets",
+    "equals",
+    "window",
+    "trees",
+    "splits",
+    "single",
+    "each",
+    "every",
+    "listed",
+    "last",
+    "average_raw",
+    "average_class",
+    "class",
+    "threshold",
+    "strict",
+];
+
+/// Further parts: which rule of several scores decides.
+pub const RULES: [&str; 4] = ["argmax", "softmax32", "softmax64", "sigmoid"];
+
+/// What an emitted file is made of, as its head says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Which language.
+    pub language: Language,
+    /// What the functions' names start with.
+    pub name: String,
+    /// The parts that the model has.
+    pub parts: BTreeSet<&'static str>,
+}
+
+impl Head {
+    /// Has the model this part?
+    pub fn has(&self, part: &str) -> bool {
+        part == "always" || self.parts.contains(part)
+    }
+
+    /// The type that inputs have.
+    pub fn input(&self) -> NumberType {
+        if self.has("f64_input") { NumberType::F64 } else { NumberType::F32 }
+    }
+
+    /// The type that sums have.
+    pub fn sums(&self) -> NumberType {
+        if self.has("f64_sums") { NumberType::F64 } else { NumberType::F32 }
+    }
+
+    /// Is a condition of the template fulfilled?
+    fn fulfils(&self, condition: &str) -> bool {
+        condition.split('+').all(|part| match part.strip_prefix('!') {
+            Some(part) => !self.has(part),
+            None => self.has(part),
+        })
+    }
+}
+
+/// The part with this name.
+pub fn part(name: &str) -> Option<&'static str> {
+    PARTS.iter().chain(&RULES).find(|&&known| known == name).copied()
+}
+
+/// A line of an emitted file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Text, and numbers between.
+    Text(Vec<Piece>),
+    /// A table, which takes several lines.
+    Table {
+        /// Its name, without the model's.
+        name: &'static str,
+        /// The type of its numbers; unsigned integers of a size that the file says where this is `None`.
+        number: Option<NumberType>,
+    },
+}
+
+/// A piece of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Text as it is.
+    Text(String),
+    /// A place for a number, by its name.
+    Number(&'static str),
+}
+
+/// The lines behind the comment at the head.
+pub fn lines(head: &Head) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for line in head.language.template().lines() {
+        let line = match line.strip_prefix('@') {
+            Some(rest) => {
+                let (condition, text) = rest.split_once(' ').unwrap_or((rest, ""));
+                if !head.fulfils(condition) {
+                    continue;
+                }
+                text
+            }
+            None => line,
+        };
+        if let Some(table) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            let mut words = table.split(' ');
+            let (part, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+            let number = match words.next() {
+                Some("IN") => Some(head.input()),
+                Some(_) => Some(head.sums()),
+                None => None,
+            };
+            if head.has(part) {
+                lines.push(Line::Table { name, number });
+            }
+            continue;
+        }
+        lines.push(Line::Text(pieces(line, head)));
+    }
+    lines
+}
+
+fn pieces(line: &'static str, head: &Head) -> Vec<Piece> {
+    let filled = |text: &str| {
+        text.replace("$NAME", &head.name)
+            .replace("$T", head.language.float(head.input()))
+            .replace("$S", head.language.float(head.sums()))
+    };
+    let mut pieces = Vec::new();
+    let mut rest = line;
+    let mut from = 0;
+    while let Some(open) = rest[from..].find('{').map(|at| at + from) {
+        let name = rest[open + 1..].split('}').next().unwrap_or("");
+        let is_place = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        if is_place && rest[open + 1 + name.len()..].starts_with('}') {
+            pieces.push(Piece::Text(filled(&rest[..open])));
+            pieces.push(Piece::Number(name));
+            rest = &rest[open + name.len() + 2..];
+            from = 0;
+        } else {
+            from = open + 1;
+        }
+    }
+    pieces.push(Piece::Text(filled(rest)));
+    pieces
+}
+
+/// The first line of a table.
+pub fn table_start(head: &Head, name: &str, kind: &str, count: usize) -> String {
+    match head.language {
+        Language::C => format!("static const {kind} {}_{name}[{count}] = {{", head.name),
+    }
+}
+
+/// The last line of a table.
+pub fn table_end(language: Language) -> &'static str {
+    match language {
+        Language::C => "};",
+    }
+}
+
+/// The language's words for unsigned integers of 8, 16 and 32 bits.
+pub fn unsigned(language: Language) -> [(&'static str, u64); 3] {
+    match language {
+        Language::C => [("uint8_t", 0xff), ("uint16_t", 0xffff), ("uint32_t", 0xffff_ffff)],
+    }
+}
+
+/// The words of C and C++ that no name may be, and those that our own text uses.
+const KEYWORDS: &str = "auto break case char const continue default do double else enum extern float for goto if inline int long \
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while \
+    alignas alignof and asm bitand bitor bool catch class compl constexpr decltype delete explicit export false friend \
+    mutable namespace new noexcept not nullptr operator or private protected public reinterpret_cast static_assert \
+    template this thread_local throw true try typeid typename using virtual wchar_t xor \
+    as crate dyn fn impl in let loop match mod move mut pub ref self super trait type unsafe use where async await abstract \
+    become box final macro override priv typeof unsized yield gen";
+
+/// Can the functions' names start with this? A letter, then letters, digits and underscores, at most 40 of them, and no word of C, C++ or Rust.
+pub fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphabetic())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && name.len() <= 40
+        && !KEYWORDS.split_whitespace().any(|word| word == name)
+}

@@ -1,0 +1,156 @@
+//! The cover test: a C program that predicts rows which reach every leaf and threshold, and compares every bit.
+
+use secateur_model::{Decision, Ensemble, NumberType};
+
+use crate::EmitError;
+use crate::write::float;
+
+/// Rows, and what the exact predictor says of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Cover<'a> {
+    /// One row after the other.
+    pub rows: &'a [f64],
+    /// The raw scores of each row.
+    pub scores: &'a [f64],
+    /// The class of each row; none where there are no classes.
+    pub classes: &'a [u32],
+}
+
+/// A C program that includes `header` (the declarations, or a model that is all header) and tests the model on the machine that it runs on: it
+/// prints what it found and returns 0 if every bit is right, 1 otherwise. Who has no `main` or no `printf` defines `NAME_NO_MAIN` and
+/// calls `NAME_test`, which returns the number of wrong rows.
+pub fn cover_test(
+    model: &Ensemble,
+    name: &str,
+    header: &str,
+    cover: &Cover<'_>,
+) -> Result<String, EmitError> {
+    let (input, sums) = (model.domain().number, model.accumulation().number);
+    let (width, outputs) = (model.features().len().max(1), model.group_count());
+    let count = cover.rows.len() / width;
+    // Each row is written as its changes from the one before, the first from zeros.
+    let (mut changes, mut features, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut before = vec![0f64; width];
+    for row in cover.rows.chunks(width) {
+        let mut own = 0u32;
+        for (feature, (&value, before)) in row.iter().zip(&mut before).enumerate() {
+            let value = input.round(value);
+            if value.to_bits() != before.to_bits() {
+                features.push(feature as u32);
+                values.push(float(value, input));
+                *before = value;
+                own += 1;
+            }
+        }
+        changes.push(own);
+    }
+    let bits = |&score: &f64| match sums {
+        NumberType::F32 => format!("0x{:08x}u", (score as f32).to_bits()),
+        NumberType::F64 => format!("0x{:016x}u", score.to_bits()),
+    };
+    let (word, c_input, c_sums) = match sums {
+        NumberType::F32 => ("uint32_t", c_float(input), "float"),
+        NumberType::F64 => ("uint64_t", c_float(input), "double"),
+    };
+    // Where an exponential function decides, ties are the target's own affair: only raw scores are compared.
+    let classes = matches!(model.decision(), Decision::Threshold { .. } | Decision::Argmax);
+    let own = |table: &str| format!("{name}_test_{table}");
+    let mut text = format!(
+        "/* The cover test of a model that secateur packed: rows that reach every leaf and threshold, with the bits that\n \
+         * the model's own library gives. Compile it with the model and run it on the target: it returns 0 where all bits\n \
+         * are right. Without a console, define {name}_NO_MAIN and call {name}_test, which returns the number of wrong rows.\n */\n\
+         #include <math.h>\n#include <stdint.h>\n#include <string.h>\n#ifndef {name}_NO_MAIN\n#include <stdio.h>\n#endif\n#include \"{header}\"\n\n\
+         #define {name}_TEST_ROWS {count}\n"
+    );
+    table(
+        &mut text,
+        integer_type(&changes),
+        &own("changes"),
+        &changes.iter().map(u32::to_string).collect::<Vec<_>>(),
+    );
+    table(
+        &mut text,
+        integer_type(&features),
+        &own("feature"),
+        &features.iter().map(u32::to_string).collect::<Vec<_>>(),
+    );
+    table(&mut text, c_input, &own("value"), &values);
+    table(&mut text, word, &own("expected"), &cover.scores.iter().map(bits).collect::<Vec<_>>());
+    if classes {
+        table(
+            &mut text,
+            integer_type(cover.classes),
+            &own("expected_class"),
+            &cover.classes.iter().map(u32::to_string).collect::<Vec<_>>(),
+        );
+    }
+    let compare_class = if classes {
+        format!("        right = right && (uint32_t){name}_class(row) == {name}_test_expected_class[at];\n")
+    } else {
+        String::new()
+    };
+    text += &format!(
+        "
+unsigned long {name}_test(void);
+unsigned long {name}_test(void)
+{{
+    static {c_input} row[{width}];
+    {c_sums} scores[{outputs}];
+    unsigned long at, change = 0, wrong = 0;
+    memset(row, 0, sizeof row);
+    for (at = 0; at < {name}_TEST_ROWS; at++) {{
+        unsigned long output, end = change + {name}_test_changes[at];
+        int right = 1;
+        for (; change < end; change++) {{
+            row[{name}_test_feature[change]] = {name}_test_value[change];
+        }}
+        {name}_raw(row, scores);
+        for (output = 0; output < {outputs}; output++) {{
+            {word} bits;
+            memcpy(&bits, &scores[output], sizeof bits);
+            right = right && bits == {name}_test_expected[at * {outputs} + output];
+        }}
+{compare_class}        wrong += !right;
+    }}
+    return wrong;
+}}
+
+#ifndef {name}_NO_MAIN
+int main(void)
+{{
+    unsigned long wrong = {name}_test();
+    printf(\"%lu of %d rows have other bits\\n\", wrong, {name}_TEST_ROWS);
+    return wrong != 0;
+}}
+#endif
+"
+    );
+    Ok(text)
+}
+
+fn c_float(number: NumberType) -> &'static str {
+    match number {
+        NumberType::F32 => "float",
+        NumberType::F64 => "double",
+    }
+}
+
+fn integer_type(values: &[u32]) -> &'static str {
+    match values.iter().max() {
+        None | Some(..=0xff) => "uint8_t",
+        Some(..=0xffff) => "uint16_t",
+        Some(_) => "uint32_t",
+    }
+}
+
+/// A table; one zero where it would be empty, which C does not have.
+fn table(text: &mut String, kind: &str, name: &str, tokens: &[String]) {
+    let zero = ["0".to_owned()];
+    let tokens = if tokens.is_empty() { &zero } else { tokens };
+    *text += &format!("static const {kind} {name}[{}] = {{\n", tokens.len());
+    for line in tokens.chunks(12) {
+        *text += &line.join(", ");
+        *text += ",\n";
+    }
+    *text += "};\n";
+}

@@ -1,0 +1,442 @@
+//! A model as tables: thresholds as ranks in bins of a byte, trees in preorder with three small numbers for each inner node.
+//!
+//! Every comparison of a column is written as `x <= u` with u of the type of inputs, and the u of a column are sorted. The rank of
+//! a value is the number of u that it is above; a row goes right at a node iff its rank is above the node's. A missing value has
+//! the smallest or the largest rank, by the side that the node sends it to, and so has a zero that a node has a side for: so a column
+//! has a bin for each such pair of sides, and for each 255 thresholds. Tests for equality and membership have a bin each, which
+//! is 0 for left and 1 for right.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use secateur_model::{
+    CategoryRule, Decision, Ensemble, InterceptPosition, Node, NodeId, NumberType, Output, Softmax, Split,
+    Test, Tree,
+};
+
+use crate::EmitError;
+
+/// Thresholds that a bin counts.
+const CHUNK: usize = 255;
+
+/// The tables and numbers of a model, by their names in the text.
+#[derive(Default)]
+pub(crate) struct Layout {
+    pub(crate) parts: BTreeSet<&'static str>,
+    pub(crate) integers: BTreeMap<&'static str, Vec<u32>>,
+    pub(crate) floats: BTreeMap<&'static str, Vec<f64>>,
+    /// Counts in the text.
+    pub(crate) counts: BTreeMap<&'static str, usize>,
+    /// Other numbers in the text, of the type that is named beside.
+    pub(crate) numbers: BTreeMap<&'static str, (f64, NumberType)>,
+}
+
+impl Layout {
+    pub(crate) fn new(model: &Ensemble) -> Result<Self, EmitError> {
+        if model.scale().is_some() {
+            return Err(EmitError::Scale);
+        }
+        let mut layout = Self::default();
+        let bins = Bins::new(model)?;
+        layout.facts(model);
+        layout.bins(model, &bins);
+        layout.trees(model, &bins)?;
+        let odd = layout.floats.values().flatten().any(|value| !value.is_finite());
+        if odd || ["softmax32", "softmax64", "sigmoid"].iter().any(|part| layout.parts.contains(part)) {
+            layout.parts.insert("math");
+        }
+        Ok(layout)
+    }
+
+    fn part(&mut self, part: &'static str, there: bool) {
+        if there {
+            self.parts.insert(part);
+        }
+    }
+
+    /// What is neither a column nor a tree.
+    fn facts(&mut self, model: &Ensemble) {
+        let (domain, accumulation) = (model.domain(), model.accumulation());
+        self.counts.insert("features", model.features().len());
+        self.counts.insert("outputs", model.group_count());
+        self.floats.insert("intercept", model.intercepts().to_vec());
+        self.part(if domain.number == NumberType::F64 { "f64_input" } else { "f32_input" }, true);
+        self.part(if accumulation.number == NumberType::F64 { "f64_sums" } else { "f32_sums" }, true);
+        self.part("single", model.group_count() == 1);
+        self.part("last", accumulation.intercept == InterceptPosition::Last);
+        if let Some(window) = domain.zero_window {
+            self.part("window", true);
+            self.numbers.insert("window", (domain.number.floor(window), domain.number));
+        }
+        let classes = model.decision().is_classifier();
+        self.part("class", classes);
+        if let Some(average) = accumulation.average {
+            self.part("average_raw", average.in_raw_scores);
+            self.part("average_class", classes && !average.in_raw_scores);
+            self.numbers.insert("divisor", (average.divisor, NumberType::F64));
+        }
+        let mut wide = self.parts.contains("average_raw") || self.parts.contains("average_class");
+        match *model.decision() {
+            Decision::Threshold { group, threshold, strict } => {
+                self.part("threshold", true);
+                self.part("strict", strict);
+                self.counts.insert("group", group.index());
+                // A number that a float holds is compared as a float, which is cheaper on small machines.
+                let narrow =
+                    accumulation.number == NumberType::F32 && NumberType::F32.round(threshold) == threshold;
+                let number = if narrow { NumberType::F32 } else { NumberType::F64 };
+                wide |= !narrow;
+                self.numbers.insert("threshold", (threshold, number));
+            }
+            Decision::Argmax => self.part("argmax", true),
+            Decision::ArgmaxSoftmax(Softmax::XgBoost) => self.part("softmax32", true),
+            Decision::ArgmaxSoftmax(Softmax::LightGbm) => self.part("softmax64", true),
+            Decision::ArgmaxSigmoid { scale } => {
+                self.part("sigmoid", true);
+                self.numbers.insert("scale", (scale, NumberType::F64));
+            }
+            Decision::Scores(_) => {}
+        }
+        let types = ["f64_input", "f64_sums", "softmax32", "softmax64", "sigmoid"];
+        self.part("double", wide || types.iter().any(|part| self.parts.contains(part)));
+    }
+
+    fn bins(&mut self, model: &Ensemble, bins: &Bins) {
+        let number = model.domain().number;
+        self.counts.insert("number_bins", bins.numbers.len());
+        self.counts.insert("bins", (bins.numbers.len() + bins.sets.len() + bins.equals.len()).max(1));
+        if !bins.numbers.is_empty() {
+            self.part("numbers", true);
+            self.part("chunks", bins.thresholds.values().any(|column| column.len() > CHUNK));
+            self.part("zeros", bins.numbers.keys().any(|bin| bin.sides > 1));
+            let (mut first, mut first_bin, mut all) = (vec![0], vec![0], Vec::new());
+            for (&feature, column) in &bins.thresholds {
+                all.extend_from_slice(column);
+                first.push(all.len() as u32);
+                let own = bins.numbers.keys().filter(|bin| bin.feature == feature).count() as u32;
+                first_bin.push(first_bin[first_bin.len() - 1] + own);
+            }
+            self.counts.insert("used", bins.thresholds.len());
+            self.integers.insert("used_feature", bins.thresholds.keys().copied().collect());
+            self.integers.insert("first_threshold", first);
+            self.floats.insert("threshold", all);
+            self.integers.insert("first_bin", first_bin);
+            self.integers.insert("bin_sides", bins.numbers.keys().map(|bin| bin.sides).collect());
+            self.integers.insert("bin_start", bins.numbers.keys().map(|bin| bin.start).collect());
+        }
+        if !bins.sets.is_empty() {
+            self.part("sets", true);
+            self.counts.insert("sets", bins.sets.len());
+            let (mut first_code, mut first_listed) = (vec![0], vec![0]);
+            let (mut codes, mut listed) = (Vec::new(), Vec::new());
+            for set in bins.sets.keys() {
+                codes.extend_from_slice(&set.codes);
+                first_code.push(codes.len() as u32);
+                if let Some(CategoryRule::Listed(values)) = rule(model, set.feature) {
+                    listed.extend(values.iter().map(|&value| or_nan(value, number)));
+                }
+                first_listed.push(listed.len() as u32);
+            }
+            self.integers.insert("set_feature", bins.sets.keys().map(|set| set.feature).collect());
+            self.integers.insert("set_flags", bins.sets.keys().map(|set| set.flags).collect());
+            self.integers.insert("first_code", first_code);
+            self.integers.insert("code", or_zero(codes));
+            self.integers.insert("first_listed", first_listed);
+            self.floats.insert("listed", or_zero(listed));
+        }
+        if !bins.equals.is_empty() {
+            self.part("equals", true);
+            self.counts.insert("equals", bins.equals.len());
+            let values = bins.equals.keys().map(|equal| or_nan(f64::from_bits(equal.bits), number)).collect();
+            self.integers.insert("equal_feature", bins.equals.keys().map(|equal| equal.feature).collect());
+            self.integers.insert("equal_sides", bins.equals.keys().map(|equal| equal.missing_left).collect());
+            self.floats.insert("equal_value", values);
+        }
+    }
+
+    fn trees(&mut self, model: &Ensemble, bins: &Bins) -> Result<(), EmitError> {
+        let (trees, groups) = (model.trees(), model.group_count());
+        if trees.is_empty() {
+            return Ok(());
+        }
+        let every = groups > 1 && trees.iter().any(|tree| tree.output() == Output::All);
+        self.part("trees", true);
+        self.part("every", every);
+        self.part("each", groups > 1 && !every);
+        self.counts.insert("trees", trees.len());
+        let mut out = Trees { number: model.accumulation().number, groups, every, ..Trees::default() };
+        for tree in trees {
+            let before = out.bin.len();
+            out.tree(tree, bins);
+            out.inner.push((out.bin.len() - before) as u32);
+        }
+        if out.leaf.len() >= 1 << 31 {
+            return Err(EmitError::TooLarge("2^31 leaves and more"));
+        }
+        if self.parts.contains("each") {
+            let output = |tree: &Tree| match tree.output() {
+                Output::Group(group) => group.0,
+                Output::All => 0,
+            };
+            self.integers.insert("tree_output", trees.iter().map(output).collect());
+        }
+        self.part("splits", !out.bin.is_empty());
+        self.integers.insert("inner", out.inner);
+        self.integers.insert("node_bin", out.bin);
+        self.integers.insert("node_rank", out.rank);
+        self.integers.insert("node_left", out.left);
+        // Many equal leaves (forests) are cheaper as numbers of a list.
+        let distinct: BTreeSet<u64> = out.leaf.iter().map(|leaf| leaf.to_bits()).collect();
+        let distinct: Vec<u64> = distinct.into_iter().collect();
+        let size = if model.accumulation().number == NumberType::F64 { 8 } else { 4 };
+        let index = match distinct.len() {
+            ..=0x100 => 1,
+            ..=0x1_0000 => 2,
+            _ => 4,
+        };
+        if distinct.len() * size + out.leaf.len() * index < out.leaf.len() * size {
+            self.part("listed", true);
+            let place = |leaf: &f64| distinct.binary_search(&leaf.to_bits()).unwrap_or_default() as u32;
+            self.integers.insert("leaf_index", out.leaf.iter().map(place).collect());
+            self.floats.insert("leaf", distinct.into_iter().map(f64::from_bits).collect());
+        } else {
+            self.floats.insert("leaf", out.leaf);
+        }
+        Ok(())
+    }
+}
+
+/// The trees in preorder.
+struct Trees {
+    number: NumberType,
+    groups: usize,
+    every: bool,
+    inner: Vec<u32>,
+    bin: Vec<u32>,
+    rank: Vec<u32>,
+    left: Vec<u32>,
+    leaf: Vec<f64>,
+}
+
+impl Default for Trees {
+    fn default() -> Self {
+        Self {
+            number: NumberType::F64,
+            groups: 1,
+            every: false,
+            inner: Vec::new(),
+            bin: Vec::new(),
+            rank: Vec::new(),
+            left: Vec::new(),
+            leaf: Vec::new(),
+        }
+    }
+}
+
+impl Trees {
+    fn tree(&mut self, tree: &Tree, bins: &Bins) {
+        enum Visit {
+            Node(NodeId),
+            /// The left side of this inner node is complete.
+            LeftDone(usize),
+        }
+        let mut open = vec![Visit::Node(NodeId(0))];
+        while let Some(visit) = open.pop() {
+            match visit {
+                Visit::LeftDone(place) => self.left[place] = (self.bin.len() - place - 1) as u32,
+                Visit::Node(node) => match tree.node(node) {
+                    Node::Split { split, left, right } => {
+                        let (bin, rank) = bins.of(split);
+                        let place = self.bin.len();
+                        self.bin.push(bin);
+                        self.rank.push(rank);
+                        self.left.push(0);
+                        open.extend([Visit::Node(right), Visit::LeftDone(place), Visit::Node(left)]);
+                    }
+                    Node::Leaf(leaf) => self.push_leaf(tree, tree.leaf(leaf)),
+                    Node::Unused => unreachable!("the builder lets no path reach an unused slot"),
+                },
+            }
+        }
+    }
+
+    /// What a leaf adds: the product with the tree's weight, rounded as the library rounds it.
+    fn push_leaf(&mut self, tree: &Tree, values: &[f64]) {
+        let rounded = |value: f64| self.number.round(tree.weight() * value);
+        match tree.output() {
+            Output::Group(group) if self.every => {
+                // Adding minus zero changes no number, not even a zero's sign.
+                let value = |at| if at == group.index() { rounded(values[0]) } else { -0.0 };
+                self.leaf.extend((0..self.groups).map(value));
+            }
+            _ => self.leaf.extend(values.iter().map(|&value| rounded(value))),
+        }
+    }
+}
+
+/// A bin of a column that is compared: the column, where missing values and zeros go, and its first threshold.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Bin {
+    feature: u32,
+    sides: u32,
+    start: u32,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Set {
+    feature: u32,
+    flags: u32,
+    codes: Vec<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Equal {
+    feature: u32,
+    missing_left: u32,
+    bits: u64,
+}
+
+/// The bins of a row. Each map has the number of the bin.
+struct Bins {
+    input: NumberType,
+    thresholds: BTreeMap<u32, Vec<f64>>,
+    numbers: BTreeMap<Bin, u32>,
+    sets: BTreeMap<Set, u32>,
+    equals: BTreeMap<Equal, u32>,
+    /// For each column of categories: how numbers become codes, and whether what is none is missing.
+    rules: BTreeMap<u32, u32>,
+}
+
+impl Bins {
+    fn new(model: &Ensemble) -> Result<Self, EmitError> {
+        let mut bins = Self {
+            input: model.domain().number,
+            thresholds: BTreeMap::new(),
+            numbers: BTreeMap::new(),
+            sets: BTreeMap::new(),
+            equals: BTreeMap::new(),
+            rules: BTreeMap::new(),
+        };
+        let splits = || model.trees().iter().flat_map(|tree| tree.splits());
+        for split in splits() {
+            if let Some(most) = at_most(split.test, bins.input) {
+                bins.thresholds.entry(split.feature.0).or_default().push(most);
+            } else if let Test::Member { .. } = split.test {
+                let Some(categories) = model.features().categories(split.feature) else { continue };
+                let rule = match categories.rule {
+                    CategoryRule::TruncateNonNegative => 0,
+                    CategoryRule::Truncate => 1,
+                    CategoryRule::Whole | CategoryRule::Hashed => 2,
+                    CategoryRule::Listed(_) => 3,
+                    CategoryRule::Joined { .. } => return Err(EmitError::Joined),
+                };
+                bins.rules.insert(split.feature.0, rule << 3 | u32::from(categories.unseen_is_missing) << 2);
+            }
+        }
+        for column in bins.thresholds.values_mut() {
+            column.sort_by(order);
+            column.dedup_by(|a, b| order(a, b).is_eq());
+        }
+        for split in splits() {
+            match split.test {
+                Test::Member { set, members_left } => {
+                    bins.sets.insert(bins.set(split, set, members_left), 0);
+                }
+                Test::Equal { value } => {
+                    bins.equals.insert(equal(split, value), 0);
+                }
+                _ => {
+                    bins.numbers.insert(bins.number(split).0, 0);
+                }
+            }
+        }
+        let all = bins.numbers.values_mut().chain(bins.sets.values_mut()).chain(bins.equals.values_mut());
+        for (count, number) in all.enumerate() {
+            *number = u32::try_from(count).map_err(|_| EmitError::TooLarge("2^32 bins and more"))?;
+        }
+        Ok(bins)
+    }
+
+    /// The bin of a comparison, and the rank up to which it goes left.
+    fn number(&self, split: Split<'_>) -> (Bin, u32) {
+        let zero = match split.test {
+            Test::LessOrEqualButZero { zero_left, .. } => 2 | u32::from(zero_left) << 2,
+            _ => 0,
+        };
+        let most = at_most(split.test, self.input).unwrap_or(f64::NAN);
+        let place = self.thresholds[&split.feature.0].binary_search_by(|known| order(known, &most));
+        let place = place.unwrap_or_else(|place| place);
+        let start = place / CHUNK * CHUNK;
+        let bin = Bin {
+            feature: split.feature.0,
+            sides: u32::from(split.missing_left) | zero,
+            start: start as u32,
+        };
+        (bin, (place - start) as u32)
+    }
+
+    fn set(&self, split: Split<'_>, set: &[u32], members_left: bool) -> Set {
+        let rule = self.rules.get(&split.feature.0).copied().unwrap_or_default();
+        let flags = rule | u32::from(split.missing_left) | u32::from(members_left) << 1;
+        Set { feature: split.feature.0, flags, codes: set.to_vec() }
+    }
+
+    /// The bin of a test, and the rank up to which it goes left.
+    fn of(&self, split: Split<'_>) -> (u32, u32) {
+        match split.test {
+            Test::Member { set, members_left } => (self.sets[&self.set(split, set, members_left)], 0),
+            Test::Equal { value } => (self.equals[&equal(split, value)], 0),
+            _ => {
+                let (bin, rank) = self.number(split);
+                (self.numbers[&bin], rank)
+            }
+        }
+    }
+}
+
+fn equal(split: Split<'_>, value: f64) -> Equal {
+    // Zeros of both signs equal the same numbers.
+    let value = if value == 0.0 { 0.0 } else { value };
+    Equal { feature: split.feature.0, missing_left: u32::from(split.missing_left), bits: value.to_bits() }
+}
+
+fn rule(model: &Ensemble, feature: u32) -> Option<&CategoryRule> {
+    model.features().categories(secateur_model::FeatureId(feature)).map(|categories| &categories.rule)
+}
+
+/// The u of the same comparison as `x <= u` for x of the type of inputs: NaN where nothing goes left.
+fn at_most(test: Test<'_>, number: NumberType) -> Option<f64> {
+    match test {
+        Test::LessOrEqual { threshold } | Test::LessOrEqualButZero { threshold, .. } => {
+            Some(number.floor(threshold))
+        }
+        Test::Less { threshold: f64::NEG_INFINITY } => Some(f64::NAN),
+        Test::Less { threshold } => {
+            let floor = number.floor(threshold);
+            Some(if floor < threshold { floor } else { number.next_down(floor) })
+        }
+        Test::Equal { .. } | Test::Member { .. } => None,
+    }
+}
+
+/// A number that inputs cannot be becomes NaN, which equals nothing.
+fn or_nan(value: f64, number: NumberType) -> f64 {
+    if number.round(value) == value { value } else { f64::NAN }
+}
+
+/// C has no empty tables.
+fn or_zero<T: Default>(mut table: Vec<T>) -> Vec<T> {
+    if table.is_empty() {
+        table.push(T::default());
+    }
+    table
+}
+
+/// By value, NaN first. Zeros of both signs are one threshold.
+fn order(a: &f64, b: &f64) -> std::cmp::Ordering {
+    match (a.is_nan(), b.is_nan()) {
+        (true, true) => std::cmp::Ordering::Equal,
+        (true, false) => std::cmp::Ordering::Less,
+        (false, true) => std::cmp::Ordering::Greater,
+        (false, false) => a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal),
+    }
+}

@@ -1,0 +1,39 @@
+//! Writes a tree ensemble as source: tables, and the one fixed page of code that runs them, with the library's own bits.
+//!
+//! The code is not made here. It is a text that `secateur-checker` knows (`secateur_checker::source`), which reads the result back
+//! and compares it with the model, node by node. This crate lays the model out in tables, writes these into the text, and writes a
+//! program that tests the result on the machine that it is for.
+
+mod cover;
+mod layout;
+mod write;
+
+pub use cover::{Cover, cover_test};
+pub use write::{Form, declarations, emit};
+
+use thiserror::Error;
+
+/// Why a model is not written as source.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EmitError {
+    /// A name that a compiler would not take.
+    #[error(
+        "{0:?} cannot be the start of functions' names: give a letter, then letters, digits and underscores, at most 40 in \
+         all, and no word of C, C++ or Rust"
+    )]
+    Name(String),
+    /// Sums that are multiplied as a whole.
+    #[error(
+        "a model whose sums are multiplied by a scale cannot be written as source: multiply its leaves instead"
+    )]
+    Scale,
+    /// Something that only models in memory have.
+    #[error(
+        "a model whose category labels were matched with another's cannot be written as source; use the file itself"
+    )]
+    Joined,
+    /// A number that the tables have no room for.
+    #[error("the model is too large to be written as source: {0}")]
+    TooLarge(&'static str),
+}

@@ -1,0 +1,162 @@
+//! Tables and numbers into the fixed text.
+
+use std::fmt::Write;
+
+use secateur_certificate::Digest;
+use secateur_checker::source::{
+    Head, Language, Line, Piece, first_line, is_name, lines, table_end, table_start, unsigned,
+};
+use secateur_model::{Ensemble, NumberType};
+
+use crate::EmitError;
+use crate::layout::Layout;
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// A C99 file with two functions; [`declarations`] are the header that goes with it.
+    C,
+    /// A C99 header that has everything in itself, with functions that are `static inline`.
+    Header,
+}
+
+/// The model as source. `name` is what the functions' names start with, `notes` are lines for people in the comment at the
+/// head: what is not ASCII or could end a comment becomes an underscore.
+pub fn emit(model: &Ensemble, form: Form, name: &str, notes: &[String]) -> Result<String, EmitError> {
+    let (layout, head) = laid_out(model, form, name)?;
+    let mut text = first_line(head.language) + "\n";
+    let parts: Vec<&str> = head.parts.iter().copied().collect();
+    text += &format!(" * name: {name}\n * parts: {}\n * source: {}\n", parts.join(" "), Digest::of(model));
+    for note in notes {
+        text += &format!(" * {}\n", plain(note));
+    }
+    text += " */\n";
+    for line in lines(&head) {
+        match line {
+            Line::Text(pieces) => {
+                for piece in pieces {
+                    match piece {
+                        Piece::Text(piece) => text += &piece,
+                        Piece::Number(name) => text += &number(&layout, name),
+                    }
+                }
+                text.push('\n');
+            }
+            Line::Table { name, number } => table(&mut text, &head, &layout, name, number),
+        }
+    }
+    Ok(text)
+}
+
+/// The header for a [`Form::C`] file.
+pub fn declarations(model: &Ensemble, name: &str) -> Result<String, EmitError> {
+    let (layout, head) = laid_out(model, Form::C, name)?;
+    let (input, sums) = (head.language.float(head.input()), head.language.float(head.sums()));
+    let mut text = format!(
+        "/* Declarations of a tree ensemble that secateur packed as C99. Do not edit.
+ *
+ * A row has {name}_FEATURES numbers, in the order of the model's columns; a missing value is NaN.
+ * {name}_raw writes {name}_OUTPUTS raw scores with the bits of the model's own library.
+"
+    );
+    if head.has("class") {
+        text += &format!(" * {name}_class returns the position of the class among the model's classes.\n");
+    }
+    text += &format!(
+        " */
+#ifndef {name}_DECLARED
+#define {name}_DECLARED
+
+#define {name}_FEATURES {}
+#define {name}_OUTPUTS {}
+
+#ifdef __cplusplus
+extern \"C\" {{
+#endif
+void {name}_raw(const {input} *row, {sums} *scores);
+",
+        layout.counts["features"], layout.counts["outputs"]
+    );
+    if head.has("class") {
+        text += &format!("int {name}_class(const {input} *row);\n");
+    }
+    text += "#ifdef __cplusplus\n}\n#endif\n#endif\n";
+    Ok(text)
+}
+
+/// The tables, and what the head of the file says of them.
+fn laid_out(model: &Ensemble, form: Form, name: &str) -> Result<(Layout, Head), EmitError> {
+    if !is_name(name) {
+        return Err(EmitError::Name(name.to_owned()));
+    }
+    let layout = Layout::new(model)?;
+    let mut parts = layout.parts.clone();
+    if form == Form::Header {
+        parts.insert("header");
+    }
+    Ok((layout, Head { language: Language::C, name: name.to_owned(), parts }))
+}
+
+/// A line for people that no compiler can misread.
+pub(crate) fn plain(note: &str) -> String {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || " _.,:;()=+-<>%'".contains(letter);
+    note.chars().map(|letter| if allowed(letter) { letter } else { '_' }).collect()
+}
+
+fn number(layout: &Layout, name: &str) -> String {
+    match (layout.counts.get(name), layout.numbers.get(name)) {
+        (Some(count), _) => count.to_string(),
+        (None, Some(&(value, number))) => float(value, number),
+        (None, None) => unreachable!("the layout has every number of the text"),
+    }
+}
+
+fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, number: Option<NumberType>) {
+    let (kind, tokens) = match number {
+        Some(number) => {
+            let tokens: Vec<String> = layout.floats[name].iter().map(|&value| float(value, number)).collect();
+            (head.language.float(number), tokens)
+        }
+        None => {
+            let values = &layout.integers[name];
+            let largest = u64::from(values.iter().copied().max().unwrap_or_default());
+            let sizes = unsigned(head.language);
+            let kind = sizes.iter().find(|(_, most)| largest <= *most).unwrap_or(&sizes[2]).0;
+            (kind, values.iter().map(u32::to_string).collect())
+        }
+    };
+    *text += &table_start(head, name, kind, tokens.len());
+    text.push('\n');
+    for line in tokens.chunks(if number.is_some() { 8 } else { 24 }) {
+        *text += &line.join(", ");
+        *text += ",\n";
+    }
+    *text += table_end(head.language);
+    text.push('\n');
+}
+
+/// A number of this type, bit for bit.
+pub(crate) fn float(value: f64, number: NumberType) -> String {
+    if value.is_nan() {
+        return "NAN".to_owned();
+    }
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    if value.is_infinite() {
+        return format!("{sign}INFINITY");
+    }
+    let bits = value.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i64, bits & ((1 << 52) - 1));
+    let digits = format!("{fraction:013x}");
+    let digits = digits.trim_end_matches('0');
+    let mut text = String::from(sign);
+    let (lead, exponent) = match (exponent, fraction) {
+        (0, 0) => (0, 0),
+        (0, _) => (0, -1022),
+        _ => (1, exponent - 1023),
+    };
+    let point = if digits.is_empty() { "" } else { "." };
+    let suffix = if number == NumberType::F32 { "f" } else { "" };
+    let _ = write!(text, "0x{lead}{point}{digits}p{exponent:+}{suffix}");
+    text
+}

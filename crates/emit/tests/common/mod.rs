@@ -1,0 +1,108 @@
+//! What the tests of this crate share: rows, and what the exact predictor says of them.
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use std::path::{Path, PathBuf};
+
+use fastrand::Rng;
+use secateur_formats::packed::{File, Link, Stamp};
+use secateur_formats::{Framework, ModelFile};
+use secateur_model::{Ensemble, Predictor};
+use secateur_runtime::Model;
+
+/// Rows that reach every leaf and threshold, and hostile ones; with scores and classes.
+pub(crate) struct Judged {
+    pub(crate) rows: Vec<f64>,
+    pub(crate) scores: Vec<f64>,
+    pub(crate) classes: Vec<u32>,
+}
+
+/// The rows of the runtime's cover, and hostile rows behind them.
+pub(crate) fn judged(model: &Ensemble, rng: &mut Rng) -> Judged {
+    let stamp = Stamp { source: [0; 32], cover_rows: 0, cover_hash: 0 };
+    let packed = File::pack_ensemble(model, (Framework::XgBoost, "a test"), Link::None, None, &stamp);
+    let runtime = Model::load(&packed.expect("it can be packed")).expect("it loads");
+    let mut rows = runtime.cover_rows();
+    let width = model.features().len();
+    let known = rows.clone();
+    for _ in 0..40 {
+        let row: Vec<f64> = (0..width).map(|_| hostile(rng, &known)).collect();
+        if model.accepts(&row) {
+            rows.extend(row);
+        }
+    }
+    judge(model, rows)
+}
+
+pub(crate) fn judge(model: &Ensemble, rows: Vec<f64>) -> Judged {
+    let predictor = Predictor::new(model);
+    let scores = predictor.raw_scores(&rows).expect("the library accepts these rows");
+    let classes = if model.decision().is_classifier() {
+        predictor
+            .classes(&rows)
+            .expect("the library accepts these rows")
+            .iter()
+            .map(|class| class.0)
+            .collect()
+    } else {
+        Vec::new()
+    };
+    Judged { rows, scores, classes }
+}
+
+fn hostile(rng: &mut Rng, known: &[f64]) -> f64 {
+    let near = known.get(rng.usize(0..known.len().max(1))).copied().unwrap_or(0.0);
+    match rng.u32(0..14) {
+        0 => f64::NAN,
+        1 => f64::INFINITY,
+        2 => f64::NEG_INFINITY,
+        3 => -0.0,
+        4 => f64::from_bits(1),
+        5 => f64::from(f32::from_bits(1)),
+        6 => f64::from(f32::MAX),
+        7 => -f64::from(f32::MAX),
+        8 => 16_777_216.0,
+        9 => 2_147_483_648.0,
+        10 => -0.5,
+        11 => near.next_up(),
+        _ => near,
+    }
+}
+
+/// A folder of a test's own, empty.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The committed models that can be packed: every library, several classes, regressors, missing values, categories. Of XGBoost's
+/// many versions the last stands for all: what a reader makes of a version is tested where readers are.
+pub(crate) fn fixtures() -> Vec<(String, ModelFile)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/models");
+    let mut found = Vec::new();
+    let mut open = vec![root];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                open.push(entry);
+                continue;
+            }
+            let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+            let ending =
+                entry.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
+            let model = matches!(ending.as_str(), "json" | "txt" | "skops" | "onnx" | "cbm");
+            let xgboost = name.as_bytes()[0].is_ascii_digit();
+            if !model || xgboost && !name.starts_with("3.4.1") {
+                continue;
+            }
+            let Ok(file) = ModelFile::parse(&std::fs::read(&entry).unwrap()) else { continue };
+            let stamp = Stamp { source: [0; 32], cover_rows: 0, cover_hash: 0 };
+            if File::pack(&file, None, &stamp).is_ok() {
+                found.push((name, file));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found
+}

@@ -1,0 +1,205 @@
+//! Emitted C, compiled by the machine's own compiler at several levels with every warning an error, gives the exact predictor's bits on
+//! rows that reach every leaf and threshold, on hostile rows, and on the libraries' own rows.
+
+mod common;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use common::{Judged, judged};
+use fastrand::Rng;
+use secateur_checker::source::{SourceFile, same_source};
+use secateur_emit::{Cover, Form, cover_test, declarations, emit};
+use secateur_model::{
+    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
+    InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+};
+use secateur_testkit::{Shape, ensemble};
+
+const LEVELS: [&str; 3] = ["-O0", "-Os", "-O3"];
+
+fn cc(folder: &Path, words: &[&str]) -> std::process::Output {
+    let strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"];
+    Command::new("cc").current_dir(folder).args(strict).args(words).output().expect("a C compiler")
+}
+
+fn compile(folder: &Path, words: &[&str]) {
+    let output = cc(folder, words);
+    assert!(
+        output.status.success(),
+        "{words:?} in {}: {}",
+        folder.display(),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn run(folder: &Path, program: &str) -> (i32, String) {
+    let output = Command::new(folder.join(program)).output().unwrap();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn test_of(model: &Ensemble, name: &str, header: &str, judged: &Judged) -> String {
+    let cover = Cover { rows: &judged.rows, scores: &judged.scores, classes: &judged.classes };
+    cover_test(model, name, header, &cover).unwrap()
+}
+
+/// A program of many models, each all header with its cover test, that names those with wrong bits.
+fn program_of_all(folder: &Path, models: &[(String, Ensemble)], rng: &mut Rng) {
+    let mut main = String::from("#include <stdio.h>\n");
+    let mut calls = String::new();
+    for (index, (label, model)) in models.iter().enumerate() {
+        let name = format!("m{index}");
+        std::fs::write(folder.join(format!("{name}.h")), emit(model, Form::Header, &name, &[]).unwrap())
+            .unwrap();
+        let test = test_of(model, &name, &format!("{name}.h"), &judged(model, rng));
+        std::fs::write(folder.join(format!("{name}_test.h")), test).unwrap();
+        writeln!(main, "#define {name}_NO_MAIN\n#include \"{name}_test.h\"").unwrap();
+        let label = label.replace(['"', '\\'], "_");
+        writeln!(
+            calls,
+            "    if (m{index}_test() != 0) {{ wrong++; printf(\"%s\\n\", \"{name} {label}\"); }}"
+        )
+        .unwrap();
+    }
+    write!(main, "int main(void)\n{{\n    int wrong = 0;\n{calls}    return wrong;\n}}\n").unwrap();
+    std::fs::write(folder.join("main.c"), main).unwrap();
+    for level in LEVELS {
+        // Where nobody calls the class function of a model, the compiler need not complain: it is inline.
+        compile(folder, &[level, "main.c", "-o", "all", "-lm"]);
+        assert_eq!(run(folder, "all"), (0, String::new()), "{level}");
+    }
+}
+
+#[test]
+fn random_models_have_the_exact_bits() {
+    let mut rng = Rng::with_seed(11);
+    let mut models = Vec::new();
+    while models.len() < 120 {
+        let mut shape = Shape::random(&mut rng);
+        shape.thresholds = rng.u32(1..=40);
+        shape.depth = rng.u32(0..=5);
+        let model = ensemble(&mut rng, &shape);
+        if model.scale().is_none() {
+            models.push((format!("random {}", models.len()), model));
+        }
+    }
+    program_of_all(&common::folder("random-models"), &models, &mut rng);
+}
+
+/// Trees that split two columns at hundreds of thresholds, with every side of missing values and zeros.
+fn many_thresholds(rng: &mut Rng, number: NumberType, zeros: bool) -> Ensemble {
+    let domain = InputDomain { number, missing: true, infinities: true, zero_window: None };
+    let accumulation =
+        Accumulation { number, intercept: InterceptPosition::First, order: Order::File, average: None };
+    let decision = Decision::Threshold { group: GroupId(0), threshold: 0.25, strict: true };
+    let features = Features::unnamed(2);
+    let classes = ClassLabels::Unnamed(2);
+    let mut builder =
+        EnsembleBuilder::new(features, domain, classes, vec![0.5], accumulation, decision).unwrap();
+    for _ in 0..6 {
+        // A chain: each split has a leaf on its left and the next split on its right.
+        let mut tree = TreeBuilder::new();
+        let length = 150;
+        for at in 0..length {
+            let threshold = number.round(f64::from(rng.i32(-900..900)) / 16.0 + f64::from(at) / 8.0);
+            let test = match rng.u32(0..3) {
+                0 => Test::Less { threshold },
+                1 if zeros => Test::LessOrEqualButZero { threshold, zero_left: rng.bool() },
+                _ => Test::LessOrEqual { threshold },
+            };
+            let split = Split { feature: FeatureId(rng.u32(0..2)), test, missing_left: rng.bool() };
+            tree.split(split, NodeId(2 * at + 1), NodeId(2 * at + 2));
+            tree.leaf(&[number.round(f64::from(rng.i32(-99..99)) / 7.0)]);
+        }
+        tree.leaf(&[1.0]);
+        builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
+    }
+    builder.build()
+}
+
+#[test]
+fn columns_with_more_thresholds_than_a_byte_counts_have_the_exact_bits() {
+    let mut rng = Rng::with_seed(12);
+    let mut models = Vec::new();
+    for number in [NumberType::F32, NumberType::F64] {
+        for zeros in [false, true] {
+            let model = many_thresholds(&mut rng, number, zeros);
+            let text = emit(&model, Form::C, "model", &[]).unwrap();
+            assert!(text.contains("chunks") && text.contains("zeros") == zeros, "{text}");
+            let file = SourceFile::parse(text.as_bytes()).unwrap();
+            assert_eq!(same_source(&model, &file), Ok(()));
+            models.push((format!("{number:?}, zeros {zeros}"), model));
+        }
+    }
+    program_of_all(&common::folder("chunks"), &models, &mut rng);
+}
+
+#[test]
+fn every_committed_model_has_the_exact_bits() {
+    let mut rng = Rng::with_seed(13);
+    let models: Vec<(String, Ensemble)> =
+        common::fixtures().into_iter().map(|(name, file)| (name, file.ensemble().clone())).collect();
+    program_of_all(&common::folder("committed-models"), &models, &mut rng);
+}
+
+#[test]
+fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
+    let mut rng = Rng::with_seed(14);
+    let models = common::fixtures();
+    let (_, file) = models.iter().find(|(name, _)| name.contains("3.4.1-logistic")).unwrap();
+    let model = file.ensemble();
+    let folder = common::folder("one-model");
+    let text = emit(model, Form::C, "house", &[]).unwrap();
+    std::fs::write(folder.join("house.h"), declarations(model, "house").unwrap()).unwrap();
+    std::fs::write(folder.join("test.c"), test_of(model, "house", "house.h", &judged(model, &mut rng)))
+        .unwrap();
+    std::fs::write(folder.join("house.c"), &text).unwrap();
+    for level in LEVELS {
+        compile(&folder, &[level, "-c", "house.c"]);
+        compile(&folder, &[level, "test.c", "house.o", "-o", "test"]);
+        let (code, told) = run(&folder, "test");
+        assert!(code == 0 && told.starts_with("0 of "), "{level}: {told}");
+    }
+    // C++ takes the declarations, and the model that is all header.
+    std::fs::write(folder.join("all.h"), emit(model, Form::Header, "other", &[]).unwrap()).unwrap();
+    std::fs::write(
+        folder.join("service.cc"),
+        "#include \"house.h\"\n#include \"all.h\"\nint main() {\n    float row[house_FEATURES] = {}, a[1], b[1];\n    \
+         house_raw(row, a);\n    other_raw(row, b);\n    return a[0] != b[0] || house_class(row) != other_class(row);\n}\n",
+    )
+    .unwrap();
+    if Command::new("c++").arg("--version").output().is_ok() {
+        let output = Command::new("c++")
+            .current_dir(&folder)
+            .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "service.cc", "house.o", "-o", "service"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(run(&folder, "service").0, 0);
+    }
+    // What the compiler could change is refused by the text itself.
+    for flag in ["-ffast-math", "-ffinite-math-only"] {
+        let output = cc(&folder, &[flag, "-c", "house.c"]);
+        assert!(!output.status.success(), "{flag}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("this model needs"), "{flag}");
+    }
+    // The last digit of each threshold, leaf, rank, bin and count of a tree in turn.
+    let lines: Vec<&str> = text.lines().collect();
+    for table in
+        ["house_threshold[", "house_leaf[", "house_node_rank[", "house_node_bin[", "house_intercept["]
+    {
+        let start = lines.iter().position(|line| line.contains(table) && line.ends_with('{')).unwrap();
+        let mut changed: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
+        let first = lines[start + 1].split(',').next().unwrap();
+        let other = match first.strip_suffix('f') {
+            Some(_) => "0x1.23456p+5f".to_owned(),
+            None => (first.parse::<u32>().unwrap() ^ 1).to_string(),
+        };
+        changed[start + 1] = lines[start + 1].replacen(first, &other, 1);
+        std::fs::write(folder.join("house.c"), changed.join("\n") + "\n").unwrap();
+        compile(&folder, &["-O1", "test.c", "house.c", "-o", "broken"]);
+        let (code, told) = run(&folder, "broken");
+        assert!(code == 1 && !told.starts_with("0 of "), "{table}: {told}");
+    }
+}
