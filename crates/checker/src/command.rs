@@ -19,17 +19,18 @@ use serde_json::{Value, json};
 use crate::covers::covers;
 use crate::pair::match_classes;
 use crate::{
-    ColumnBound, Limits, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, Reason, Scorer,
-    Verdict, aligned, check_packing, check_where,
+    ColumnBound, Limits, MatchedLabels, Packed, PackingProved, PackingReason, PackingVerdict, Proved, Reason,
+    Scorer, Verdict, aligned, check_packing, check_where,
 };
 
 const USAGE: &str = "\
 Check a certificate that two models decide alike, or that their scores are near,
 on every input or on every input of the domain that it names; or that a packed
-model has the same bits
+model, or one written as source, has the same bits
 
 Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
        secateur-check MODEL PACKED.spk CERTIFICATE [OPTIONS]
+       secateur-check MODEL SOURCE.c CERTIFICATE [OPTIONS]
        secateur-check --explain[=N] CERTIFICATE
 
 Options:
@@ -175,7 +176,7 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
         return explain(certificate, open()?, most).map(|()| (String::new(), 0));
     }
     let original = read(&arguments.files[0])?;
-    let pruned = read(&arguments.files[1])?;
+    let second = second(&arguments.files[1])?;
     let asked = match &arguments.domain {
         Some(path) => {
             let told = |error| format!("{}: {error}", path.display());
@@ -190,10 +191,27 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
         given.iter().map(|(model, name)| Scorer { model, name: name.as_str() }).collect();
     scorers.extend(asked.iter().flat_map(Scorer::of));
     if let Some(bytes) = packing(certificate)? {
-        let verdict = check_packing(&original, &pruned, &scorers, &bytes, &|| false)
+        let packed = match &second {
+            Second::Model(file) => Packed::File(file),
+            Second::Source(bytes) => Packed::Source(bytes),
+        };
+        let verdict = check_packing(&original, packed, &scorers, &bytes, &|| false)
             .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
-        return answer_packing(&original, verdict, asked.as_ref(), arguments);
+        return answer_packing(
+            &original,
+            verdict,
+            matches!(packed, Packed::Source(_)),
+            asked.as_ref(),
+            arguments,
+        );
     }
+    let Second::Model(pruned) = second else {
+        return Err(format!(
+            "{}: source is checked with the certificate that `secateur pack` wrote beside it, and {} is another kind",
+            arguments.files[1].display(),
+            certificate.display()
+        ));
+    };
     let threshold = arguments.threshold;
     let files = [&original, &pruned];
     let at_threshold = |verdict| at_threshold(verdict, threshold, files);
@@ -257,6 +275,7 @@ fn packing(path: &Path) -> Result<Option<Vec<u8>>, String> {
 fn answer_packing(
     original: &ModelFile,
     verdict: PackingVerdict,
+    is_source: bool,
     asked: Option<&Domain>,
     arguments: &Arguments,
 ) -> Result<(String, u8), String> {
@@ -280,7 +299,7 @@ fn answer_packing(
         other => other,
     };
     let (text, code) = match &verdict {
-        PackingVerdict::Valid(proved) => (packing_words(proved, model), 0),
+        PackingVerdict::Valid(proved) => (packing_words(proved, is_source, model), 0),
         PackingVerdict::Invalid(reason) => (format!("invalid: {}\n", reason.message()), 1),
         PackingVerdict::Incomplete(reason) => (format!("incomplete: {}\n", reason.message()), 3),
     };
@@ -319,9 +338,15 @@ pub fn packing_covering(verdict: PackingVerdict, asked: &Domain, original: &Ense
     }
 }
 
-fn packing_words(proved: &PackingProved, original: &Ensemble) -> String {
-    let same = "valid: the packed file is the model itself, compared node by node: the same raw scores, in every bit, \
-                on every input\n";
+fn packing_words(proved: &PackingProved, is_source: bool, original: &Ensemble) -> String {
+    let same = if is_source {
+        "valid: the source is the model itself: its code is the known text, its tables were compared node by node. The same \
+         raw scores, in every bit, on every input that the library accepts, wherever compiler and processor follow C99 and \
+         IEEE 754\n"
+    } else {
+        "valid: the packed file is the model itself, compared node by node: the same raw scores, in every bit, \
+         on every input\n"
+    };
     match &proved.pruning {
         None => same.to_owned(),
         Some(pruning) => {
@@ -451,6 +476,22 @@ fn reaches(band: BandClaim, asked: f64) -> bool {
         BandClaim::Exact => asked == 0.0,
         BandClaim::Score(score) => asked > 0.0 && score <= asked,
     }
+}
+
+/// The second file: a model, or a model as source.
+enum Second {
+    Model(ModelFile),
+    Source(Vec<u8>),
+}
+
+fn second(path: &Path) -> Result<Second, String> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("").to_ascii_lowercase();
+    let is_source = matches!(ending.as_str(), "c" | "h");
+    if !is_source {
+        return read(path).map(Second::Model);
+    }
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(Second::Source(bytes))
 }
 
 fn read(path: &Path) -> Result<ModelFile, String> {

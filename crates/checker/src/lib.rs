@@ -77,7 +77,9 @@ use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch, Where};
 
 use bounds::Bounds;
 use layout::Layout;
-pub use packing::{Difference, PackingProved, PackingReason, PackingVerdict, check_packing, same_model};
+pub use packing::{
+    Difference, Packed, PackingProved, PackingReason, PackingVerdict, check_packing, same_model,
+};
 use pair::{Claimed, Pair, Question};
 use proof::{Progress, Proof};
 pub use reason::{ModelRole, Reason};

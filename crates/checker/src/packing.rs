@@ -13,15 +13,21 @@
 //! Not proved here: that the instructions which run the file follow the specification. They are tested, on every machine
 //! that wants to know (`secateur self-test`).
 //!
+//! # Source
+//! Where the packed file is source (`model.c`), it is read and compared as [`crate::source`] says.
+//!
 //! # With pruning
 //! Where the original was pruned first, the certificate holds the pruned model's file and the certificate of its
 //! pruning. Both steps are checked: original to pruned as ever, pruned to packed as above.
+
+use std::borrow::Cow;
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, ReadError};
 use secateur_formats::ModelFile;
 use secateur_formats::packed::Link;
 use secateur_model::{ClassLabels, Ensemble, Node, NodeId, Split, Test, Tree};
 
+use crate::source::{SourceFile, Unreadable, same_source};
 use crate::{Limits, Proved, Reason, Scorer, Verdict, aligned, check_where};
 
 /// What the certificate of a packing proves.
@@ -52,6 +58,8 @@ pub enum PackingVerdict {
 pub enum PackingReason {
     /// The second file is no packed model.
     NotPacked,
+    /// The second file starts as emitted source does, and is none.
+    NotSource(Unreadable),
     /// The certificate is about another original.
     Original {
         /// In the certificate.
@@ -93,6 +101,7 @@ impl PackingReason {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotPacked => "packing.not_packed",
+            Self::NotSource(_) => "packing.not_source",
             Self::Original { .. } => "packing.original",
             Self::File { .. } => "packing.file",
             Self::Source { .. } => "packing.source",
@@ -107,6 +116,7 @@ impl PackingReason {
     pub fn message(&self) -> String {
         match self {
             Self::NotPacked => "The second file is no packed model (.spk).".to_owned(),
+            Self::NotSource(why) => format!("The second file is not source that secateur writes: {why}."),
             Self::Original { claimed, found } => {
                 format!(
                     "The certificate is about another original: its digest is {claimed}, the model's is {found}."
@@ -136,10 +146,19 @@ impl PackingReason {
     }
 }
 
+/// A packed model, in one of its forms.
+#[derive(Clone, Copy, Debug)]
+pub enum Packed<'a> {
+    /// A `.spk` file.
+    File(&'a ModelFile),
+    /// The bytes of emitted source.
+    Source(&'a [u8]),
+}
+
 /// Checks the certificate of a packing. `scorers` are for a pruning whose claim asks for scores of other models. `stop` is asked now and then while a pruning is checked.
 pub fn check_packing(
     original: &ModelFile,
-    packed: &ModelFile,
+    packed: Packed<'_>,
     scorers: &[Scorer<'_>],
     certificate: &[u8],
     stop: &dyn Fn() -> bool,
@@ -157,18 +176,22 @@ pub fn check_packing(
 /// The error says whether the check only came to no end.
 fn judged(
     original: &ModelFile,
-    packed: &ModelFile,
+    packed: Packed<'_>,
     scorers: &[Scorer<'_>],
     record: &PackingRecord,
     stop: &dyn Fn() -> bool,
 ) -> Result<PackingProved, Box<(PackingReason, bool)>> {
     let wrong = |reason| Box::new((reason, false));
-    let ModelFile::Packed(file) = packed else { return Err(wrong(PackingReason::NotPacked)) };
+    let bytes = match packed {
+        Packed::File(file @ ModelFile::Packed(_)) => Cow::Owned(file.to_bytes()),
+        Packed::File(_) => return Err(wrong(PackingReason::NotPacked)),
+        Packed::Source(bytes) => Cow::Borrowed(bytes),
+    };
     let found = Digest::of(original.ensemble());
     if found != record.original {
         return Err(wrong(PackingReason::Original { claimed: record.original, found }));
     }
-    let found = FileDigest::of(&packed.to_bytes());
+    let found = FileDigest::of(&bytes);
     if found != record.packed {
         return Err(wrong(PackingReason::File { claimed: record.packed, found }));
     }
@@ -200,17 +223,31 @@ fn judged(
             &read
         }
     };
-    let found = Digest::of(source.ensemble());
-    let claimed = Digest(file.stamp().source);
-    if claimed != found {
-        return Err(wrong(PackingReason::Source { claimed, found }));
-    }
-    if Link::of(source) != file.link() || source.framework() != packed.framework() {
-        return Err(wrong(PackingReason::Difference(Difference::Part("what becomes of the scores"))));
-    }
-    same_model(source.ensemble(), packed.ensemble())
-        .map_err(|difference| wrong(PackingReason::Difference(difference)))?;
+    is_the_model(source, packed).map_err(wrong)?;
     Ok(PackingProved { original: record.original, packed: record.packed, pruning })
+}
+
+/// Is the packed model this one?
+fn is_the_model(source: &ModelFile, packed: Packed<'_>) -> Result<(), PackingReason> {
+    let found = Digest::of(source.ensemble());
+    let same_source_as = |claimed: Digest| {
+        if claimed == found { Ok(()) } else { Err(PackingReason::Source { claimed, found }) }
+    };
+    match packed {
+        Packed::Source(bytes) => {
+            let file = SourceFile::parse(bytes).map_err(PackingReason::NotSource)?;
+            same_source_as(file.source())?;
+            same_source(source.ensemble(), &file).map_err(PackingReason::Difference)
+        }
+        Packed::File(model @ ModelFile::Packed(file)) => {
+            same_source_as(Digest(file.stamp().source))?;
+            if Link::of(source) != file.link() || source.framework() != model.framework() {
+                return Err(PackingReason::Difference(Difference::Part("what becomes of the scores")));
+            }
+            same_model(source.ensemble(), model.ensemble()).map_err(PackingReason::Difference)
+        }
+        Packed::File(_) => Err(PackingReason::NotPacked),
+    }
 }
 
 /// Where two models differ.

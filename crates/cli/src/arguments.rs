@@ -223,7 +223,7 @@ pub(crate) struct Verify {
     pub(crate) json: bool,
 }
 
-/// Write the model as a small packed file (.spk) that predicts fast, with the library's own bits
+/// Write the model as a small packed file (.spk) that predicts fast, or as C source, with the library's own bits
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A packed file is the same model: every question, every number bit for bit, added in the library's type and order. Before \
@@ -231,10 +231,19 @@ it is written, the independent checker compares it with the model node by node, 
 machine predicts rows that reach every leaf and threshold, with the library's bits. `predict`, `inspect` and `verify` \
 read packed files; the Python package and the C library secateur_runtime run them.
 
+OUT.c is the same model as C99, for firmware and services without our library: tables and one fixed page of code, no \
+allocation, no dependencies but the C library's expf or exp where a softmax decides between classes. The declarations go to OUT.h beside it. \
+OUT.h alone is a header that has everything in itself. `NAME_raw(row, scores)` gives the library's raw scores, `NAME_class(row)` the position \
+of the class; missing values are NaN. The source is read back and compared with the model before it is written.
+
 Examples:
   secateur pack model.json -o model.spk
   secateur pack model.txt -o model.spk --certificate model.cert
   secateur-check model.txt model.spk model.cert
+
+  As C, with a test to run on the target:
+    secateur pack model.json -o model.c --test model_test.c
+    cc -std=c99 -Os model.c model_test.c -lm -o model_test && ./model_test
 
   Prune first, with one certificate for both steps:
     secateur pack model.json -o model.spk --prune --certificate model.cert")]
@@ -242,9 +251,18 @@ pub(crate) struct Pack {
     /// The model file
     pub(crate) model: PathBuf,
 
-    /// Write the packed model to this file, whole or not at all
-    #[arg(short, long, value_name = "OUT.spk")]
+    /// Write the packed model to this file, whole or not at all; its ending says what is made: .spk, .c (and .h beside it) or .h
+    #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
+
+    /// What the names of the functions in C start with [default: model]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Write a C program to this file that tests OUT.c or OUT.h on the machine that it runs on: rows that reach every leaf and
+    /// threshold, with the bits expected
+    #[arg(long, value_name = "FILE.c")]
+    pub(crate) test: Option<PathBuf>,
 
     /// Prune the model first: the packed file then decides as MODEL does, with other scores
     #[arg(long)]

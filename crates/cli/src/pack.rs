@@ -1,11 +1,14 @@
-//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes; and `secateur self-test`, which runs a
+//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes, or as C source; and `secateur self-test`, which runs a
 //! packed model on this machine and compares its bits with those in the file.
 
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
-use secateur::{Budget, PackingError, PruneOptions, Watch, pack_pruned, pack_watched, prune};
+use secateur::{
+    Budget, ModelFile, Packing, PackingError, PruneOptions, Pruning, SourceForm, SourceOptions,
+    SourcePacking, Watch, pack_pruned, pack_source, pack_source_pruned, pack_watched, prune,
+};
 use secateur_runtime::Model;
 use serde_json::json;
 
@@ -18,25 +21,34 @@ use crate::verify::LimitOrNone;
 use crate::{interrupt, model};
 
 pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
-    if command.output.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("spk")) {
-        bail!("{}: the name of a packed model ends with .spk", command.output.display());
-    }
+    let kind = Kind::of(command)?;
     let budget = match command.prune {
         true => LimitOrNone::budget(command.time_limit),
         false => Budget::maybe(command.time_limit.and_then(|limit| limit.0)),
     };
     let original = model::read(&command.model)?;
+    let header = matches!(kind, Kind::Source(SourceForm::C)).then(|| command.output.with_extension("h"));
     let mut taken: Vec<(&Path, &str)> = vec![(&command.model, "the model itself")];
     output::refuse_to_overwrite(&command.output, &taken)?;
     taken.push((&command.output, "the packed model, and each needs a file of its own"));
+    if let Some(header) = &header {
+        refuse_another_header(header)?;
+        output::refuse_to_overwrite(header, &taken)?;
+        taken.push((header, "the header of the packed model, and each needs a file of its own"));
+    }
+    if let Some(path) = &command.test {
+        output::refuse_to_overwrite(path, &taken)?;
+        taken.push((path, "the test of the packed model, and each needs a file of its own"));
+    }
     if let Some(path) = &command.certificate {
         output::refuse_to_overwrite(path, &taken)?;
     }
-    let mut output = Output::open(Some(&command.output))?;
-    let certificate = match &command.certificate {
-        Some(path) => Some((path.display().to_string(), Output::open(Some(path))?)),
-        None => None,
-    };
+    // Every place is opened before the work begins, so that one that cannot be written to is told at once.
+    let open = |path: &Path| Ok::<_, anyhow::Error>((path.display().to_string(), Output::open(Some(path))?));
+    let packed_to = open(&command.output)?;
+    let header_to = header.as_deref().map(open).transpose()?;
+    let test_to = command.test.as_deref().map(open).transpose()?;
+    let certificate_to = command.certificate.as_deref().map(open).transpose()?;
     let named = |error: &dyn std::fmt::Display| anyhow!("{}: {error}", command.model.display());
     let pruning = if command.prune {
         // Only pruning can end early with a result; a signal while a model is packed ends the command.
@@ -47,32 +59,48 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
         None
     };
     let mut progress = Progress::start(talk);
-    let packing = match &pruning {
-        Some(pruning) => pack_pruned(&original.file, pruning, &mut tested(&mut progress, None)),
-        None => pack_watched(&original.file, None, &mut tested(&mut progress, budget.deadline())),
-    };
+    let deadline = if pruning.is_some() { None } else { budget.deadline() };
+    let made = made(command, kind, &original.file, pruning.as_ref(), &mut tested(&mut progress, deadline));
     progress.finish();
-    let packing = match packing {
-        Ok(packing) => packing,
+    let made = match made {
+        Ok(made) => made,
         Err(PackingError::Stopped) => {
             output::complain(&named(&OVER).to_string());
             return Ok(Ending::Undecided);
         }
         Err(error) => return Err(named(&error)),
     };
-    output.write(&packing.bytes)?;
-    output.complete()?;
-    let certificate = match certificate {
-        Some((path, mut output)) => {
-            output.write(&packing.certificate)?;
-            output.complete()?;
-            Some((path, output))
+    let place = certificate_to.as_ref().map(|(path, _)| path.clone());
+    let (mut object, mut text) = match &made {
+        Made::File(packing) => {
+            (packing.json(Some(original.bytes), place.as_deref()), packing.words(Some(original.bytes)))
         }
-        None => None,
+        Made::Source(source) => {
+            (source.json(Some(original.bytes), place.as_deref()), source.words(Some(original.bytes)))
+        }
     };
-    let place = certificate.as_ref().map(|(path, _)| path.clone());
-    let mut object = packing.json(Some(original.bytes), place.as_deref());
-    let mut text = packing.words(Some(original.bytes));
+    let contents: [(Option<(String, Output)>, &[u8]); 4] = match &made {
+        Made::File(packing) => [
+            (Some(packed_to), &packing.bytes),
+            (header_to, &[]),
+            (test_to, &[]),
+            (certificate_to, &packing.certificate),
+        ],
+        Made::Source(source) => [
+            (Some(packed_to), source.text.as_bytes()),
+            (header_to, source.header.as_deref().unwrap_or_default().as_bytes()),
+            (test_to, source.test.as_deref().unwrap_or_default().as_bytes()),
+            (certificate_to, &source.certificate),
+        ],
+    };
+    let mut files = Vec::new();
+    for (place, bytes) in contents {
+        if let Some((path, mut output)) = place {
+            output.write(bytes)?;
+            output.complete()?;
+            files.push((path, output));
+        }
+    }
     if let Some(pruning) = &pruning {
         let [before, after] = pruning.pruned.size;
         object["outcome"] = json!("same_decisions");
@@ -85,7 +113,6 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
         text = text.replace("same bits on every input:", "the pruned model, bit for bit:");
     }
     let text = if command.json { json_text(&object)? } else { fit_stdout(&text) };
-    let files = [(command.output.display().to_string(), output)].into_iter().chain(certificate);
     let written = output::finish_all(files)?;
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     let interrupted = pruning.as_ref().is_some_and(|pruning| pruning.interrupted);
@@ -95,6 +122,87 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
     }
     let done = pruning.is_none_or(|pruning| pruning.pruned.outcome != secateur::Outcome::BudgetReached);
     Ok(if done { Ending::Done } else { Ending::Undecided })
+}
+
+/// What the ending of OUT asks for.
+#[derive(Clone, Copy)]
+enum Kind {
+    File,
+    Source(SourceForm),
+}
+
+impl Kind {
+    fn of(command: &Pack) -> Result<Self> {
+        let ending = command.output.extension().and_then(|ending| ending.to_str()).unwrap_or("");
+        let kind = match ending.to_ascii_lowercase().as_str() {
+            "spk" => Self::File,
+            "c" => Self::Source(SourceForm::C),
+            "h" => Self::Source(SourceForm::Header),
+            _ => bail!(
+                "{}: the name of a packed model ends with .spk, or with .c or .h for source",
+                command.output.display()
+            ),
+        };
+        for (option, given) in [("--name", command.name.is_some()), ("--test", command.test.is_some())] {
+            if given && matches!(kind, Self::File) {
+                bail!(
+                    "{option} is for a model as source (-o model.c); `secateur self-test` tests a .spk file"
+                );
+            }
+        }
+        Ok(kind)
+    }
+}
+
+/// What was made.
+enum Made {
+    File(Packing),
+    Source(SourcePacking),
+}
+
+fn made(
+    command: &Pack,
+    kind: Kind,
+    original: &ModelFile,
+    pruning: Option<&Pruning>,
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<Made, PackingError> {
+    let form = match kind {
+        Kind::File => {
+            let packing = match pruning {
+                Some(pruning) => pack_pruned(original, pruning, watch),
+                None => pack_watched(original, None, watch),
+            };
+            return packing.map(Made::File);
+        }
+        Kind::Source(form) => form,
+    };
+    // A test includes the header beside the source, or the header that is the model.
+    let included = command.output.with_extension("h");
+    let included = included.file_name().map(|name| name.to_string_lossy().into_owned());
+    let options = SourceOptions {
+        form,
+        name: command.name.as_deref().unwrap_or("model"),
+        labels: None,
+        test: command.test.as_ref().and(included.as_deref()),
+    };
+    let source = match pruning {
+        Some(pruning) => pack_source_pruned(original, pruning, &options, watch),
+        None => pack_source(original, &options, watch),
+    };
+    source.map(Made::Source)
+}
+
+/// `-o model.c` writes model.h beside it, which nobody named: a header of the user's own stays.
+fn refuse_another_header(path: &Path) -> Result<()> {
+    match std::fs::read(path) {
+        Ok(bytes) if !bytes.starts_with(secateur::DECLARATIONS_START.as_bytes()) => bail!(
+            "{}: the declarations of the packed model would go there, and this file is not one that secateur wrote; give \
+             OUT another name",
+            path.display()
+        ),
+        _ => Ok(()),
+    }
 }
 
 const OVER: &str = "the time limit was reached before the packed model was tested; nothing was written";

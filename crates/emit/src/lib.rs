@@ -9,7 +9,7 @@ mod layout;
 mod write;
 
 pub use cover::{Cover, cover_test};
-pub use write::{Form, declarations, emit};
+pub use write::{DECLARATIONS_START, Form, declarations, emit};
 
 use thiserror::Error;
 

@@ -49,12 +49,16 @@ pub fn emit(model: &Ensemble, form: Form, name: &str, notes: &[String]) -> Resul
     Ok(text)
 }
 
+/// The first line of every header that [`declarations`] makes.
+pub const DECLARATIONS_START: &str =
+    "/* Declarations of a tree ensemble that secateur packed as C99. Do not edit.";
+
 /// The header for a [`Form::C`] file.
 pub fn declarations(model: &Ensemble, name: &str) -> Result<String, EmitError> {
     let (layout, head) = laid_out(model, Form::C, name)?;
     let (input, sums) = (head.language.float(head.input()), head.language.float(head.sums()));
     let mut text = format!(
-        "/* Declarations of a tree ensemble that secateur packed as C99. Do not edit.
+        "{DECLARATIONS_START}
  *
  * A row has {name}_FEATURES numbers, in the order of the model's columns; a missing value is NaN.
  * {name}_raw writes {name}_OUTPUTS raw scores with the bits of the model's own library.

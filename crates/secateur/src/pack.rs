@@ -2,7 +2,8 @@
 //! handed out.
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
-use secateur_checker::{PackingReason, PackingVerdict, Scorer};
+use secateur_checker::{Packed, PackingReason, PackingVerdict, Scorer};
+use secateur_emit::EmitError;
 use secateur_formats::packed::{PackError, Stamp};
 use secateur_formats::{ModelFile, packed};
 use secateur_model::{ClassLabels, Domain, Ensemble, PredictError, Predictor};
@@ -19,6 +20,9 @@ pub enum PackingError {
     /// The format has no place for something of the model.
     #[error(transparent)]
     Pack(#[from] PackError),
+    /// The model cannot be written as source.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
     /// The pruned model has no file or no certificate that the packing could refer to.
     #[error(
         "the pruned model has no certificate, so that the two steps cannot be proved together; give it more time"
@@ -35,7 +39,7 @@ pub enum PackingError {
 }
 
 impl PackingError {
-    fn fault(what: impl std::fmt::Display) -> Self {
+    pub(crate) fn fault(what: impl std::fmt::Display) -> Self {
         Self::Fault(what.to_string())
     }
 }
@@ -132,7 +136,7 @@ fn packed_as(
         PackingRecord { original: Digest::of(original.ensemble()), packed: FileDigest::of(&bytes), pruning };
     let certificate = record.to_bytes();
     let read = ModelFile::parse(&bytes).map_err(PackingError::fault)?;
-    match secateur_checker::check_packing(original, &read, scorers, &certificate, &|| false) {
+    match secateur_checker::check_packing(original, Packed::File(&read), scorers, &certificate, &|| false) {
         Ok(PackingVerdict::Valid(_)) => {}
         Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
             return Err(PackingError::fault(reason.message()));
@@ -150,7 +154,7 @@ const EXACT_SHARE: f64 = 0.4;
 const WATCHED: usize = 1 << 13;
 
 /// The exact predictor's scores of the cover.
-fn exact_scores(
+pub(crate) fn exact_scores(
     ensemble: &Ensemble,
     cover: &[f64],
     watch: &mut dyn FnMut(f64) -> bool,
@@ -235,7 +239,8 @@ pub fn check_packing(
     packed: &ModelFile,
     certificate: &[u8],
 ) -> Result<PackingCheck, PackingReadError> {
-    secateur_checker::check_packing(original, packed, &[], certificate, &|| false).map(PackingCheck)
+    secateur_checker::check_packing(original, Packed::File(packed), &[], certificate, &|| false)
+        .map(PackingCheck)
 }
 
 /// As [`check_packing`], and where the model was pruned first, a claim about this domain is asked for.
@@ -246,7 +251,8 @@ pub fn check_packing_covering(
     certificate: &[u8],
 ) -> Result<PackingCheck, PackingReadError> {
     let scorers = Scorer::of(asked);
-    let check = secateur_checker::check_packing(original, packed, &scorers, certificate, &|| false);
+    let check =
+        secateur_checker::check_packing(original, Packed::File(packed), &scorers, certificate, &|| false);
     Ok(PackingCheck(check?).covering(asked, original))
 }
 

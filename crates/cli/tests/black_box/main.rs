@@ -11,6 +11,7 @@ mod inspect;
 mod labels;
 mod output;
 mod pack;
+mod pack_source;
 mod parquet;
 mod predict;
 mod prune;

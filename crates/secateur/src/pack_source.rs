@@ -1,0 +1,210 @@
+//! The road of `pack` to source: the same model, bit for bit, as C, read back and checked before it is handed out.
+
+use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
+use secateur_checker::{Packed, PackingVerdict, Scorer};
+use secateur_emit::{Cover, Form, cover_test, declarations, emit};
+use secateur_formats::ModelFile;
+use secateur_formats::packed::{self, Stamp};
+use secateur_model::{ClassLabels, FeatureId, NumberType, Predictor};
+use serde_json::{Value, json};
+
+use crate::pack::{PackingCheck, exact_scores};
+use crate::{PackingError, Pruning};
+
+/// How a model is written as source.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceOptions<'a> {
+    /// Which kind of file.
+    pub form: Form,
+    /// What the functions' names start with.
+    pub name: &'a str,
+    /// Labels of the classes, for the comment at the head, where the model's file has none.
+    pub labels: Option<&'a ClassLabels>,
+    /// The name of the header that a cover test includes; no cover test is made without one.
+    pub test: Option<&'a str>,
+}
+
+/// A model as source.
+#[derive(Clone, Debug)]
+pub struct SourcePacking {
+    /// The source.
+    pub text: String,
+    /// The header with its declarations, for a form that needs one.
+    pub header: Option<String>,
+    /// The certificate, which the independent checker has accepted.
+    pub certificate: Vec<u8>,
+    /// The cover test, where one was asked for.
+    pub test: Option<String>,
+    /// Rows of the cover test.
+    pub test_rows: usize,
+    /// Bytes of the tables once they are compiled.
+    pub table_bytes: usize,
+}
+
+/// Writes a model as source: the same raw scores in every bit, wherever compiler and processor follow the language and IEEE 754.
+///
+/// What is handed out was read back by the checker's own reader, which has compared its code with the known text and its tables with the
+/// model, node by node. `watch` is called now and then with the share of the work that is done; where it answers no, this ends with
+/// [`PackingError::Stopped`].
+///
+/// ```
+/// use secateur::{ModelFile, SourceForm, SourceOptions};
+///
+/// let model = ModelFile::parse(secateur::demo::MODEL)?;
+/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, test: Some("loans.h") };
+/// let source = secateur::pack_source(&model, &options, &mut |_| true)?;
+/// assert!(source.text.contains("void loans_raw(const double *row, double *scores)"));
+/// assert!(secateur::check_source(&model, source.text.as_bytes(), &source.certificate)?.is_valid());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn pack_source(
+    model: &ModelFile,
+    options: &SourceOptions<'_>,
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<SourcePacking, PackingError> {
+    written(model, model, options, None, &[], watch)
+}
+
+/// As [`pack_source`] for a model that was pruned, with one certificate for both steps.
+pub fn pack_source_pruned(
+    original: &ModelFile,
+    pruning: &Pruning,
+    options: &SourceOptions<'_>,
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<SourcePacking, PackingError> {
+    let step = pruning.bytes.as_ref().zip(pruning.certificate.as_ref());
+    let (model, certificate) = step.ok_or(PackingError::NotCertified)?;
+    let step = PruningStep { model: model.clone(), certificate: certificate.bytes.clone() };
+    let scorers = Scorer::of(&pruning.pruned.domain);
+    written(original, &pruning.pruned.file, options, Some(step), &scorers, watch)
+}
+
+/// Checks the certificate of a model as source, as `secateur-check` does. An error says that this is none at all.
+pub fn check_source(
+    original: &ModelFile,
+    source: &[u8],
+    certificate: &[u8],
+) -> Result<PackingCheck, PackingReadError> {
+    let packed = Packed::Source(source);
+    secateur_checker::check_packing(original, packed, &[], certificate, &|| false).map(PackingCheck)
+}
+
+fn written(
+    original: &ModelFile,
+    model: &ModelFile,
+    options: &SourceOptions<'_>,
+    pruning: Option<PruningStep>,
+    scorers: &[Scorer<'_>],
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<SourcePacking, PackingError> {
+    let ensemble = model.ensemble();
+    // What a packed file has no place for is refused here too, with the same words.
+    let stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
+    let draft = packed::File::pack(model, options.labels, &stamp)?;
+    if !watch(0.0) {
+        return Err(PackingError::Stopped);
+    }
+    let text = emit(ensemble, options.form, options.name, &notes(model, options.labels))?;
+    let header = match options.form {
+        Form::C => Some(declarations(ensemble, options.name)?),
+        _ => None,
+    };
+    let packed = FileDigest::of(text.as_bytes());
+    let certificate = PackingRecord { original: Digest::of(original.ensemble()), packed, pruning }.to_bytes();
+    let source = Packed::Source(text.as_bytes());
+    match secateur_checker::check_packing(original, source, scorers, &certificate, &|| false) {
+        Ok(PackingVerdict::Valid(_)) => {}
+        Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
+            return Err(PackingError::fault(reason.message()));
+        }
+        Err(error) => return Err(PackingError::fault(error)),
+    }
+    let (mut test, mut test_rows) = (None, 0);
+    if let Some(header) = options.test {
+        let rows = secateur_runtime::Model::load(&draft)?.cover_rows();
+        let scores = exact_scores(ensemble, &rows, watch)?;
+        let classes = if ensemble.decision().is_classifier() && !rows.is_empty() {
+            let classes = Predictor::new(ensemble).classes(&rows).map_err(PackingError::fault)?;
+            classes.iter().map(|class| class.0).collect()
+        } else {
+            Vec::new()
+        };
+        let cover = Cover { rows: &rows, scores: &scores, classes: &classes };
+        test_rows = rows.len() / ensemble.features().len().max(1);
+        test = Some(cover_test(ensemble, options.name, header, &cover)?);
+    }
+    let table_bytes = table_bytes(&text);
+    Ok(SourcePacking { text, header, certificate, test, test_rows, table_bytes })
+}
+
+/// What people read at the head of the file.
+fn notes(model: &ModelFile, labels: Option<&ClassLabels>) -> Vec<String> {
+    let ensemble = model.ensemble();
+    let leaves: usize = ensemble.trees().iter().map(|tree| tree.leaf_count()).sum();
+    let source = match model {
+        ModelFile::Packed(packed) => packed.source().to_owned(),
+        _ => model.dialect(),
+    };
+    let word = |number: NumberType| if number == NumberType::F64 { "double" } else { "float" };
+    let mut notes = vec![
+        format!("model: {source}, {} trees, {leaves} leaves", ensemble.trees().len()),
+        format!("inputs: {}, a missing value is NaN", word(ensemble.domain().number)),
+        "a value that the model's own library refuses gives a score that means nothing".to_owned(),
+    ];
+    let features = ensemble.features();
+    if features.has_names() && features.len() <= 4096 {
+        let name = |feature| format!("column {feature}: {}", features.name(FeatureId::new(feature)));
+        notes.extend((0..features.len()).map(name));
+    }
+    let classes = labels.unwrap_or(ensemble.classes());
+    if !matches!(classes, ClassLabels::Unnamed(_)) {
+        notes.extend(classes.ids().map(|class| format!("class {}: {}", class.0, classes.text(class))));
+    }
+    notes
+}
+
+/// Bytes of the tables in the source, from the types and counts in their first lines.
+fn table_bytes(text: &str) -> usize {
+    let table = |line: &str| {
+        let (start, count) = line.strip_suffix("] = {")?.rsplit_once('[')?;
+        let size = match start.strip_prefix("static const ")?.split(' ').next()? {
+            "uint8_t" => 1,
+            "uint16_t" => 2,
+            "uint32_t" | "float" => 4,
+            _ => 8,
+        };
+        Some(size * count.parse::<usize>().ok()?)
+    };
+    text.lines().filter_map(table).sum()
+}
+
+impl SourcePacking {
+    /// What `secateur pack --json` prints; `before` is the size of the model's file, `certificate` where it is written.
+    pub fn json(&self, before: Option<u64>, certificate: Option<&str>) -> Value {
+        json!({
+            "outcome": "same_bits",
+            "bytes": {"before": before, "after": self.text.len(), "tables": self.table_bytes},
+            "within": null,
+            "certificate": certificate,
+            "checked": true,
+            "test": self.test.as_ref().map(|_| json!({"rows": self.test_rows})),
+        })
+    }
+
+    /// The same in words.
+    pub fn words(&self, before: Option<u64>) -> String {
+        let tables = self.table_bytes;
+        let size = match before {
+            Some(before) => format!(
+                "{before} bytes -> {tables} bytes of tables ({:.1} times smaller), and a page of code\n",
+                before as f64 / tables.max(1) as f64
+            ),
+            None => format!("{tables} bytes of tables, and a page of code\n"),
+        };
+        let mut text = format!("{size}same bits on every input: read back, and checked node by node\n");
+        if self.test.is_some() {
+            text += &format!("the test has {} rows that reach every leaf and threshold\n", self.test_rows);
+        }
+        text
+    }
+}
