@@ -79,26 +79,25 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
             (source.json(Some(original.bytes), place.as_deref()), source.words(Some(original.bytes)))
         }
     };
-    let contents: [(Option<(String, Output)>, &[u8]); 4] = match &made {
-        Made::File(packing) => [
-            (Some(packed_to), &packing.bytes),
-            (header_to, &[]),
-            (test_to, &[]),
-            (certificate_to, &packing.certificate),
-        ],
-        Made::Source(source) => [
-            (Some(packed_to), source.text.as_bytes()),
-            (header_to, source.header.as_deref().unwrap_or_default().as_bytes()),
-            (test_to, source.test.as_deref().unwrap_or_default().as_bytes()),
-            (certificate_to, &source.certificate),
-        ],
-    };
     let mut files = Vec::new();
-    for (place, bytes) in contents {
+    let mut fill = |place: Option<(String, Output)>, bytes: &[u8]| {
         if let Some((path, mut output)) = place {
             output.write(bytes)?;
             output.complete()?;
             files.push((path, output));
+        }
+        Ok::<_, anyhow::Error>(())
+    };
+    match &made {
+        Made::File(packing) => {
+            fill(Some(packed_to), &packing.bytes)?;
+            fill(certificate_to, &packing.certificate)?;
+        }
+        Made::Source(source) => {
+            fill(Some(packed_to), source.text.as_bytes())?;
+            fill(header_to, source.header.as_deref().unwrap_or_default().as_bytes())?;
+            fill(test_to, source.test.as_deref().unwrap_or_default().as_bytes())?;
+            fill(certificate_to, &source.certificate)?;
         }
     }
     if let Some(pruning) = &pruning {

@@ -137,8 +137,8 @@ fn c_float(number: NumberType) -> &'static str {
 
 fn integer_type(values: &[u32]) -> &'static str {
     match values.iter().max() {
-        None | Some(..=0xff) => "uint8_t",
-        Some(..=0xffff) => "uint16_t",
+        None | Some(0..=0xff) => "uint8_t",
+        Some(0x100..=0xffff) => "uint16_t",
         Some(_) => "uint32_t",
     }
 }

@@ -189,8 +189,8 @@ impl Layout {
         let distinct: Vec<u64> = distinct.into_iter().collect();
         let size = if model.accumulation().number == NumberType::F64 { 8 } else { 4 };
         let index = match distinct.len() {
-            ..=0x100 => 1,
-            ..=0x1_0000 => 2,
+            0..=0x100 => 1,
+            0x101..=0x1_0000 => 2,
             _ => 4,
         };
         if distinct.len() * size + out.leaf.len() * index < out.leaf.len() * size {

@@ -203,14 +203,9 @@ impl<'a> Read<'a> {
             let sets = self.sets;
             same(sets > 0 && within(self.integers("set_feature")?, sets), what)?;
             same(self.integers("set_flags")?.len() == sets, what)?;
-            same(
-                is_padded_partition(self.integers("first_code")?, sets, self.integers("code")?.len()),
-                what,
-            )?;
-            same(
-                is_padded_partition(self.integers("first_listed")?, sets, self.floats("listed")?.len()),
-                what,
-            )?;
+            let (codes, listed) = (self.integers("code")?, self.floats("listed")?);
+            same(is_padded_partition(self.integers("first_code")?, sets, codes), what)?;
+            same(is_padded_partition(self.integers("first_listed")?, sets, listed), what)?;
         }
         if self.has("equals") {
             same(self.equals > 0 && within(self.integers("equal_feature")?, self.equals), what)?;
@@ -456,9 +451,9 @@ fn is_partition(firsts: &[u32], count: usize, end: usize) -> bool {
         && firsts.windows(2).all(|pair| pair[0] <= pair[1])
 }
 
-/// The same of a table that has one number where it would have none.
-fn is_padded_partition(firsts: &[u32], count: usize, length: usize) -> bool {
-    is_partition(firsts, count, length) || length == 1 && is_partition(firsts, count, 0)
+/// The same of a table that has one zero where it would have nothing.
+fn is_padded_partition<T: Default + PartialEq>(firsts: &[u32], count: usize, table: &[T]) -> bool {
+    is_partition(firsts, count, table.len()) || table == [T::default()] && is_partition(firsts, count, 0)
 }
 
 fn same_bits(ours: &[f64], theirs: &[f64]) -> bool {

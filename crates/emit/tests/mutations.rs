@@ -1,0 +1,117 @@
+//! Each byte and each line of emitted source, changed: the checker refuses the file. What may change is listed: the comment for
+//! people, and where the lines of a table end.
+
+mod common;
+
+use fastrand::Rng;
+use secateur_certificate::Digest;
+use secateur_checker::source::{SourceFile, same_source};
+use secateur_emit::{Form, emit};
+use secateur_model::Ensemble;
+use secateur_testkit::{Shape, ensemble};
+
+/// Does the checker take this text for the model?
+fn accepted(model: &Ensemble, text: &[u8]) -> bool {
+    SourceFile::parse(text)
+        .is_ok_and(|file| file.source() == Digest::of(model) && same_source(model, &file).is_ok())
+}
+
+/// Models that have every part of the text between them.
+fn models() -> Vec<Ensemble> {
+    let mut rng = Rng::with_seed(5);
+    let all = secateur_checker::source::PARTS.into_iter().chain(secateur_checker::source::RULES);
+    let mut missing: std::collections::BTreeSet<String> = all.map(str::to_owned).collect();
+    // Bins of one byte, headers and tests for equality have tests of their own.
+    for part in ["chunks", "header", "equals"] {
+        missing.remove(part);
+    }
+    let mut models = Vec::new();
+    for _ in 0..4000 {
+        let shape = Shape { weighted: false, ..Shape::random(&mut rng) };
+        let model = ensemble(&mut rng, &shape);
+        let text = emit(&model, Form::C, "model", &[]).unwrap();
+        let parts: Vec<&str> =
+            text.lines().nth(2).unwrap().trim_start_matches(" * parts: ").split(' ').collect();
+        if parts.iter().any(|&part| missing.contains(part)) {
+            parts.iter().for_each(|&part| {
+                missing.remove(part);
+            });
+            models.push(model);
+        }
+    }
+    assert!(missing.is_empty(), "no random model has {missing:?}");
+    let committed = common::fixtures();
+    models.extend(
+        committed
+            .into_iter()
+            .filter(|(name, _)| name == "every_mode.onnx")
+            .map(|(_, file)| file.ensemble().clone()),
+    );
+    models
+}
+
+#[test]
+fn every_changed_byte_is_refused() {
+    let mut rng = Rng::with_seed(6);
+    let (mut tried, mut models_seen) = (0, 0);
+    for model in models() {
+        let text = emit(&model, Form::C, "model", &["a note".to_owned()]).unwrap().into_bytes();
+        assert!(accepted(&model, &text));
+        models_seen += 1;
+        let note = text.windows(6).position(|window| window == b"a note").unwrap();
+        for at in 0..text.len() {
+            // A digit becomes another digit, anything else a neighbour, a digit, a space or a line's end.
+            let others = [text[at] ^ 1, b"0123456789"[rng.usize(0..10)], b" \n/"[rng.usize(0..3)]];
+            for other in others {
+                if other == text[at] || (note..note + 6).contains(&at) {
+                    continue;
+                }
+                let mut changed = text.clone();
+                changed[at] = other;
+                // Where lines of a table end is the writer's choice.
+                if [text[at], other].iter().all(u8::is_ascii_whitespace) && at > 0 && text[at - 1] == b',' {
+                    continue;
+                }
+                tried += 1;
+                assert!(
+                    !accepted(&model, &changed),
+                    "byte {at} {:?} -> {:?} in {}",
+                    text[at] as char,
+                    other as char,
+                    String::from_utf8_lossy(&text[at.saturating_sub(60)..(at + 60).min(text.len())])
+                );
+            }
+        }
+    }
+    assert!(models_seen > 5 && tried > 50_000, "{tried} changes of {models_seen} models");
+}
+
+#[test]
+fn lines_that_are_missing_twice_there_or_moved_are_refused() {
+    for model in models() {
+        let text = emit(&model, Form::C, "model", &[]).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let joined = |lines: &[&str]| (lines.join("\n") + "\n").into_bytes();
+        for at in 0..lines.len() {
+            let mut less = lines.clone();
+            less.remove(at);
+            assert!(!accepted(&model, &joined(&less)), "without line {at}: {}", lines[at]);
+            let mut more = lines.clone();
+            more.insert(at, lines[at]);
+            // The fourth line's copy is one more line for people to read.
+            assert!(at == 3 || !accepted(&model, &joined(&more)), "line {at} twice: {}", lines[at]);
+            // Lines of a table that start with each other, as lines of zeros do, can change places.
+            let moves = |next: &str| !next.starts_with(lines[at]) && !lines[at].starts_with(next);
+            if lines.get(at + 1).is_some_and(|next| moves(next)) {
+                let mut moved = lines.clone();
+                moved.swap(at, at + 1);
+                assert!(!accepted(&model, &joined(&moved)), "lines {at} and the next: {}", lines[at]);
+            }
+        }
+        for cut in 0..text.len() {
+            assert!(!accepted(&model, &text.as_bytes()[..cut]), "cut at {cut}");
+        }
+        assert!(!accepted(&model, &[text.as_bytes(), b"\n"].concat()));
+        assert!(!accepted(&model, &[text.as_bytes(), b"int x;\n"].concat()));
+    }
+}
