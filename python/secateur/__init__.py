@@ -6,7 +6,7 @@ Three lines make a fitted classifier smaller without changing a single decision:
 >>> result = secateur.prune(fitted, X)     # doctest: +SKIP
 >>> smaller = result.model                 # doctest: +SKIP
 
-`verify` proves that two models decide alike or finds an input on which they do not, `check` checks a
+`verify` proves that two models decide alike or finds an input on which they do not, `verify_many` does so for many pairs, `check` checks a
 certificate, `pack` makes a model small and fast without changing a bit of its scores, `inspect` says what a model is,
 `load` reads one, `offers` measures what would make it smaller, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
 one scikit-learn estimator.
@@ -21,6 +21,7 @@ from secateur._domain import Domain
 from secateur._errors import CertificateError, OptionError
 from secateur._inspect import Inspection, inspect
 from secateur._loading import load
+from secateur._many import PairResult, verify_many
 from secateur._packed import PackedModel, pack
 from secateur._prune import Pruning, Unproved, offers, prune
 from secateur._secateur import (
@@ -48,6 +49,7 @@ __all__ = [
     "ModelError",
     "OptionError",
     "PackedModel",
+    "PairResult",
     "PrunedClassifier",
     "Pruning",
     "ScoreVerification",
@@ -62,6 +64,7 @@ __all__ = [
     "pack",
     "prune",
     "verify",
+    "verify_many",
 ]
 
 

@@ -114,6 +114,11 @@ class ScoreVerification:
     checked: bool = False
     certificate: str | bytes | None = None
     _words: str = field(default="", repr=False)
+    _facts: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as `secateur verify --scores --json` prints it."""
+        return json.loads(json.dumps(self._facts))
 
     def __str__(self) -> str:
         return self._words.rstrip("\n")
@@ -182,6 +187,7 @@ def _verify_scores(
         checked=facts["checked"],
         certificate=facts["certificate"] if place is not None else proof if certificate is True else None,
         _words=answer["words"],
+        _facts=facts,
     )
 
 

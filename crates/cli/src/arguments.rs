@@ -39,6 +39,7 @@ Examples:
   secateur inspect model.json                    what is in this file?
   secateur predict model.json --data table.csv   what does it predict?
   secateur verify model.txt model.onnx           do they decide alike?
+  secateur verify-many pairs.csv                 which of many pairs do?
   secateur domain table.csv -o inputs.toml       which inputs can occur?
   secateur pack model.json -o model.spk          small and fast, same bits
 
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Inspect(Inspect),
     Predict(Predict),
     Verify(Verify),
+    VerifyMany(VerifyMany),
     Domain(Domain),
     Pack(Pack),
     SelfTest(SelfTest),
@@ -219,6 +221,77 @@ pub(crate) struct Verify {
     pub(crate) report: Option<PathBuf>,
 
     /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Compare many pairs of models from a list, and print a table of what is known of each
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The list is a CSV file with the columns `first` and `second`: the paths of two model files in each line, seen from the current \
+folder. The table is CSV too, a line for each pair as soon as it is known: its place in the list from 0, the two paths, the outcome as \
+of `verify`, or `failed` where a file could not be read or the two could not be compared, the seconds, and why where there is no answer. \
+A pair that fails does not stop the others. With --json each line is a JSON object that has the answer of `verify --json` in it.
+
+With --results FILE every result is also added to FILE as a line of JSON. A run that was ended goes on where it was: \
+pairs whose models and question FILE has a proof or a counterexample of are not asked again.
+
+The exit code is 1 where some pair is refuted; else 2 where some pair failed; else 3 where some pair is undecided; else 0.
+
+Examples:
+  secateur verify-many pairs.csv
+  secateur verify-many pairs.csv --time-limit 60s --results known.jsonl
+  secateur verify-many pairs.csv --scores --within 1e-5 --json")]
+pub(crate) struct VerifyMany {
+    /// The list of pairs, a CSV file with the columns first and second
+    #[arg(value_name = "LIST.csv")]
+    pub(crate) list: PathBuf,
+
+    /// Add each result to this file, and do not ask again what it has an answer to
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+
+    /// How near to the first model's decision boundary the claim reaches: auto, 0, or a score
+    #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
+    pub(crate) band: BandArgument,
+
+    /// Decide by comparing the probability of the second class with P, in place of the library's own rule
+    #[arg(long, value_name = "P", conflicts_with = "scores")]
+    pub(crate) threshold: Option<f64>,
+
+    /// Compare the scores and not the decisions: how far can they be apart, on every input?
+    #[arg(long, conflicts_with = "band")]
+    pub(crate) scores: bool,
+
+    /// With --scores: are they this near to each other everywhere?
+    #[arg(long, value_name = "EPS", requires = "scores", allow_negative_numbers = true)]
+    pub(crate) within: Option<f64>,
+
+    /// With --scores: compare on every double, also where one library rounds them to f32 first
+    #[arg(long, requires = "scores")]
+    pub(crate) doubles: bool,
+
+    /// Claim only what is in this domain: a TOML file that says which inputs can occur
+    #[arg(long, value_name = "FILE")]
+    pub(crate) domain: Option<PathBuf>,
+
+    /// Leave missing values out: the short form of a domain with `missing = false`
+    #[arg(long, conflicts_with = "domain")]
+    pub(crate) no_missing: bool,
+
+    /// Stop with each pair after this time, undecided: 500ms, 30s, 10m, 2h
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time_limit: Option<Limit>,
+
+    /// The number of pairs that are compared at the same time, each with one thread; all cores unless given
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
+    /// The seed of random choices
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Print one JSON object for each pair
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -469,6 +542,12 @@ fn domain(file: Option<&PathBuf>, no_missing: bool, model: &ModelFile) -> Result
 }
 
 impl Verify {
+    pub(crate) fn domain(&self, first: &ModelFile) -> Result<secateur::Domain> {
+        domain(self.domain.as_ref(), self.no_missing, first)
+    }
+}
+
+impl VerifyMany {
     pub(crate) fn domain(&self, first: &ModelFile) -> Result<secateur::Domain> {
         domain(self.domain.as_ref(), self.no_missing, first)
     }

@@ -25,6 +25,8 @@ pub(crate) enum Ending {
     Refuted,
     /// Neither proved nor refuted in the budget; or not as far as was asked for.
     Undecided,
+    /// Some of several inputs were bad, and what is known of each was printed.
+    Failed,
     /// Ended by a signal, with a result.
     Interrupted,
 }
@@ -43,6 +45,7 @@ pub(crate) fn report(run: impl FnOnce() -> Result<Ending>) -> u8 {
     match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(Ending::Done)) => 0,
         Ok(Ok(Ending::Refuted)) => 1,
+        Ok(Ok(Ending::Failed)) => BAD_INPUT,
         Ok(Ok(Ending::Undecided)) => 3,
         Ok(Ok(Ending::Interrupted)) => interrupt::exit_code(),
         // Whoever reads our output has seen enough (`| head`).

@@ -1,7 +1,7 @@
 //! The `secateur` command line: smaller models that decide the same, what is in a model file, what it
 //! predicts, bit for bit, and whether two models decide alike.
 //!
-//! One file for each command (`inspect`, `predict`, `prune`, `verify`, `domain`, `pack`, `demo`, and `shell` for completions and manual pages); `table` reads CSV and Parquet files,
+//! One file for each command (`inspect`, `predict`, `prune`, `verify`, `verify-many`, `domain`, `pack`, `demo`, and `shell` for completions and manual pages); `table` reads CSV and Parquet files,
 //! `output` writes a file whole or not at all. Results go to stdout; notes, progress and errors to stderr.
 //!
 //! # Exit codes
@@ -41,6 +41,12 @@
 //! With `--scores`: `outcome` (`measured`, `within`, `exceeds`, `undecided`), `reason`, `scores` (`within`: the limit or null;
 //! `at_most`, `rounding`: what it has of both libraries' rounding; `at_least`, `input`, `labels`, `output` and `of_input`: both
 //! scores there; `ended`: the exact difference is known to four digits of the bound or to a thousandth of its rounding; `probability`), and `scope`, `inputs`, `domain`, `labels`, `certificate`, `checked`, `nodes`, `seconds` as above.
+//!
+//! # `verify-many --json`
+//! One object in a line for each pair: `index` (its place in the list, from 0), `first` and `second` (the paths), `models` (their digests, null
+//! where one could not be read), `outcome` (as of `verify`, or `failed`), `message` (why it failed or is undecided, or null), `answer` (what `verify --json`
+//! prints, or null). A line of `--results` has also the `question`: the options that the answer depends on. The exit code is 1 where some pair is
+//! refuted, else 2 where some pair failed, else 3 where some pair is undecided, else 0.
 //!
 //! # `domain --json`
 //! `domain` (`missing`, `columns`, `groups`, `where` as in a domain file), `support` (a sentence for each part), `rows`.
@@ -85,6 +91,7 @@ mod shell;
 mod table;
 mod terminal;
 mod verify;
+mod verify_many;
 
 use std::ffi::OsString;
 
@@ -114,6 +121,7 @@ fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
     match &arguments.command {
         Command::Prune(command) => return prune::run(command, talk),
         Command::Verify(command) => return verify::run(command, talk),
+        Command::VerifyMany(command) => return verify_many::run(command, talk),
         Command::Inspect(command) => inspect::run(command, talk)?,
         Command::Predict(command) => predict::run(command, talk)?,
         Command::Domain(command) => domain::run(command, talk)?,

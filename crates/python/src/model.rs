@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -109,6 +110,29 @@ impl Model {
         let bytes = self.to_bytes(py)?;
         py.import("secateur._files")?.call_method1("write", (path.into_os_string(), bytes))?;
         Ok(())
+    }
+
+    /// How pickle takes the model along: the bytes of its file, and the labels of a live object.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let Ok(bytes) = this.to_bytes(py) else {
+            return Err(pyo3::exceptions::PyTypeError::new_err(
+                "a model that was read from a live scikit-learn object has no file and cannot be pickled; pickle the object",
+            ));
+        };
+        let labels = this.labels.as_ref().map(|labels| labels.array.clone_ref(py));
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        (restore, (bytes, labels)).into_bound_py_any(py)
+    }
+
+    /// A model from what [`__reduce__`](Self::__reduce__) gave.
+    #[staticmethod]
+    fn _restore(py: Python<'_>, data: &[u8], labels: Option<Py<PyAny>>) -> PyResult<Self> {
+        let model = Self::parse(py, data)?;
+        match labels {
+            Some(labels) => model.with_labels(py, labels),
+            None => Ok(model),
+        }
     }
 
     /// The raw scores of each row, exactly as the library's. Rows may be an array or nested lists of numbers, a pandas or

@@ -23,3 +23,4 @@ mod shell;
 mod support;
 mod tables;
 mod verify;
+mod verify_many;
