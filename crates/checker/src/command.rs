@@ -78,13 +78,19 @@ struct Arguments {
 
 /// Runs the command as its process would; the exit code. The first argument is the name of the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    run_fitted(arguments, &|text| text.to_owned())
+}
+
+/// The same, with the answer for people as `fit` would have it: wrapped for a terminal, for example.
+pub fn run_fitted(arguments: impl IntoIterator<Item = OsString>, fit: &dyn Fn(&str) -> String) -> u8 {
     let arguments = match parse(arguments.into_iter().skip(1)) {
         Ok(Some(arguments)) => arguments,
         Ok(None) => return printed(USAGE, 0),
         Err(message) => return failed(&format!("{message}\n\n{USAGE}")),
     };
     match answer(&arguments) {
-        Ok((text, code)) => printed(&text, code),
+        Ok((text, code)) if arguments.json => printed(&text, code),
+        Ok((text, code)) => printed(&fit(&text), code),
         Err(message) => failed(&message),
     }
 }

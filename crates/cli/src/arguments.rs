@@ -737,7 +737,8 @@ mod tests {
             for pair in lines.windows(2) {
                 let [line, next] = [pair[0], pair[1]];
                 let example = line.trim_start().starts_with("secateur ") && !line.ends_with('\\');
-                let ends = next.trim().is_empty() || next.trim_start().starts_with("secateur");
+                let begins = |word| next.trim_start().starts_with(word);
+                let ends = next.trim().is_empty() || begins("secateur") || begins("cc ");
                 assert!(!example || ends, "a torn example: {line:?}, {next:?}");
                 if !goes_on(line, next) {
                     continue;
@@ -760,7 +761,10 @@ mod tests {
         let words = |text: &str| text.trim_start().to_owned();
         let item = |text: &str| {
             let text = words(text);
-            text.starts_with(['-', '<', '[', '"']) || text.starts_with("secateur ") || text.ends_with(':')
+            text.starts_with(['-', '<', '[', '"'])
+                || text.starts_with("secateur ")
+                || text.starts_with("cc ")
+                || text.ends_with(':')
         };
         let indent = |text: &str| text.len() - words(text).len();
         let row = words(next).contains("  ");

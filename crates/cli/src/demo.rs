@@ -50,8 +50,8 @@ pub(crate) fn run(command: &Demo, talk: Talk) -> Result<()> {
 /// Prints a command of the checker and runs it.
 fn check(words: &[&str]) -> Result<()> {
     print(&format!("$ secateur-check {}\n", line(words)))?;
-    let arguments = [&["secateur-check"], words].concat().into_iter().map(Into::into);
-    match secateur_checker::command::run(arguments) {
+    let arguments = [&["secateur-check"], words].concat().into_iter().map(std::ffi::OsString::from);
+    match crate::check(arguments) {
         0 => Ok(()),
         _ => bail!("the checker refuses the proof; this is a bug, please report it"),
     }

@@ -99,6 +99,12 @@ use arguments::{Arguments, Command};
 use clap::Parser;
 use failure::Ending;
 
+/// Runs `secateur-check` with these arguments, the first of which is its name; the exit code. What it says is wrapped where
+/// stdout is a terminal.
+pub fn check(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
+    secateur_checker::command::run_fitted(arguments, &terminal::fit_stdout)
+}
+
 /// Runs one command as its process would, messages and all; the exit code. The first argument is the name of
 /// the program. Ctrl-C ends the whole process.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {

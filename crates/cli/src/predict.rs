@@ -104,8 +104,7 @@ fn predict(
     let (mut rows, mut names) = (Vec::new(), Vec::new());
     let mut total = 0;
     loop {
-        output.write(text.as_bytes())?;
-        text.clear();
+        // The header waits for the first rows: where these are refused, nothing is printed.
         let count = table.next_rows_and_ids(&mut rows, &mut names)?;
         if count == 0 {
             break;
@@ -155,9 +154,12 @@ fn predict(
             }),
         };
         written.map_err(|error: PredictError| table.explain(&error))?;
+        output.write(text.as_bytes())?;
+        text.clear();
         total += count as u64;
         progress.count(total, "rows", table.done());
     }
+    output.write(text.as_bytes())?;
     let time = progress.finish();
     if talk == Talk::Verbose {
         talk.note(format!("{} in {:.3} s", counted(total, "row", "rows"), time.as_secs_f64()));

@@ -141,10 +141,13 @@ fn show_offers(
     budget: &Budget,
     talk: Talk,
 ) -> Result<()> {
-    if pruning.interrupted || pruning.pruned.outcome == Outcome::BudgetReached {
+    if pruning.interrupted {
         return Ok(());
     }
     let mut limit = budget.elapsed().clamp(SHORTEST_TRIALS, LONGEST_TRIALS);
+    if pruning.pruned.outcome == Outcome::BudgetReached {
+        limit = Duration::ZERO;
+    }
     if let Some(deadline) = budget.deadline() {
         limit = limit.min(deadline.saturating_duration_since(Instant::now()));
     }

@@ -89,6 +89,12 @@ fn detect_json(text: &[u8]) -> Result<Format, FormatError> {
             "LightGBM itself cannot load it: save the model with save_model (text)",
         );
     }
+    if !has("\"learner\"") {
+        return refuse(
+            "a JSON file without the field \"learner\", which XGBoost's models have",
+            "supported are the files of XGBoost's and CatBoost's save_model",
+        );
+    }
     Ok(Format::XgBoostJson)
 }
 

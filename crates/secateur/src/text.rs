@@ -59,6 +59,12 @@ pub fn write_number(text: &mut String, value: f64, number: NumberType) {
     .expect("writing to memory does not fail");
 }
 
+/// A distance that somebody gave: as they would write it, with an exponent only where that is shorter.
+pub fn plain(value: f64) -> String {
+    let readable = value == 0.0 || (1e-4..1e7).contains(&value.abs());
+    if readable { value.to_string() } else { format!("{value:e}") }
+}
+
 /// A positive number in three digits that are not below it: what a claim may say in place of it.
 pub fn rounded_up(value: f64) -> String {
     let text = format!("{value:.2e}");
@@ -83,8 +89,9 @@ pub fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) ->
 pub fn entry(key: &str, value: &str) -> String {
     const KEY: usize = 16;
     const WIDTH: usize = 100;
-    let mut text = format!("  {key:<KEY$}");
-    let mut column = KEY + 2;
+    // A longer key, the name of a column for example, is still apart from its value.
+    let mut text = format!("  {key:<width$} ", width = KEY - 1);
+    let mut column = text.chars().count();
     for (index, word) in value.split(' ').enumerate() {
         let length = word.chars().count();
         if index > 0 {
@@ -126,6 +133,19 @@ mod tests {
             assert!(shown >= value && shown <= value * 1.011, "{value} is shown as {shown}");
         }
         assert_eq!(rounded_up(1.5), "1.50e0");
+    }
+
+    #[test]
+    fn a_long_key_is_apart_from_its_value() {
+        assert_eq!(entry("key", "value"), "  key             value");
+        assert_eq!(entry("fifteen letters", "value"), "  fifteen letters value");
+        assert_eq!(entry("mean_fractal_dimension", "0.1"), "  mean_fractal_dimension 0.1");
+    }
+
+    #[test]
+    fn distances_are_written_as_people_do() {
+        let shown = [0.0, 1.0, 0.05, 1e-5, 123456.0, 2.5e9].map(plain);
+        assert_eq!(shown, ["0", "1", "0.05", "1e-5", "123456", "2.5e9"]);
     }
 
     #[test]

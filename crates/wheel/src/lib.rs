@@ -26,7 +26,7 @@ fn run_secateur(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 /// Runs `secateur-check` with these arguments, the first of which is its name; the exit code.
 #[pyfunction]
 fn run_secateur_check(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| secateur_checker::command::run(arguments))
+    py.detach(|| secateur_cli::check(arguments))
 }
 
 /// Makes the search go wrong for as long as `work` runs: it mistakes missing values for others.

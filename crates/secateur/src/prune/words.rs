@@ -11,7 +11,7 @@ use crate::domain::{begin, inputs_in_short, inputs_words, scope_name};
 use crate::logistic;
 use crate::places::Places;
 use crate::probabilities::Probabilities;
-use crate::text::{counted, entry, grouped, number, printable, rounded_up};
+use crate::text::{counted, entry, grouped, number, plain, printable, rounded_up};
 use crate::verify::{ROUNDING_NOTE, rounding_words, rows_json, score_probability, upper};
 
 /// Pairs of inputs that are shown as examples.
@@ -133,7 +133,7 @@ impl PruneReport<'_> {
             before.trees,
             counted(after.trees as u64, "tree", "trees"),
             match (pruned.within, pruned.band) {
-                (Some(within), _) => format!("no score moved by more than {within:e}"),
+                (Some(within), _) => format!("no score moved by more than {}", plain(within)),
                 _ if self.exact() => "the exact sums decide the same".to_owned(),
                 (None, 0.0) => "every decision but exact ties unchanged".to_owned(),
                 (None, _) => "every decision outside the band unchanged".to_owned(),
@@ -255,7 +255,10 @@ impl PruneReport<'_> {
         let why = match pruned.outcome {
             _ if self.pruning.interrupted => "interrupted before anything smaller was found".to_owned(),
             _ if self.pruning.minimal() && self.options.claim.band().is_some() => {
-                format!("every one of the {trees} is needed (proved)")
+                match pruned.size[0].trees {
+                    1 => "its one tree is needed (proved)".to_owned(),
+                    _ => format!("every one of the {trees} is needed (proved)"),
+                }
             }
             Outcome::BudgetReached => {
                 format!("nothing smaller than {trees} was found within the time limit{}", self.limit_words())
@@ -331,7 +334,11 @@ impl PruneReport<'_> {
         .into_iter()
         .flatten()
         .collect();
-        (!gone.is_empty()).then(|| format!("{}; those that stay: {}", gone.join(", "), stay.join(", ")))
+        let stay = match stay.is_empty() {
+            true => String::new(),
+            false => format!("; those that stay: {}", stay.join(", ")),
+        };
+        (!gone.is_empty()).then(|| gone.join(", ") + &stay)
     }
 
     /// How small a model could be at all.
@@ -449,8 +456,9 @@ impl PruneReport<'_> {
             format!(" (probabilities at most {}, before the library rounds those)", upper(most))
         });
         format!(
-            "the library's raw scores{averaged} with either file are at most {within:e} apart, rounding \
-             included{probability}"
+            "the library's raw scores{averaged} with either file are at most {} apart, rounding \
+             included{probability}",
+            plain(within)
         )
     }
 
@@ -490,7 +498,7 @@ impl PruneReport<'_> {
             None => {
                 let scores = self.options.claim.within();
                 let scores =
-                    scores.map_or_else(String::new, |within| format!(" --scores --within {within:e}"));
+                    scores.map_or_else(String::new, |within| format!(" --scores --within {}", plain(within)));
                 let (threshold, scope) = (self.threshold_flag(), self.scope_flag());
                 format!("secateur verify {model} {output}{scores}{threshold}{scope}")
             }
@@ -557,13 +565,15 @@ fn claim_words(original: &ModelFile, asked: Band, band: f64, probability: Option
 }
 
 fn relevant_words(relevant: &Relevant) -> String {
-    let (count, total) = (relevant.count(), relevant.total());
+    let (count, total) = (relevant.count() as u64, relevant.total() as u64);
     format!(
-        "{} of {} decide: for each of them there are two inputs that differ in nothing else and get different \
-         classes, so any ensemble of trees that decides the same has at least {} inner nodes",
-        grouped(count as u64),
-        counted(total as u64, "threshold", "thresholds"),
-        grouped(count as u64)
+        "{} of {} {}: {} there are two inputs that differ in nothing else and get different classes, so any ensemble of \
+         trees that decides the same has at least {}",
+        grouped(count),
+        counted(total, "threshold", "thresholds"),
+        if count == 1 { "decides" } else { "decide" },
+        if count == 1 { "for it" } else { "for each of them" },
+        counted(count, "inner node", "inner nodes")
     )
 }
 

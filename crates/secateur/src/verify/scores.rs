@@ -18,7 +18,7 @@ use crate::budget::Budget;
 use crate::domain::{begin, inputs_words, scope_name};
 use crate::error::Error;
 use crate::prune::threads;
-use crate::text::{counted, entry, number, printable};
+use crate::text::{counted, entry, number, plain, printable};
 
 /// The choices of a caller of [`verify_scores`].
 #[derive(Clone, Debug, Default)]
@@ -426,8 +426,8 @@ impl ScoreReport<'_> {
         let answer = self.answer;
         let inputs = begin(&answer.domain);
         let mut text = match (answer.outcome, answer.within, answer.at_most) {
-            (ScoreOutcome::Within, Some(within), _) => format!("within {within:e}: proved\n"),
-            (ScoreOutcome::Exceeds, Some(within), _) => format!("exceeds {within:e}\n"),
+            (ScoreOutcome::Within, Some(within), _) => format!("within {}: proved\n", plain(within)),
+            (ScoreOutcome::Exceeds, Some(within), _) => format!("exceeds {}\n", plain(within)),
             (ScoreOutcome::Measured, _, Some(most)) if answer.ended => {
                 format!("scores at most {} apart: proved\n", upper(most))
             }
@@ -459,12 +459,14 @@ impl ScoreReport<'_> {
             );
             line("probability", &meaning);
         }
-        if let Some(point) = &answer.at_least {
+        // Where the scores are the same everywhere, every input shows it.
+        let shown = answer.at_least.as_ref().filter(|point| point.distance > 0.0);
+        if let Some(point) = shown {
             let output = match self.models()[0].group_count() {
                 1 => String::new(),
                 _ => format!(" (output {})", point.output),
             };
-            line("shown", &format!("{:e} apart on the input below{output}", point.distance));
+            line("shown", &format!("{} apart on the input below{output}", plain(point.distance)));
         }
         if let Some(rounding) = answer.rounding.filter(|&rounding| rounding > 0.0) {
             line("rounding", &format!("{} of the bound, for both libraries together", upper(rounding)));
@@ -478,7 +480,7 @@ impl ScoreReport<'_> {
         if let Some(words) = labels::words(&labels, self.models()[0].features()) {
             line("labels", &words);
         }
-        if let Some(point) = &answer.at_least {
+        if let Some(point) = shown {
             self.point_words(&labels, point, verbose, &mut line);
         }
         if let Some(words) = self.single_words() {
