@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user docs package demo test test-rust test-broken test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -90,6 +90,11 @@ $(DOCS)/.installed: docs/requirements.txt
 	$(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/pip install --quiet --disable-pip-version-check -r docs/requirements.txt
 	touch $@
+
+notebooks: $(STAMP) ## makes and executes the notebooks in docs/notebooks
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check 'nbclient>=0.10,<0.12' 'ipykernel>=6,<8'
+	mkdir -p target && PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/python docs/notebooks/make.py
 
 # The share of it that `make test` runs is python/tests/test_soak.py.
 SOAK_SECONDS ?= 3600

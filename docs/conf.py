@@ -15,11 +15,14 @@ author = "The secateur developers"
 copyright = "the secateur developers; MIT or Apache-2.0"
 release = re.search(r'^version = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE).group(1)
 
-extensions = ["myst_parser"]
+extensions = ["myst_nb"]
+# Notebooks are shown as `make notebooks` executed them.
+nb_execution_mode = "off"
 root_doc = "docs/index"
 include_patterns = [
     "docs/**.md",
     "docs/**.svg",
+    "docs/notebooks/*.ipynb",
     "*.md",
     "bench/results/**.md",
     "experiments/README.md",

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import json
 import os
 import pathlib
 import pkgutil
 import re
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -92,3 +94,18 @@ def test_every_page_of_the_site_is_in_its_menu():
     menu = {name for block in listed for name in block.split() if not name.startswith("..")}
     pages = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md")}
     assert menu == pages - {"index"}
+
+
+@pytest.mark.parametrize("notebook", sorted((DOCS / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_the_notebooks_run_and_show_what_they_computed(notebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]))
+    names: dict = {}
+    cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) >= 4
+    for cell in cells:
+        assert cell["outputs"], "it was not executed: make notebooks"
+        assert all(output["output_type"] != "error" for output in cell["outputs"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile("".join(cell["source"]), notebook.name, "exec"), names)
