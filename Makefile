@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -23,6 +23,10 @@ test-broken: $(STAMP) ## a search that is broken on purpose: the checker refuses
 	cargo test --locked -p secateur-faults --features on
 	cargo build --locked --profile test -p secateur-wheel --features _broken,pyo3/extension-module
 	$(VENV)/bin/python python/tests/broken_search.py target/debug/lib_secateur.so
+
+test-cluster: $(STAMP) ## searches on a process pool, Dask and Ray, two workers each; part of test-python
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	$(VENV)/bin/python -m pytest python/tests/test_cluster.py python/tests/test_verify_many.py
 
 test-python: $(STAMP) ## the Python tests, against the real libraries
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet

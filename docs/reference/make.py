@@ -15,7 +15,7 @@ import secateur
 HERE = pathlib.Path(__file__).parent
 PACKAGE = HERE.parents[1] / "python" / "secateur"
 
-FUNCTIONS = ["prune", "offers", "verify", "verify_many", "check", "pack", "inspect", "load"]
+FUNCTIONS = ["prune", "offers", "verify", "verify_many", "check", "pack", "inspect", "load", "ray_executor"]
 CLASSES = ["Pruning", "Unproved", "Verification", "ScoreVerification", "PairResult", "Inspection", "Domain", "PackedModel", "PrunedClassifier"]
 OPENING = """\
 # Reference of the Python package

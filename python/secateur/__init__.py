@@ -24,6 +24,7 @@ from secateur._loading import load
 from secateur._many import PairResult, verify_many
 from secateur._packed import PackedModel, pack
 from secateur._prune import Pruning, Unproved, offers, prune
+from secateur._ray import ray_executor
 from secateur._secateur import (
     ComparisonError,
     EditingError,
@@ -63,6 +64,7 @@ __all__ = [
     "offers",
     "pack",
     "prune",
+    "ray_executor",
     "verify",
     "verify_many",
 ]

@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import time
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, Callable, overload
 
@@ -17,6 +18,7 @@ from secateur._model import Subject, one_threshold, recognise
 from secateur._secateur import offers as _offers
 from secateur._secateur import prune as _run
 from secateur._secateur import prune_to_size, prune_without_proof
+from secateur._crew import crew_of
 from secateur._errors import OptionError
 
 _log = logging.getLogger("secateur")
@@ -178,6 +180,7 @@ def prune(
     progress: bool | Callable[[dict[str, Any]], None] | None = ...,
     seed: int = ...,
     solver: str = ...,
+    executor: Executor | None = ...,
     method: None = ...,
     size: None = ...,
     y: Any = ...,
@@ -230,6 +233,7 @@ def prune(
     progress: bool | Callable[[dict[str, Any]], None] | None = None,
     seed: int = 0,
     solver: str = "simplex",
+    executor: Executor | None = None,
     method: str | None = None,
     size: int | None = None,
     boxes: int | None = None,
@@ -277,6 +281,8 @@ def prune(
       amount of work is done, the same on every machine, for at most five minutes; "none" is no limit.
     - `threads`: all cores unless given. `seed`: where random choices start. `solver`: who solves the linear programs,
       "simplex", "microlp", or "highs" where it was built in; what is proved does not depend on it.
+    - `executor`: any `concurrent.futures.Executor`, whose workers help with the certificate where that takes more than a second, as in
+      `verify`. The questions of the search itself are short and stay here. The result is the same.
     - `certificate`: a path to write it to, or True to have it in the result.
     - `self_check`: False leaves the certificate and its check out; the result is then the search's word alone.
     - `report`: a path to write an HTML page about the run to.
@@ -340,6 +346,8 @@ def prune(
             "classifier that it holds (estimator_)"
         )
     if method is not None:
+        if executor is not None:
+            raise OptionError("executor is for proofs, and does not go with method")
         searched = {key: value for key, value in settings.items() if key not in ("within", "keep_scores", "threshold", "self_check")}
         if searched["time_limit"] == math.inf:
             searched["time_limit"] = None
@@ -363,8 +371,15 @@ def prune(
     _log.info("pruning %s: %d trees, %d leaves", before.dialect, before.tree_count, before.leaf_count)
     with _progress.watching(progress, before.tree_count) as news:
         answer = _run(
-            before, rows, progress=news, path=subject.path, certificate=place, report=report is not None,
-            classes=classes, **settings
+            before,
+            rows,
+            progress=news,
+            path=subject.path,
+            certificate=place,
+            report=report is not None,
+            classes=classes,
+            crew=crew_of(executor),
+            **settings,
         )
     proof = answer["certificate"]
     if place is not None and proof is not None:

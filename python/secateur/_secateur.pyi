@@ -128,6 +128,7 @@ def verify_scores(
     certificate: str | None = None,
     paths: tuple[str | None, str | None] = ...,
     report: bool = False,
+    crew: Any = None,
 ) -> dict[str, Any]: ...
 def verify(
     first: Model,
@@ -145,6 +146,7 @@ def verify(
     certificate: str | None = None,
     paths: tuple[str | None, str | None] = ...,
     report: bool = False,
+    crew: Any = None,
 ) -> dict[str, Any]: ...
 def offers(model: Model, rows: NDArray[np.float64] | None = None, *, time_limit: float = 10.0) -> str: ...
 def prune(
@@ -171,6 +173,7 @@ def prune(
     certificate: str | None = None,
     report: bool = False,
     classes: list[int] = ...,
+    crew: Any = None,
 ) -> dict[str, Any]: ...
 def prune_to_size(
     model: Model, rows: NDArray[np.float64], classes: list[int], *, method: str, size: int
@@ -193,6 +196,7 @@ def prune_without_proof(
     missing: bool = True,
     domain: tuple[str, list[Model]] | None = None,
 ) -> dict[str, Any]: ...
+def work(job: bytes, subject: bytes | None = None) -> bytes | None: ...
 def check(
     original: Model,
     pruned: Model,

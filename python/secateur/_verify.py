@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
 import numpy as np
 
 from secateur import _domain, _files, _labels, _options
+from secateur._crew import crew_of
 from secateur._errors import OptionError
 from secateur._model import one_threshold, recognise, same_inputs
 from secateur._secateur import verify as _run
@@ -207,6 +209,7 @@ def verify(
     seed: int = 0,
     certificate: bool | str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> ScoreVerification: ...
 @overload
 def verify(
@@ -224,6 +227,7 @@ def verify(
     seed: int = 0,
     certificate: bool | str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> Verification: ...
 def verify(
     a: Any,
@@ -242,6 +246,7 @@ def verify(
     seed: int = 0,
     certificate: bool | str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> Verification | ScoreVerification:
     """Proves that two models decide alike on every input, or finds one on which they differ.
 
@@ -258,6 +263,10 @@ def verify(
     `report` is a path to write an HTML page about the answer to. `threshold` compares decisions at that probability of the second
     class, in place of the libraries' own rules: for boosted trees with two classes. Objects of scikit-learn that have a threshold
     of their own bring it.
+
+    With `executor`, any `concurrent.futures.Executor`, a search that takes more than a second goes on on its workers: Dask
+    (`Client.get_executor()`), Ray (`secateur.ray_executor()`), `mpi4py.futures`, a process pool. The answer and the certificate are the same, byte by byte, as
+    those of one thread, and a worker that is lost costs a repeat. The workers need the same version of secateur.
 
     With `scores=True` the scores are compared and not the decisions, of classifiers, regressors and rankers alike: the
     answer is a `ScoreVerification` with the greatest difference over all inputs, proved from above (`at_most`) and
@@ -285,6 +294,7 @@ def verify(
             "time_limit": _options.time_limit(time_limit),
             "threads": _options.threads(threads),
             "seed": _options.count("seed", seed, 0),
+            "crew": crew_of(executor),
         }
         return _verify_scores(a, b, X, within, missing, domain, doubles, certificate, report, options)
     if within is not None or doubles:
@@ -316,6 +326,7 @@ def verify(
         certificate=place,
         paths=(first.path, second.path),
         report=report is not None,
+        crew=crew_of(executor),
     )
     proof = answer["certificate"]
     if place is not None and proof is not None:

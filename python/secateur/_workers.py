@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from typing import Any, TypeVar
@@ -11,6 +13,8 @@ T = TypeVar("T")
 
 # Tasks that wait at an executor whose number of workers is not known.
 _AHEAD = 256
+# Seconds after which a cluster is asked again how many workers it has.
+_AGAIN = 10.0
 
 
 class Workers:
@@ -21,6 +25,18 @@ class Workers:
         self._given = executor
         size = getattr(executor, "_max_workers", None)
         self._size = size if isinstance(size, int) and size > 0 else None
+        self._asked, self._known = -_AGAIN, 0
+
+    @property
+    def size(self) -> int:
+        """How many tasks are done at the same time, about."""
+        if self._size is not None:
+            return self._size
+        # Dask knows how many threads its workers have now; asking it every time would take longer than a job.
+        client = getattr(self._given, "_client", None)
+        if client is not None and time.monotonic() - self._asked > _AGAIN:
+            self._asked, self._known = time.monotonic(), max(1, sum(client.nthreads().values()))
+        return self._known or os.cpu_count() or 1
 
     @property
     def ahead(self) -> int:
@@ -60,6 +76,7 @@ class Workers:
         """Ends what was started here. The caller's own executor is the caller's."""
         if self._executor is not self._given:
             self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = self._given
 
     def _replace(self, executor: Executor) -> None:
         self.close()

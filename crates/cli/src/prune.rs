@@ -324,6 +324,7 @@ fn options(
         seed: command.seed,
         self_check: command.certificate.is_some() || !command.no_self_check,
         record: command.report.is_some(),
+        crew: None,
     }
 }
 

@@ -50,6 +50,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         seed: command.seed,
         certificate: command.certificate.is_some(),
         labels: [None, None],
+        crew: None,
     };
     if command.scores {
         return run_scores(command, talk, [&first, &second], &rows, options.domain, &budget, (out, page));
@@ -124,6 +125,7 @@ fn run_scores(
         seed: command.seed,
         certificate: command.certificate.is_some(),
         labels: [None, None],
+        crew: None,
     };
     let shared = Arc::default();
     let answer =

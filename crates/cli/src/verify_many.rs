@@ -201,6 +201,7 @@ fn ask(command: &VerifyMany, pair: &Pair, old: &Old) -> Result<Known> {
             seed: command.seed,
             certificate: false,
             labels: [None, None],
+            crew: None,
         };
         let answer = verify_scores(&first.file, &second.file, &[], &options, &budget, &progress)?;
         ScoreReport { first: &first.file, second: &second.file, answer: &answer, certificate: None }.json()
@@ -213,6 +214,7 @@ fn ask(command: &VerifyMany, pair: &Pair, old: &Old) -> Result<Known> {
             seed: command.seed,
             certificate: false,
             labels: [None, None],
+            crew: None,
         };
         let answer = verify(&first.file, &second.file, &[], &options, &budget, &progress)?;
         let places = Places {

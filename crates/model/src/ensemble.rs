@@ -45,6 +45,13 @@ impl Features {
         self.unplaced = Some(UnplacedLabels { lists, moved: false });
     }
 
+    /// Says of such lists that the columns were put in another order since the file was read.
+    pub fn forget_label_order(&mut self) {
+        if let Some(unplaced) = &mut self.unplaced {
+            unplaced.moved = true;
+        }
+    }
+
     /// Lists of labels of which the file does not say which columns they belong to.
     pub fn unplaced_labels(&self) -> Option<&UnplacedLabels> {
         self.unplaced.as_ref()

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use secateur_model::CellId;
 
+use crate::certify::Collected;
 use crate::fault;
 use crate::lens::{Lens, View};
 use crate::record::{ProofStep, Record};
@@ -24,6 +25,7 @@ use crate::solve::Options;
 use crate::stop::{Budget, Progress, StopReason};
 use crate::system::System;
 
+mod away;
 mod look;
 
 /// How the search over boxes ended.
@@ -37,7 +39,7 @@ pub(crate) enum Searched {
 }
 
 /// Boxes that one thread visits alone before others may help.
-const ALONE: u64 = 2_000;
+pub(crate) const ALONE: u64 = 2_000;
 /// Boxes that a thread keeps for their memory.
 const SPARE: usize = 256;
 /// Boxes between two looks at the clock and at other threads; over many leaves it is one.
@@ -67,6 +69,8 @@ pub(crate) struct Search<'a> {
     accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
     /// Small boxes are closed by joining two halves; that takes two rows.
     joins: bool,
+    /// They would be, with two rows.
+    small_boxes: bool,
     wanted: usize,
     progress: &'a Progress,
     record: Option<&'a dyn Record>,
@@ -109,6 +113,12 @@ struct Scratch {
     spare: Vec<Region>,
     small_box: SmallBox,
     found: Vec<(Vec<bool>, Vec<CellId>)>,
+    /// Steps stay here instead of going to the record.
+    collected: Option<Collected>,
+    /// A job ends when it has made so many bytes of steps, or done so much work on small boxes.
+    most: Option<(usize, u64)>,
+    /// Work on small boxes so far.
+    work: u64,
 }
 
 enum Step {
@@ -137,6 +147,7 @@ impl<'a> Search<'a> {
             sizes,
             accept,
             joins,
+            small_boxes: options.small_boxes,
             wanted: options.wanted,
             progress: &options.progress,
             record,
@@ -287,6 +298,9 @@ impl<'a> Search<'a> {
             spare: Vec::new(),
             small_box: SmallBox::new(&self.sizes),
             found: Vec::new(),
+            collected: None,
+            most: None,
+            work: 0,
         }
     }
 
@@ -323,7 +337,13 @@ impl<'a> Search<'a> {
                     continue;
                 }
             }
+            if scratch.is_full() {
+                self.report(&mut fresh, &mut closed);
+                stack.push(region);
+                return Ok(());
+            }
             if scratch.small_box.done > WORK_BATCH {
+                scratch.work += scratch.small_box.done;
                 scratch.small_box.done = 0;
                 self.report(&mut fresh, &mut closed);
                 if let Some(reason) = budget.spent(self.nodes()) {
@@ -350,7 +370,7 @@ impl<'a> Search<'a> {
                     self.narrow(&mut second, axis, cell + 1, high);
                     // The side with more room first: solutions, where there are any, come sooner.
                     let low_first = self.room(&second) <= self.room(&region);
-                    self.step(&region, || ProofStep::Split { axis, cell, low_first });
+                    self.step(&region, &mut scratch.collected, || ProofStep::Split { axis, cell, low_first });
                     if !low_first {
                         std::mem::swap(&mut region, &mut second);
                     }
@@ -378,7 +398,7 @@ impl<'a> Search<'a> {
         let growth = GROWTH[usize::from(self.joins)];
         loop {
             if let Some(lens) = self.closing(region) {
-                self.step(region, || ProofStep::Close { lens });
+                self.step(region, &mut scratch.collected, || ProofStep::Close { lens });
                 return Step::Closed;
             }
             self.choose_rows(region, scratch);
@@ -421,7 +441,7 @@ impl<'a> Search<'a> {
                 if let Err(reason) = self.look_at_each(region, scratch, budget) {
                     return Step::Stopped(reason);
                 }
-                self.step(region, || ProofStep::Cells);
+                self.step(region, &mut scratch.collected, || ProofStep::Cells);
                 return Step::Closed;
             }
             if self.look_as_small(region, scratch) {
@@ -465,7 +485,12 @@ impl<'a> Search<'a> {
             }
             if (new_low, new_high) != (low, high) {
                 self.narrow(region, axis, new_low, new_high);
-                self.step(region, || ProofStep::Narrow { axis, low: new_low, high: new_high, lens: row });
+                self.step(region, &mut scratch.collected, || ProofStep::Narrow {
+                    axis,
+                    low: new_low,
+                    high: new_high,
+                    lens: row,
+                });
                 return true;
             }
             let scale = 1.0 / (slack as f64 + 1.0);
@@ -486,8 +511,10 @@ impl<'a> Search<'a> {
         self.lenses.iter().zip(&region.views).position(|(lens, view)| !lens.alive(view))
     }
 
-    fn step(&self, region: &Region, step: impl FnOnce() -> ProofStep) {
-        if let Some(record) = self.record {
+    fn step(&self, region: &Region, collected: &mut Option<Collected>, step: impl FnOnce() -> ProofStep) {
+        if let Some(collected) = collected {
+            collected.step(&region.path, step());
+        } else if let Some(record) = self.record {
             record.step(&region.path, step());
         }
     }
@@ -536,6 +563,12 @@ impl Region {
 }
 
 impl Scratch {
+    /// Has a job made as much as one answer may hold, or done as much as one job may?
+    fn is_full(&self) -> bool {
+        let bytes = || self.collected.as_ref().map_or(0, Collected::bytes);
+        self.most.is_some_and(|(most, work)| bytes() >= most || self.work >= work)
+    }
+
     /// Keeps a box that is done for its memory. With several threads, one may split more boxes than it closes
     /// and another the reverse; without a limit, what the second keeps would grow for ever.
     fn put_back(&mut self, region: Region) {
@@ -561,7 +594,7 @@ impl Scratch {
     }
 }
 
-fn finish(mut found: Vec<(Vec<bool>, Vec<CellId>)>, wanted: usize) -> Searched {
+pub(crate) fn finish(mut found: Vec<(Vec<bool>, Vec<CellId>)>, wanted: usize) -> Searched {
     found.sort();
     found.truncate(wanted);
     if found.is_empty() {

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use secateur_certificate::{BandClaim, Claim, Digest, Slack, Statement, Step, Writer, encode};
 
 use crate::compare::{Compared, Comparison, Verdict};
+use crate::jobs::wire::{In, Out, WireError};
 use crate::layout::Layout;
 use crate::record::{ProofStep, Record};
 use crate::scores::{Limit, ScoreComparison};
@@ -112,7 +113,8 @@ struct Recorder<W: Write> {
 }
 
 /// Steps of boxes that follow each other.
-struct Stretch {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
     /// The path of the first box.
     start: Vec<bool>,
     /// The path that comes next in order; `None` behind the last box.
@@ -164,14 +166,19 @@ impl<W: Write> Recorder<W> {
 
     /// Writes what threads have not handed over, and sees that nothing is missing.
     fn collect(&self) {
+        self.hand_over();
+        let mut page = lock(&self.page);
+        if page.next.is_some() || !page.waiting.is_empty() {
+            page.fail(io::Error::other("the record of the search has a gap"));
+        }
+    }
+
+    /// The page gets the stretches that threads are working on.
+    fn hand_over(&self) {
         for shard in &self.shards {
             for (_, stretch) in lock(shard).drain(..) {
                 lock(&self.page).add(stretch);
             }
-        }
-        let mut page = lock(&self.page);
-        if page.next.is_some() || !page.waiting.is_empty() {
-            page.fail(io::Error::other("the record of the search has a gap"));
         }
     }
 
@@ -213,7 +220,47 @@ impl<W: Write> Page<W> {
     }
 }
 
+/// The steps of one job.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    stretches: Vec<Stretch>,
+    /// Bytes of all stretches but the last.
+    before: usize,
+}
+
+impl Collected {
+    pub(crate) fn step(&mut self, path: &[bool], step: ProofStep) {
+        match self.stretches.last_mut() {
+            Some(last) if last.next.as_deref() == Some(path) => last.push(path, step),
+            last => {
+                self.before += last.map_or(0, |last| last.bytes.len());
+                let mut stretch = Stretch::begin(path.to_vec());
+                stretch.push(path, step);
+                self.stretches.push(stretch);
+            }
+        }
+    }
+
+    /// Bytes of all steps.
+    pub(crate) fn bytes(&self) -> usize {
+        self.before + self.stretches.last().map_or(0, |last| last.bytes.len())
+    }
+
+    pub(crate) fn into_stretches(self) -> Vec<Stretch> {
+        self.stretches
+    }
+}
+
 impl<W: Write + Send> Record for Recorder<W> {
+    fn stretch(&self, stretch: Stretch) {
+        lock(&self.page).add(stretch);
+    }
+
+    fn flush(&self) -> bool {
+        self.hand_over();
+        true
+    }
+
     fn lenses(&self, multipliers: &[Vec<u64>]) {
         let mut page = lock(&self.page);
         for multipliers in multipliers {
@@ -255,6 +302,22 @@ impl<W: Write + Send> Record for Recorder<W> {
 }
 
 impl Stretch {
+    pub(crate) fn encode(&self, out: &mut Out) {
+        out.path(&self.start);
+        out.option(self.next.as_ref(), |out, next| out.path(next));
+        out.number(self.steps);
+        out.bytes(&self.bytes);
+    }
+
+    pub(crate) fn decode(input: &mut In<'_>) -> Result<Self, WireError> {
+        Ok(Self {
+            start: input.path()?,
+            next: input.option(In::path)?,
+            steps: input.number()?,
+            bytes: input.bytes()?.to_vec(),
+        })
+    }
+
     fn begin(start: Vec<bool>) -> Self {
         Self { next: Some(start.clone()), start, bytes: Vec::new(), steps: 0 }
     }

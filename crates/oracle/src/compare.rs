@@ -23,12 +23,14 @@
 //! With band zero the claim is about exact arithmetic on both sides, ties included.
 
 use std::sync::Mutex;
+use std::sync::mpsc::Receiver;
 
 use secateur_model::{
     CellId, ClassId, Cut, Decision, Domain, Ensemble, Exact, FeatureId, LabelMatch, LocalRounding,
 };
 
 use crate::fault;
+use crate::jobs::{self, About, Asked, Setup, Task, serve_question};
 use crate::layout::Layout;
 use crate::multipliers;
 use crate::outline::{self, Band, CompareError, Outline};
@@ -295,6 +297,7 @@ impl<'a> Comparison<'a> {
         let (mut nodes, mut pair) = (0, 0);
         let open = Mutex::new(None);
         let judge = Judge::new(self);
+        let about = options.crew.as_ref().map(|_| About::decisions(self.read, self.band));
         let mut stopped = None;
         for winner in (0..count).map(ClassId) {
             for other in (0..count).map(ClassId).filter(|&other| other != winner) {
@@ -316,8 +319,13 @@ impl<'a> Comparison<'a> {
                 }
                 begin(Question { winner, other, by_input });
                 let accept = |cells: &[CellId]| judge.differs(cells, &open);
-                let solved = solve(&system, options, &accept);
+                let question = jobs::Question::Pair { winner: winner.0, other: other.0, by_input };
+                let asked = about.as_ref().map(|about| Asked::new(about, question));
+                let solved = solve(&system, &options.asking(asked.as_ref()), &accept);
                 nodes += solved.nodes;
+                if let Some(row) = asked.and_then(|asked| asked.noted()) {
+                    open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
+                }
                 match solved.answer {
                     Answer::Proof => {}
                     Answer::Witnesses(found) => {
@@ -343,6 +351,27 @@ impl<'a> Comparison<'a> {
             (None, None) => Verdict::Identical,
         };
         (Compared { verdict, nodes }, (ClassId(0), ClassId(0)))
+    }
+
+    /// Answers jobs of this setup; the first one with another is handed back.
+    pub(crate) fn serve(&self, setup: &Setup, task: Task, tasks: &Receiver<Task>) -> Option<Task> {
+        let jobs::Question::Pair { winner, other, by_input } = setup.question else {
+            return task.refuse(tasks);
+        };
+        let [winner, other] = [ClassId(winner), ClassId(other)];
+        if winner == other || winner.index().max(other.index()) >= self.classes.len() {
+            return task.refuse(tasks);
+        }
+        let system = match by_input {
+            false => self.system(winner, other),
+            true => match self.local_system(winner, other) {
+                Some(system) => system,
+                None => return task.refuse(tasks),
+            },
+        };
+        let (judge, open) = (Judge::new(self), Mutex::new(None));
+        let accept = |cells: &[CellId]| judge.differs(cells, &open);
+        serve_question(&system, &accept, &open, setup, task, tasks)
     }
 
     /// Does this row refute the claim? `None` where it does not, or is outside the domain.

@@ -4,6 +4,8 @@
 //! the child that is visited first. For each box there come any number of `Narrow` steps, then one of the
 //! others. With one thread boxes come in the order of their paths; with several, each box's own steps do.
 
+use crate::certify::Stretch;
+
 /// A receiver of the steps of a proof.
 pub trait Record: Send + Sync + std::fmt::Debug {
     /// The multipliers of each lens. This call comes before any step that names a lens.
@@ -11,6 +13,16 @@ pub trait Record: Send + Sync + std::fmt::Debug {
 
     /// One step.
     fn step(&self, path: &[bool], step: ProofStep);
+
+    /// Steps of boxes that follow each other, made elsewhere. Only a record that says so in [`flush`](Self::flush) gets them.
+    fn stretch(&self, stretch: Stretch) {
+        let _ = stretch;
+    }
+
+    /// Takes what came so far as written, so that stretches can follow it; `false` where no stretches are taken.
+    fn flush(&self) -> bool {
+        false
+    }
 
     /// The whole proof: meeting in the middle with these axes in the first half finds nothing.
     fn meet(&self, first: &[usize]);

@@ -16,6 +16,7 @@
 //! and all inputs of a cell give the same bits.
 
 use std::sync::Mutex;
+use std::sync::mpsc::Receiver;
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
@@ -24,6 +25,7 @@ use secateur_model::{
     CellId, Decision, Domain, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId, Predictor,
 };
 
+use crate::jobs::{About, Asked, Question, Setup, Task, serve_question};
 use crate::layout::Layout;
 use crate::outline::{self, CompareError};
 use crate::solve::{Answer, Options, gather, solve};
@@ -287,10 +289,9 @@ impl<'a> ScoreComparison<'a> {
         begin: &mut dyn FnMut(usize, bool),
     ) -> (Limit, u64) {
         let judge = Judge::new(self);
-        let varies = self.labels.models().iter().any(|model| model.scores_vary());
+        let about = options.crew.as_ref().map(|_| About::scores(self.read));
         let open = Mutex::new(None);
         let mut nodes = 0;
-        let most = exact(limit);
         let questions = self.outputs.len() as u64 * 2;
         for output in 0..self.outputs.len() {
             for (index, sign) in [1, -1].into_iter().enumerate() {
@@ -299,21 +300,14 @@ impl<'a> ScoreComparison<'a> {
                     return (Limit::Stopped(reason), nodes);
                 }
                 begin(output, sign < 0);
-                let scale = &self.outputs[output];
-                let bound = &(&most - &scale.rounding) * &scale.divisor;
-                let row = Row { terms: self.terms(output, sign), bound, strict: true };
-                let system = System::new(&self.layout, &[row]);
-                let accept = |cells: &[CellId]| {
-                    let point = judge.point(cells, output);
-                    let beyond = (&exact(point.scores[1]) - &exact(point.scores[0])).abs() > most;
-                    if !beyond && varies && judge.may_exceed(&point.row, output, &most) {
-                        open.lock()
-                            .expect("no thread panics while it holds the lock")
-                            .get_or_insert(point.row);
-                    }
-                    beyond
-                };
-                let solved = solve(&system, options, &accept);
+                let system = self.limit_system(limit, output, sign);
+                let accept = |cells: &[CellId]| judge.exceeds(cells, output, limit, &open);
+                let question = Question::Score { output: output as u32, below: sign < 0, within: limit };
+                let asked = about.as_ref().map(|about| Asked::new(about, question));
+                let solved = solve(&system, &options.asking(asked.as_ref()), &accept);
+                if let Some(row) = asked.and_then(|asked| asked.noted()) {
+                    open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
+                }
                 nodes += solved.nodes;
                 match solved.answer {
                     Answer::Proof => {}
@@ -328,6 +322,29 @@ impl<'a> ScoreComparison<'a> {
             Some(row) => (Limit::OrderOfAddition(row), nodes),
             None => (Limit::Within, nodes),
         }
+    }
+
+    /// The system of one output and side: may the difference exceed the limit?
+    fn limit_system(&self, limit: f64, output: usize, sign: i64) -> System<'_> {
+        let scale = &self.outputs[output];
+        let bound = &(&exact(limit) - &scale.rounding) * &scale.divisor;
+        let row = Row { terms: self.terms(output, sign), bound, strict: true };
+        System::new(&self.layout, &[row])
+    }
+
+    /// Answers jobs of this setup; the first one with another is handed back.
+    pub(crate) fn serve(&self, setup: &Setup, task: Task, tasks: &Receiver<Task>) -> Option<Task> {
+        let Question::Score { output, below, within } = setup.question else {
+            return task.refuse(tasks);
+        };
+        let output = output as usize;
+        if output >= self.outputs.len() || !(within >= 0.0 && within.is_finite()) {
+            return task.refuse(tasks);
+        }
+        let system = self.limit_system(within, output, if below { -1 } else { 1 });
+        let (judge, open) = (Judge::new(self), Mutex::new(None));
+        let accept = |cells: &[CellId]| judge.exceeds(cells, output, within, &open);
+        serve_question(&system, &accept, &open, setup, task, tasks)
     }
 
     /// The terms of one output's difference, or of its negative.
@@ -453,7 +470,8 @@ impl<'a> Side<'a> {
         let bound = Exact::new(target.clone(), comparison.layout.exponent());
         let row = Row { terms: self.terms.clone(), bound, strict: false };
         let system = System::new(&comparison.layout, &[row]);
-        let mut options = options.clone();
+        // Questions that are given up after a while stay at home.
+        let mut options = Options { crew: None, ..options.clone() };
         // Other random starts for each question.
         options.seed = options.seed.wrapping_add(asked);
         options.budget.nodes = Some(options.budget.nodes.map_or(self.effort, |most| most.min(self.effort)));
@@ -521,6 +539,19 @@ impl<'a> Judge<'a> {
         let scores = [scores[0][ours], scores[1][theirs]];
         let distance = (&exact(scores[1]) - &exact(scores[0])).abs().to_f64_down();
         ScorePoint { row, output, scores, distance }
+    }
+
+    /// Are the scores of a cell farther apart than the limit? One where only last bits that vary could make a difference is noted in
+    /// `open`.
+    fn exceeds(&self, cells: &[CellId], output: usize, limit: f64, open: &Mutex<Option<Vec<f64>>>) -> bool {
+        let most = exact(limit);
+        let point = self.point(cells, output);
+        let beyond = (&exact(point.scores[1]) - &exact(point.scores[0])).abs() > most;
+        let varies = self.comparison.labels.models().iter().any(|model| model.scores_vary());
+        if !beyond && varies && self.may_exceed(&point.row, output, &most) {
+            open.lock().expect("no thread panics while it holds the lock").get_or_insert(point.row);
+        }
+        beyond
     }
 
     /// May the scores of this input be farther apart than the limit, by last bits that the files do not fix?

@@ -4,11 +4,13 @@
 //! Looking at each cell is not a layer of its own: even over 4,096 cells it takes two to six times as long as
 //! boxes, which look at cells one by one where at most two axes are open.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use secateur_model::CellId;
 
 use crate::branch::{Rest, Search, Searched};
+use crate::jobs::{Asked, Crew};
 use crate::lens::Lens;
 use crate::meet::Met;
 use crate::record::{ProofStep, Record};
@@ -42,6 +44,8 @@ pub struct Options {
     pub shortcuts: bool,
     /// Close small boxes by joining two halves instead of splitting them. Off only to test and measure.
     pub small_boxes: bool,
+    /// Who helps with questions that take long; threads of this process do else.
+    pub crew: Option<Crew>,
 }
 
 impl Options {
@@ -57,6 +61,20 @@ impl Options {
             record: None,
             shortcuts: true,
             small_boxes: true,
+            crew: None,
+        }
+    }
+}
+
+impl Options {
+    /// The same for a question that others can help with.
+    pub(crate) fn asking<'a>(&'a self, asked: Option<&Asked>) -> Cow<'a, Self> {
+        match (&self.crew, asked) {
+            (Some(crew), Some(asked)) => {
+                let crew = Some(Crew { asked: Some(asked.clone()), ..crew.clone() });
+                Cow::Owned(Self { crew, ..self.clone() })
+            }
+            _ => Cow::Borrowed(self),
         }
     }
 }
@@ -276,6 +294,16 @@ impl Question<'_> {
     fn run(&self, search: &Search<'_>, rest: Rest) -> Solved {
         if let Some(record) = &self.options.record {
             record.lenses(&search.lenses().iter().map(|lens| lens.multipliers.clone()).collect::<Vec<_>>());
+        }
+        let mut rest = rest;
+        // With a limit on boxes, where the search ends would depend on who visits which when.
+        let travels = |crew: &&Crew| crew.asked.is_some() && self.options.budget.nodes.is_none();
+        if let Some(crew) = self.options.crew.as_ref().filter(travels) {
+            match search.run_with_crew(rest, &self.options.budget, crew) {
+                Ok(ended) => return Solved { answer: ended.into(), nodes: search.nodes() },
+                // A question that cannot travel is answered here.
+                Err(left) => rest = left,
+            }
         }
         let answer = search.run(rest, &self.options.budget, self.options.threads).into();
         Solved { answer, nodes: search.nodes() }

@@ -76,6 +76,8 @@ pub enum StopReason {
     Memory,
     /// Somebody asked.
     Cancelled,
+    /// The workers that were to help are gone.
+    Workers,
 }
 
 /// How far a search has come, for whoever watches from another thread.
@@ -114,6 +116,11 @@ impl Progress {
     pub(crate) fn add(&self, nodes: u64, closed: u64) {
         self.nodes.fetch_add(nodes, Ordering::Relaxed);
         self.closed.fetch_add(closed, Ordering::Relaxed);
+    }
+
+    /// The share of the present question that is closed.
+    pub(crate) fn closed(&self) -> u64 {
+        self.closed.load(Ordering::Relaxed)
     }
 
     /// The share of a box at this depth.

@@ -72,19 +72,34 @@ pub fn certify(
     cancel: &Cancel,
     progress: &Arc<Progress>,
 ) -> Result<Certificate, CertifyError> {
-    let started = std::time::Instant::now();
+    certify_with(original, pruned, evidence, band, &settings(threads, cancel, progress))
+}
+
+fn settings(threads: usize, cancel: &Cancel, progress: &Arc<Progress>) -> Options {
     let budget = Budget { cancel: cancel.clone(), ..Budget::unlimited() };
+    Options { budget, threads, progress: progress.clone(), ..Options::unlimited() }
+}
+
+/// As [`certify`], with a search of the caller's choice: on which threads or workers. Its budget ends only by its switch.
+pub fn certify_with(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    evidence: Option<&Evidence>,
+    band: Band,
+    options: &Options,
+) -> Result<Certificate, CertifyError> {
+    let started = std::time::Instant::now();
+    let (budget, cancel) = (&options.budget, &options.budget.cancel);
     let outline = Outline::new(original, pruned, band)?;
     let (mut writer, nodes) = if outline.is_same_model() {
         // A model decides as it does itself, and the checker knows that.
         (Writer::new(Vec::new(), &outline.claim_of_same_model())?, 0)
     } else {
-        let comparison = match outline.lay_out(&budget) {
+        let comparison = match outline.lay_out(budget) {
             Err(CompareError::Stopped(_)) => return Err(CertifyError::Interrupted),
             comparison => comparison?,
         };
-        let options = Options { budget, threads, progress: progress.clone(), ..Options::unlimited() };
-        let (compared, writer) = comparison.certify(&options, Vec::new())?;
+        let (compared, writer) = comparison.certify(options, Vec::new())?;
         let Some(writer) = writer.filter(|_| compared.verdict == Verdict::Identical) else {
             return Err(if cancel.is_cancelled() {
                 CertifyError::Interrupted
@@ -118,14 +133,23 @@ pub fn certify_scores(
     cancel: &Cancel,
     progress: &Arc<Progress>,
 ) -> Result<Certificate, CertifyError> {
+    certify_scores_with(original, pruned, within, &settings(threads, cancel, progress))
+}
+
+/// As [`certify_scores`], with a search of the caller's choice, as in [`certify_with`].
+pub fn certify_scores_with(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    within: f64,
+    options: &Options,
+) -> Result<Certificate, CertifyError> {
     let started = std::time::Instant::now();
-    let budget = Budget { cancel: cancel.clone(), ..Budget::unlimited() };
-    let comparison = match ScoreComparison::new(original, pruned, &budget) {
+    let (budget, cancel) = (&options.budget, &options.budget.cancel);
+    let comparison = match ScoreComparison::new(original, pruned, budget) {
         Err(CompareError::Stopped(_)) => return Err(CertifyError::Interrupted),
         comparison => comparison?,
     };
-    let options = Options { budget, threads, progress: progress.clone(), ..Options::unlimited() };
-    let (limit, nodes, writer) = comparison.certify(within, &options, Vec::new())?;
+    let (limit, nodes, writer) = comparison.certify(within, options, Vec::new())?;
     let Some(writer) = writer.filter(|_| limit == Limit::Within && !cancel.is_cancelled()) else {
         return Err(if cancel.is_cancelled() { CertifyError::Interrupted } else { CertifyError::NotProved });
     };

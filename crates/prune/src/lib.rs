@@ -24,7 +24,9 @@ pub use bounds::evidence::{Bound, Crossing, Evidence, Term, write_bounds};
 pub use bounds::indispensable::{Indispensable, indispensable};
 pub use candidate::column::{Column, Intercept};
 pub use candidate::plan::Editable;
-pub use certify::{Certificate, CertifyError, certify, certify_scores, have_checked};
+pub use certify::{
+    Certificate, CertifyError, certify, certify_scores, certify_scores_with, certify_with, have_checked,
+};
 pub use config::{Claim, Config, Effort, Moves, Objective, Unit};
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use passes::class_changes::class_changes;

@@ -2,6 +2,7 @@
 //! extension module `secateur._secateur` of it.
 
 mod check;
+mod crew;
 mod domain;
 mod error;
 mod interrupt;
@@ -27,6 +28,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(unproved::prune_to_size, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_without_proof, module)?)?;
     module.add_function(wrap_pyfunction!(check::check, module)?)?;
+    module.add_function(wrap_pyfunction!(crew::work, module)?)?;
     module.add_function(wrap_pyfunction!(domain::domain_from_toml, module)?)?;
     module.add_function(wrap_pyfunction!(domain::domain_to_toml, module)?)?;
     module.add_function(wrap_pyfunction!(domain::domain_words, module)?)?;

@@ -12,6 +12,7 @@ use secateur::{
 };
 use secateur_model::ClassId;
 
+use crate::crew::Helpers;
 use crate::model::{Model, row_major};
 use crate::options::GivenDomain;
 use crate::{error, interrupt, options};
@@ -51,7 +52,7 @@ pub(crate) fn offers(
 #[pyo3(signature = (
     model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None, within=None, keep_scores=false, threshold=None,
     time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, domain=None,
-    self_check=true, path=None, certificate=None, report=false, classes=Vec::new()
+    self_check=true, path=None, certificate=None, report=false, classes=Vec::new(), crew=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn prune<'py>(
@@ -78,8 +79,11 @@ pub(crate) fn prune<'py>(
     certificate: Option<String>,
     report: bool,
     classes: Vec<u32>,
+    crew: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::pruning_budget(time_limit)?;
+    let helpers = crew.map(|object| Helpers::new(object, budget.cancel()));
+    let crew = helpers.as_ref().map(|helpers| helpers.crew(py)).transpose()?;
     let settings = PruneOptions {
         effort: options::choice("effort", effort, &EFFORTS)?,
         objective: options::choice("objective", objective, &OBJECTIVES)?,
@@ -98,6 +102,7 @@ pub(crate) fn prune<'py>(
         seed,
         self_check,
         record: report,
+        crew,
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let watch = Watch::default();
@@ -116,7 +121,11 @@ pub(crate) fn prune<'py>(
     let pruning = interrupt::stoppable(py, &budget.cancel(), look, || {
         secateur::prune(&model.file, &data, &settings, &budget, &watch)
     })?
-    .map_err(error::from_road)?;
+    .map_err(error::from_road);
+    if let Some(helpers) = &helpers {
+        helpers.check()?;
+    }
+    let pruning = pruning?;
     let said = PruneReport {
         original: &model.file,
         options: &settings,

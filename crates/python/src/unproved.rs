@@ -76,6 +76,7 @@ pub(crate) fn prune_without_proof<'py>(
         seed,
         self_check: false,
         record: false,
+        crew: None,
     };
     let scrutiny = boxes.map_or(Scrutiny::Rows, Scrutiny::Boxes);
     let (_, data) = row_major(&rows);

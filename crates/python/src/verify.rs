@@ -10,6 +10,7 @@ use secateur::{
     Answer, Places, ScoreOptions, ScoreReport, StopReason, Undecided, VerifyOptions, VerifyReport,
 };
 
+use crate::crew::Helpers;
 use crate::model::{Model, row_major};
 use crate::options::GivenDomain;
 use crate::{error, interrupt, options};
@@ -18,7 +19,7 @@ use crate::{error, interrupt, options};
 #[pyfunction]
 #[pyo3(signature = (
     first, second, rows=None, *, within=None, time_limit=None, threads=None, seed=0, missing=true, domain=None,
-    doubles=false, certify=false, certificate=None, paths=(None, None), report=false
+    doubles=false, certify=false, certificate=None, paths=(None, None), report=false, crew=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn verify_scores<'py>(
@@ -37,8 +38,11 @@ pub(crate) fn verify_scores<'py>(
     certificate: Option<String>,
     paths: (Option<String>, Option<String>),
     report: bool,
+    crew: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::budget(time_limit)?;
+    let helpers = crew.map(|object| Helpers::new(object, budget.cancel()));
+    let crew = helpers.as_ref().map(|helpers| helpers.crew(py)).transpose()?;
     let settings = ScoreOptions {
         within,
         doubles,
@@ -48,6 +52,7 @@ pub(crate) fn verify_scores<'py>(
         certificate: certify,
         // A certificate is about the files, which do not know the labels of live objects.
         labels: if certify { [None, None] } else { [first.labels(), second.labels()] },
+        crew,
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let progress = Arc::default();
@@ -58,7 +63,11 @@ pub(crate) fn verify_scores<'py>(
         |_| Ok(()),
         || secateur::verify_scores(&first.file, &second.file, &data, &settings, &budget, &progress),
     )?
-    .map_err(error::from_road)?;
+    .map_err(error::from_road);
+    if let Some(helpers) = &helpers {
+        helpers.check()?;
+    }
+    let found = found?;
     let certificate = certificate.as_deref().filter(|_| found.checked());
     let said = ScoreReport { first: &first.file, second: &second.file, answer: &found, certificate };
     let answer = PyDict::new(py);
@@ -86,7 +95,7 @@ pub(crate) fn verify_scores<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     first, second, rows=None, *, band=None, threshold=None, time_limit=None, threads=None, seed=0, missing=true, domain=None, certify=false,
-    certificate=None, paths=(None, None), report=false
+    certificate=None, paths=(None, None), report=false, crew=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn verify<'py>(
@@ -105,8 +114,11 @@ pub(crate) fn verify<'py>(
     certificate: Option<String>,
     paths: (Option<String>, Option<String>),
     report: bool,
+    crew: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::budget(time_limit)?;
+    let helpers = crew.map(|object| Helpers::new(object, budget.cancel()));
+    let crew = helpers.as_ref().map(|helpers| helpers.crew(py)).transpose()?;
     let settings = VerifyOptions {
         band: options::band(band),
         threshold,
@@ -116,6 +128,7 @@ pub(crate) fn verify<'py>(
         certificate: certify,
         // A certificate is about the files, which do not know the labels of live objects.
         labels: if certify { [None, None] } else { [first.labels(), second.labels()] },
+        crew,
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let progress = Arc::default();
@@ -126,7 +139,11 @@ pub(crate) fn verify<'py>(
         |_| Ok(()),
         || secateur::verify(&first.file, &second.file, &data, &settings, &budget, &progress),
     )?
-    .map_err(error::from_road)?;
+    .map_err(error::from_road);
+    if let Some(helpers) = &helpers {
+        helpers.check()?;
+    }
+    let found = found?;
     let places = Places {
         original: paths.0.as_deref(),
         original_bytes: paths.0.as_deref().and_then(options::file_size),

@@ -109,7 +109,8 @@ pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, 
 pub use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain, PredictError};
 pub use secateur_oracle::Verdict as Answer;
 pub use secateur_oracle::{
-    Band, Cancel, CompareError, Counterexample, Progress, ScorePoint, StopReason, Undecided,
+    Band, Cancel, CompareError, Counterexample, Crew, JobError, Progress, Reply, ScorePoint, StopReason,
+    Undecided, Workers, WorkersGone, work,
 };
 pub use secateur_prune::{
     Certificate, CertifyError, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,

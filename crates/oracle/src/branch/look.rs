@@ -25,7 +25,10 @@ impl Search<'_> {
         let (lens, view) = (&self.lenses[row], &region.views[row]);
         match scratch.small_box.look(lens, view, &region.ranges, &mut judge) {
             Looked::Nothing => {
-                self.step(region, || ProofStep::Join { row, fixed: scratch.small_box.fixed_axes() });
+                self.step(region, &mut scratch.collected, || ProofStep::Join {
+                    row,
+                    fixed: scratch.small_box.fixed_axes(),
+                });
                 true
             }
             Looked::Solution(cells) if self.wanted == 1 => {

@@ -25,8 +25,8 @@ use secateur_oracle::{
     has_inputs,
 };
 use secateur_prune::{
-    Certificate, CertifyError, Claim, Config, Pass, PruneError, Pruned, RowsSeen, Watch, certify,
-    certify_scores, prune_model, rows_seen,
+    Certificate, CertifyError, Claim, Config, Pass, PruneError, Pruned, RowsSeen, Watch, certify_scores_with,
+    certify_with, prune_model, rows_seen,
 };
 
 use crate::budget::Budget;
@@ -342,19 +342,22 @@ impl Finish<'_> {
         let original = original.within(&self.config.domain).map_err(PruneError::from)?;
         let theirs = at_cut(&pruned.file, self.cut);
         let theirs = theirs.as_ref();
-        let (threads, progress) = (self.config.threads, &self.watch.search);
         let proof = self.budget.finishing(|stop| {
             if !certifies {
                 return self.compared(&original, theirs, stop);
             }
+            let search = Options {
+                budget: SearchBudget { cancel: stop.clone(), ..SearchBudget::unlimited() },
+                threads: self.config.threads,
+                progress: self.watch.search.clone(),
+                crew: self.options.crew.clone(),
+                ..Options::unlimited()
+            };
             let certified = match self.config.claim {
                 Claim::Decisions { band } => {
-                    let evidence = Some(&pruned.evidence);
-                    certify(&original, theirs, evidence, band, threads, stop, progress)
+                    certify_with(&original, theirs, Some(&pruned.evidence), band, &search)
                 }
-                Claim::Scores { within } => {
-                    certify_scores(&original, theirs, within, threads, stop, progress)
-                }
+                Claim::Scores { within } => certify_scores_with(&original, theirs, within, &search),
             };
             match certified {
                 Ok(certificate) => Ok(Proof::Found(Some(Box::new(certificate)))),

@@ -2,6 +2,7 @@
 
 use secateur_formats::{ModelFile, threshold_cut};
 use secateur_model::{ClassId, Cut, Domain};
+use secateur_oracle::Crew;
 use secateur_prune::{Claim, Config, Effort, LinearSolver, Moves, Objective, Unit};
 
 use crate::budget::Budget;
@@ -47,6 +48,8 @@ pub struct PruneOptions {
     pub self_check: bool,
     /// Keep what was known when, for a page about the run.
     pub record: bool,
+    /// Who helps with the certificate where that takes long, in place of threads of this process. The questions of the search itself stay here.
+    pub crew: Option<Crew>,
 }
 
 impl Default for PruneOptions {
@@ -66,6 +69,7 @@ impl Default for PruneOptions {
             seed,
             self_check: true,
             record: false,
+            crew: None,
         }
     }
 }

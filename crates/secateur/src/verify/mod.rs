@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use secateur_formats::{ModelFile, threshold_cut};
 use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain};
 use secateur_oracle::{
-    Band, Budget as SearchBudget, CompareError, Options, Outline, Progress, Undecided, Verdict, has_inputs,
+    Band, Budget as SearchBudget, CompareError, Crew, Options, Outline, Progress, Undecided, Verdict,
+    has_inputs,
 };
 use secateur_prune::{CertifyError, RowsSeen, have_checked, rows_seen};
 
@@ -49,6 +50,8 @@ pub struct VerifyOptions {
     /// Class labels of the two models that their files do not know: those that a live object returns. Classes are
     /// matched by them. A certificate is about the files, so it goes without.
     pub labels: [Option<ClassLabels>; 2],
+    /// Who helps with questions that take long, in place of threads of this process.
+    pub crew: Option<Crew>,
 }
 
 impl Default for VerifyOptions {
@@ -61,6 +64,7 @@ impl Default for VerifyOptions {
             seed: 0,
             certificate: false,
             labels: [None, None],
+            crew: None,
         }
     }
 }
@@ -255,6 +259,7 @@ fn search(
         seed: options.seed,
         starts: rows.chunks_exact(width).filter_map(|row| comparison.layout().cells_of(row)).collect(),
         progress: progress.clone(),
+        crew: options.crew.clone(),
         ..Options::unlimited()
     };
     let (compared, proof) = if options.certificate {

@@ -8,7 +8,8 @@ use secateur_model::{
     ClassId, ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, InputDomain, LabelMatch, NumberType,
 };
 use secateur_oracle::{
-    Budget as SearchBudget, CompareError, Limit, Options, Progress, ScoreComparison, ScorePoint, StopReason,
+    Budget as SearchBudget, CompareError, Crew, Limit, Options, Progress, ScoreComparison, ScorePoint,
+    StopReason,
 };
 use secateur_prune::{CertifyError, have_checked};
 use serde_json::{Map, Value, json};
@@ -40,6 +41,8 @@ pub struct ScoreOptions {
     /// Class labels of the two models that their files do not know: those that a live object returns. A certificate is
     /// about the files, so it goes without.
     pub labels: [Option<ClassLabels>; 2],
+    /// Who helps with questions about a limit that take long, in place of threads of this process. Measuring stays here.
+    pub crew: Option<Crew>,
 }
 
 /// The answer about scores.
@@ -252,6 +255,7 @@ fn search(
         seed: options.seed,
         starts: rows.chunks_exact(width).filter_map(|row| comparison.layout().cells_of(row)).collect(),
         progress: progress.clone(),
+        crew: options.crew.clone(),
         ..Options::unlimited()
     };
     found.domain = comparison.inputs();
@@ -313,6 +317,7 @@ fn search(
 fn stopped(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Time => "the time limit was reached",
+        StopReason::Workers => super::words::NO_WORKERS,
         _ => "the budget was used up",
     }
 }

@@ -243,9 +243,13 @@ pub(super) fn used_columns(models: [&Ensemble; 2]) -> Vec<bool> {
     used
 }
 
+/// Why a search that others helped with ended.
+pub(super) const NO_WORKERS: &str = "the workers that were to help are gone";
+
 pub(super) fn undecided(why: &Undecided) -> &'static str {
     match why {
         Undecided::Stopped(StopReason::Time) => "the time limit was reached",
+        Undecided::Stopped(StopReason::Workers) => NO_WORKERS,
         Undecided::Stopped(_) => "the budget was used up",
         Undecided::OrderOfAddition(_) => {
             "the last bits of the second model's scores or probabilities vary (order of addition, processor), and for some \

@@ -1,0 +1,104 @@
+//! Boxes on their way to and from other threads and machines.
+
+use std::collections::VecDeque;
+
+use secateur_model::CellId;
+
+use super::{Region, Rest, Search};
+use crate::certify::Collected;
+use crate::jobs::{Answer, OpenBox, Question, Setup};
+use crate::lens::Lens;
+use crate::record::Record;
+use crate::stop::{Budget, StopReason};
+
+/// Bytes of steps in one answer, about.
+const MOST_BYTES: usize = 1 << 19;
+/// Work on small boxes in one job, in entries of tables and sums: a second or a few.
+const MOST_WORK: u64 = 1 << 29;
+/// Bytes that the boxes of one job may take.
+const MEMORY: u64 = 1 << 26;
+
+impl Search<'_> {
+    pub(crate) fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    pub(crate) fn record(&self) -> Option<&dyn Record> {
+        self.record
+    }
+
+    /// How others visit the boxes of this search.
+    pub(crate) fn setup(&self, question: Question) -> Setup {
+        Setup {
+            question,
+            combined: self.lenses[self.rows..].iter().map(|lens| lens.multipliers.clone()).collect(),
+            weighed: self.weighed,
+            small_boxes: self.small_boxes,
+            wanted: self.wanted,
+            record: self.record.is_some(),
+        }
+    }
+
+    /// What is left, in the order of paths, and what was found.
+    #[expect(clippy::type_complexity, reason = "the two parts of a rest")]
+    pub(crate) fn open(&self, rest: Rest) -> (VecDeque<OpenBox>, Vec<(Vec<bool>, Vec<CellId>)>) {
+        // The top of the stack comes first in order.
+        (rest.stack.into_iter().rev().map(OpenBox::from).collect(), rest.found)
+    }
+
+    /// Counts boxes that others have visited, and the share that they closed.
+    pub(crate) fn count(&self, nodes: u64, closed: u64) {
+        self.report(&mut nodes.clone(), &mut closed.clone());
+    }
+
+    /// Are these solutions indeed?
+    pub(crate) fn confirms(&self, found: &[(Vec<bool>, Vec<CellId>)]) -> bool {
+        found.iter().all(|(_, cells)| self.system.holds(cells) && (self.accept)(cells))
+    }
+
+    /// Visits these boxes, which are in the order of their paths, until about so many are visited. The steps are in the answer where
+    /// they are wanted, and not in the record.
+    pub(crate) fn work(&self, boxes: Vec<OpenBox>, limit: u64, steps: bool) -> Answer {
+        let mut stack: Vec<Region> = boxes.into_iter().rev().map(|open| self.region(open)).collect();
+        let mut scratch = self.scratch();
+        scratch.collected = steps.then(Collected::default);
+        scratch.most = Some((MOST_BYTES, MOST_WORK));
+        let (nodes, closed) = (self.nodes(), self.progress.closed());
+        let mut budget = Budget { memory: Some(MEMORY), ..Budget::unlimited() };
+        if let Err(StopReason::Memory) = self.dive(&mut stack, &mut scratch, &budget, limit, &|_| false)
+            && self.nodes() == nodes
+        {
+            // So much is needed for a single box.
+            budget.memory = None;
+            let _ = self.dive(&mut stack, &mut scratch, &budget, 1, &|_| false);
+        }
+        Answer {
+            nodes: self.nodes() - nodes,
+            closed: self.progress.closed().saturating_sub(closed),
+            found: scratch.found,
+            open: stack.into_iter().rev().map(OpenBox::from).collect(),
+            noted: None,
+            stretches: scratch.collected.map(Collected::into_stretches).unwrap_or_default(),
+        }
+    }
+
+    fn region(&self, open: OpenBox) -> Region {
+        let view = |lens: &Lens| {
+            let mut view = lens.root();
+            for (axis, &(low, high)) in open.ranges.iter().enumerate() {
+                if (low, high) != (0, self.sizes[axis]) {
+                    lens.restrict(&mut view, axis, low, high);
+                }
+            }
+            view
+        };
+        let views = self.lenses.iter().map(view).collect();
+        Region { views, ranges: open.ranges, small: open.small, path: open.path }
+    }
+}
+
+impl From<Region> for OpenBox {
+    fn from(region: Region) -> Self {
+        Self { ranges: region.ranges, small: region.small, path: region.path }
+    }
+}

@@ -1,0 +1,345 @@
+//! Work that can travel: boxes of a search that somebody else visits, on another thread or another machine.
+//!
+//! What a box needs is a function of the system, the lenses, the box and the way to it, and of nothing else ([`OpenBox`]): the same boxes
+//! are visited, and the same steps proved, whoever visits them and however they are dealt out. So a [`Job`] is some
+//! open boxes of one question about a [`Subject`], and its [`Answer`] is what was proved of them, with its steps, the solutions that
+//! were found, and the boxes that are still open. Both are pure functions of their inputs: a job that is lost is asked again, and one
+//! that is answered twice counts once. The proof is put together in the order of paths, which makes the certificate the
+//! same in every byte as that of one thread.
+//!
+//! The models travel once to each worker ([`work`] keeps those of the last jobs); a job beside them is a few kilobytes.
+
+mod foreman;
+mod model;
+mod subject;
+pub(crate) mod wire;
+mod worker;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use secateur_model::{CellId, Ensemble};
+
+use crate::certify::Stretch;
+pub(crate) use subject::Subject;
+pub use wire::WireError;
+use wire::{In, Out};
+pub use worker::{JobError, work};
+pub(crate) use worker::{Task, serve_question};
+
+/// Whoever takes jobs: the workers of an executor, for instance.
+pub trait Workers: Send + Sync + fmt::Debug {
+    /// How many jobs are done at the same time, about.
+    fn count(&self) -> usize;
+
+    /// Hands a job over. Its answer comes later, under this number. `subject` is what the job is about, for workers that do not have it
+    /// yet; `id` stands for it.
+    fn send(
+        &self,
+        number: u64,
+        id: &[u8; 32],
+        subject: &Arc<Vec<u8>>,
+        job: Vec<u8>,
+    ) -> Result<(), WorkersGone>;
+
+    /// The next answer, of whatever job; `None` where there is none after this time.
+    fn receive(&self, wait: Duration) -> Result<Option<(u64, Reply)>, WorkersGone>;
+
+    /// Nobody waits for these any more.
+    fn forget(&self);
+}
+
+/// What became of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// What [`work`] made of it.
+    Done(Vec<u8>),
+    /// Its worker is gone, or could not do it.
+    Lost,
+}
+
+/// There are no workers any more; whoever runs them knows why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkersGone;
+
+/// Who helps with a search, and when.
+#[derive(Clone, Debug)]
+pub struct Crew {
+    /// Who takes jobs.
+    pub workers: Arc<dyn Workers>,
+    /// A question that is answered in this time does not leave the machine.
+    pub after: Duration,
+    /// A job without an answer for so long is given to somebody else too.
+    pub patience: Duration,
+    pub(crate) asked: Option<Asked>,
+}
+
+impl Crew {
+    /// These workers, after a second, with the patience of a minute.
+    pub fn new(workers: Arc<dyn Workers>) -> Self {
+        Self { workers, after: Duration::from_secs(1), patience: Duration::from_secs(60), asked: None }
+    }
+}
+
+/// The question that a search is about, as workers know it.
+#[derive(Clone)]
+pub(crate) struct Asked {
+    pub(crate) about: Arc<About>,
+    pub(crate) question: Question,
+    /// An input that a worker noted as open ([`crate::compare::Undecided::OrderOfAddition`]).
+    pub(crate) noted: Arc<Mutex<Option<Vec<f64>>>>,
+}
+
+impl Asked {
+    pub(crate) fn new(about: &Arc<About>, question: Question) -> Self {
+        Self { about: about.clone(), question, noted: Arc::default() }
+    }
+
+    /// An input that a worker noted as open.
+    pub(crate) fn noted(&self) -> Option<Vec<f64>> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Asked({:?})", self.question)
+    }
+}
+
+/// A subject that is made when it is first needed: most questions never leave the machine. It holds the models until then.
+pub(crate) struct About {
+    models: [Ensemble; 2],
+    /// What is compared: decisions with this band (`None` inside for exact arithmetic), or scores.
+    band: Option<Option<f64>>,
+    subject: OnceLock<Option<Arc<Subject>>>,
+}
+
+impl About {
+    pub(crate) fn decisions(models: [&Ensemble; 2], band: Option<f64>) -> Arc<Self> {
+        Arc::new(Self { models: models.map(Ensemble::clone), band: Some(band), subject: OnceLock::new() })
+    }
+
+    pub(crate) fn scores(models: [&Ensemble; 2]) -> Arc<Self> {
+        Arc::new(Self { models: models.map(Ensemble::clone), band: None, subject: OnceLock::new() })
+    }
+
+    /// What travels; `None` where it would not arrive as it is.
+    pub(crate) fn subject(&self) -> Option<Arc<Subject>> {
+        let models = [&self.models[0], &self.models[1]];
+        let make = || match self.band {
+            Some(band) => Subject::decisions(models, band),
+            None => Subject::scores(models),
+        };
+        self.subject.get_or_init(|| make().map(Arc::new)).clone()
+    }
+}
+
+/// Which system of its subject a job is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Question {
+    /// The first model says `winner`, and the second does not put it above `other`.
+    Pair { winner: u32, other: u32, by_input: bool },
+    /// The scores of this output are farther apart than the limit.
+    Score { output: u32, below: bool, within: f64 },
+}
+
+/// A box that is still to be visited: all that the search needs to know of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OpenBox {
+    /// The cells on each axis.
+    pub(crate) ranges: Vec<(u32, u32)>,
+    /// It is not looked at as a small one while it has more cells than this.
+    pub(crate) small: f64,
+    /// The way here: false for the child that was visited first.
+    pub(crate) path: Vec<bool>,
+}
+
+/// How the boxes of a question are visited, the same for all of its jobs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Setup {
+    pub(crate) question: Question,
+    /// The multipliers of the lenses beside those of the single rows.
+    pub(crate) combined: Vec<Vec<u64>>,
+    /// Branching looks at this many lenses only.
+    pub(crate) weighed: usize,
+    pub(crate) small_boxes: bool,
+    pub(crate) wanted: usize,
+    /// Steps are wanted.
+    pub(crate) record: bool,
+}
+
+/// Some boxes, and how many to visit at most.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Job {
+    pub(crate) subject: [u8; 32],
+    pub(crate) setup: Setup,
+    /// Boxes to visit, about; what is left then comes back.
+    pub(crate) limit: u64,
+    pub(crate) boxes: Vec<OpenBox>,
+}
+
+/// What was made of a job.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Answer {
+    /// Boxes visited.
+    pub(crate) nodes: u64,
+    /// The share of the space that is closed by them, as [`crate::Progress`] counts it.
+    pub(crate) closed: u64,
+    /// Solutions, with the paths of their boxes.
+    pub(crate) found: Vec<(Vec<bool>, Vec<CellId>)>,
+    /// The boxes that are left, in the order of their paths.
+    pub(crate) open: Vec<OpenBox>,
+    /// An input that stays open.
+    pub(crate) noted: Option<Vec<f64>>,
+    /// The proved part.
+    pub(crate) stretches: Vec<Stretch>,
+}
+
+/// The first bytes of a job and of an answer: what is of another version is not looked at.
+const JOB: &[u8] = concat!("secateur job ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+const ANSWER: &[u8] = concat!("secateur answer ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
+
+impl OpenBox {
+    pub(crate) fn encode(&self, out: &mut Out, sizes: &[u32]) {
+        let narrowed: Vec<(usize, (u32, u32))> = (self.ranges.iter().copied().enumerate())
+            .filter(|&(axis, range)| range != (0, sizes[axis]))
+            .collect();
+        let mut last = 0;
+        out.list(&narrowed, |out, &(axis, (low, high))| {
+            out.number((axis - last) as u64);
+            out.number(low.into());
+            out.number((high - low).into());
+            last = axis;
+        });
+        out.float(self.small);
+        out.path(&self.path);
+    }
+
+    /// Ranges are checked against the axes: whoever gets a box may rely on them.
+    pub(crate) fn decode(input: &mut In<'_>, sizes: &[u32]) -> Result<Self, WireError> {
+        let mut ranges: Vec<(u32, u32)> = sizes.iter().map(|&size| (0, size)).collect();
+        let mut axis = 0usize;
+        input.list(|input| {
+            axis = axis.saturating_add(usize::try_from(input.number()?).map_err(|_| WireError)?);
+            let (low, length) = (input.small()?, input.small()?);
+            let range = ranges.get_mut(axis).ok_or(WireError)?;
+            let high = low.checked_add(length).filter(|&high| length > 0 && high <= range.1);
+            *range = (low, high.ok_or(WireError)?);
+            Ok(())
+        })?;
+        let small = input.float()?;
+        Ok(Self { ranges, small, path: input.path()? })
+    }
+}
+
+impl Setup {
+    fn encode(&self, out: &mut Out) {
+        match self.question {
+            Question::Pair { winner, other, by_input } => {
+                out.byte(0);
+                out.number(winner.into());
+                out.number(other.into());
+                out.flag(by_input);
+            }
+            Question::Score { output, below, within } => {
+                out.byte(1);
+                out.number(output.into());
+                out.flag(below);
+                out.float(within);
+            }
+        }
+        out.list(&self.combined, |out, lens| out.list(lens, |out, &multiplier| out.number(multiplier)));
+        out.number(self.weighed as u64);
+        out.flag(self.small_boxes);
+        out.number(self.wanted as u64);
+        out.flag(self.record);
+    }
+
+    fn decode(input: &mut In<'_>) -> Result<Self, WireError> {
+        let question = match input.byte()? {
+            0 => Question::Pair { winner: input.small()?, other: input.small()?, by_input: input.flag()? },
+            1 => Question::Score { output: input.small()?, below: input.flag()?, within: input.float()? },
+            _ => return Err(WireError),
+        };
+        Ok(Self {
+            question,
+            combined: input.list(|input| input.list(In::number))?,
+            weighed: input.small()? as usize,
+            small_boxes: input.flag()?,
+            wanted: input.small()? as usize,
+            record: input.flag()?,
+        })
+    }
+}
+
+impl Job {
+    pub(crate) fn encode(&self, sizes: &[u32]) -> Vec<u8> {
+        let mut out = Out::default();
+        out.raw(JOB);
+        out.raw(&self.subject);
+        self.setup.encode(&mut out);
+        out.number(self.limit);
+        out.list(&self.boxes, |out, open| open.encode(out, sizes));
+        out.0
+    }
+
+    /// All but the boxes, which cannot be read before the axes are known; these follow in the rest.
+    fn begin(bytes: &[u8]) -> Result<(Self, In<'_>), WireError> {
+        let mut input = In::new(bytes);
+        if input.raw(JOB.len())? != JOB {
+            return Err(WireError);
+        }
+        let job = Self {
+            subject: input.array()?,
+            setup: Setup::decode(&mut input)?,
+            limit: input.number()?,
+            boxes: Vec::new(),
+        };
+        Ok((job, input))
+    }
+}
+
+impl Answer {
+    /// `job` is the digest of the job's bytes: an answer is one to this job, whatever number it comes under.
+    pub(crate) fn encode(&self, job: &[u8; 32], sizes: &[u32]) -> Vec<u8> {
+        let mut out = Out::default();
+        out.raw(ANSWER);
+        out.raw(job);
+        out.number(self.nodes);
+        out.number(self.closed);
+        out.list(&self.found, |out, (path, cells)| {
+            out.path(path);
+            out.list(cells, |out, cell| out.number(cell.0.into()));
+        });
+        out.list(&self.open, |out, open| open.encode(out, sizes));
+        out.option(self.noted.as_ref(), |out, row| out.list(row, |out, &value| out.float(value)));
+        out.list(&self.stretches, |out, stretch| stretch.encode(out));
+        out.0
+    }
+
+    /// The answer to this job.
+    pub(crate) fn decode(bytes: &[u8], job: &[u8; 32], sizes: &[u32]) -> Result<Self, WireError> {
+        let mut input = In::new(bytes);
+        if input.raw(ANSWER.len())? != ANSWER || input.raw(job.len())? != job {
+            return Err(WireError);
+        }
+        let answer = Self {
+            nodes: input.number()?,
+            closed: input.number()?,
+            found: input.list(|input| {
+                let path = input.path()?;
+                let cells = input.list(|input| Ok(CellId(input.small()?)))?;
+                let inside =
+                    cells.len() == sizes.len() && cells.iter().zip(sizes).all(|(cell, &size)| cell.0 < size);
+                if inside { Ok((path, cells)) } else { Err(WireError) }
+            })?,
+            open: input.list(|input| OpenBox::decode(input, sizes))?,
+            noted: input.option(|input| input.list(In::float))?,
+            stretches: input.list(Stretch::decode)?,
+        };
+        input.end()?;
+        Ok(answer)
+    }
+}
