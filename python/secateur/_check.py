@@ -10,6 +10,7 @@ from secateur import _domain, _labels, _options
 from secateur._errors import CertificateError
 from secateur._model import one_threshold, recognise, same_inputs
 from secateur._secateur import check as _check
+from secateur._secateur import check_source as _check_source
 
 
 def check(
@@ -24,6 +25,7 @@ def check(
     """Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the search.
 
     `original` and `pruned` are whatever `secateur.load` reads; `certificate` is a path, or the certificate itself.
+    The path of source that `pack` wrote (`.c`, `.h`) can stand for `pruned`: the source is read back and compared with the original.
     `domain`, a `secateur.Domain` or the path of its file, demands a proof that covers it: a claim about a smaller domain is
     refused, and so is one that cannot be compared. `where` has models whose scores the claim may ask for (`Domain(where=...)`): a certificate
     names them by their digests and is refused without them; those of `domain` are known. `threshold` demands
@@ -44,6 +46,8 @@ def check(
     ...
     secateur._errors.CertificateError: invalid: The certificate is about another original: ...
     """
+    if isinstance(pruned, (str, os.PathLike)) and os.fsdecode(pruned).lower().endswith((".c", ".h")):
+        return _source(original, os.fsdecode(pruned), certificate)
     first, second = recognise(original, thresholds=True), recognise(pruned, thresholds=True)
     threshold = one_threshold(_options.threshold(threshold), first, second)
     same_inputs(first, second)
@@ -84,5 +88,24 @@ def check(
         verdict=answer["verdict"],
         reason=answer["reason"],
         step=step,
+        message=answer["message"],
+    )
+
+
+def _source(original: Any, path: str, certificate: bytes | str | os.PathLike[str]) -> dict[str, Any]:
+    """The same of a model as source."""
+    with open(path, "rb") as file:
+        text = file.read()
+    if not isinstance(certificate, bytes):
+        with open(certificate, "rb") as file:
+            certificate = file.read()
+    answer = _check_source(recognise(original).model, text, certificate)
+    if answer["verdict"] == "valid":
+        return answer["claim"]
+    raise CertificateError(
+        f"{path}: {answer['verdict']}: {answer['message']} ({answer['reason']})",
+        verdict=answer["verdict"],
+        reason=answer["reason"],
+        step=None,
         message=answer["message"],
     )

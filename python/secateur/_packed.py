@@ -10,6 +10,8 @@ import numpy as np
 from secateur import _files, _rows
 from secateur._model import Subject, recognise
 from secateur._secateur import InputError, Model, ModelError, Packed
+from secateur._secateur import declarations_start as _declarations_start
+from secateur._secateur import source as _source
 
 MAGIC = b"SPK"
 
@@ -37,7 +39,7 @@ def pack(model: Any) -> PackedModel:
             "a pipeline with steps before its classifier cannot be packed; pack the last step (pipeline[-1]) and "
             "give it what the steps before make of your rows"
         )
-    return PackedModel(Packed.pack(subject.model))
+    return PackedModel(Packed.pack(subject.model), subject.model)
 
 
 def read(data: bytes) -> PackedModel:
@@ -54,8 +56,10 @@ class PackedModel:
     whole numbers that it was trained with; in an array of floats, their positions in the model's list.
     """
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: Packed, original: Model | None = None) -> None:
         self._packed = packed
+        # What was packed, where it was packed here: source is made of it, so that its certificate is about it.
+        self._original = original
 
     def raw_scores(self, X: Any, *, threads: int = 1, path: str | None = None) -> np.ndarray:
         """The library's raw scores, a column for each output, in the type of the library's sums, with its very bits.
@@ -106,9 +110,48 @@ class PackedModel:
         leaf and threshold?"""
         return dict(self._packed.self_test())
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the `.spk` file, whole or not at all."""
-        _files.write(os.fspath(path), self.to_bytes())
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        name: str | None = None,
+        test: str | os.PathLike[str] | None = None,
+        certificate: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Writes the model, each file whole or not at all. The ending of `path` says what: `.spk` the packed file; `.c` C99 source, and
+        its declarations in the `.h` beside it; `.h` one header that has everything.
+
+        Source is for machines without any library: `NAME_raw(row, scores)` gives the raw scores with the library's own bits, `NAME_class(row)`
+        the position of the class in `classes_`. `name` is what these names start with (`model` unless given), `test` the
+        path of a C program that tests the source on the machine that it runs on. `certificate` is where the certificate goes, for `secateur-check` and
+        `secateur.check`: of source, that it is the model that was given to `pack`; of a model that was loaded from a file, that file.
+        """
+        path = os.fspath(path)
+        stem, ending = os.path.splitext(path)
+        ending = ending[1:].lower()
+        if ending not in ("c", "h"):
+            if name is not None or test is not None:
+                raise InputError("name and test are for source: give a path that ends with .c or .h")
+            if certificate is not None and self.certificate is None:
+                raise InputError("a model that was loaded from a file has no certificate of its packing")
+            _files.write(path, self.to_bytes())
+            if certificate is not None:
+                _files.write(os.fspath(certificate), self.certificate or b"")
+            return
+        header = stem + ".h"
+        if ending == "c":
+            _own_header(header)
+        model = self._model() if self._original is None else self._original
+        text, declarations, proof, program = _source(
+            model, ending, "model" if name is None else name, None if test is None else os.path.basename(header)
+        )
+        _files.write(path, text.encode())
+        if declarations is not None:
+            _files.write(header, declarations.encode())
+        if test is not None and program is not None:
+            _files.write(os.fspath(test), program.encode())
+        if certificate is not None:
+            _files.write(os.fspath(certificate), proof)
 
     def to_bytes(self) -> bytes:
         """The bytes of the `.spk` file."""
@@ -224,6 +267,17 @@ class PackedModel:
 
     def __repr__(self) -> str:
         return f"<secateur.PackedModel of {self._packed.source}: {self.tree_count} trees, {self.nbytes} bytes>"
+
+
+def _own_header(path: str) -> None:
+    """Refuses to replace a header that is not one of ours: nobody named it."""
+    if os.path.exists(path):
+        with open(path, "rb") as file:
+            if not file.read().startswith(_declarations_start().encode()):
+                raise InputError(
+                    f"{path}: the declarations of the packed model would go there, and this file is not one that secateur "
+                    "wrote; give the model another name"
+                )
 
 
 def _category_codes(values: Any, labels: list[str]) -> np.ndarray:

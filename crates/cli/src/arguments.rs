@@ -316,7 +316,6 @@ Examples:
 
   As C, with a test to run on the target:
     secateur pack model.json -o model.c --test model_test.c
-    cc -std=c99 -Os model.c model_test.c -lm -o model_test && ./model_test
 
   Prune first, with one certificate for both steps:
     secateur pack model.json -o model.spk --prune --certificate model.cert")]

@@ -11,6 +11,7 @@ mod options;
 mod packed;
 mod prune;
 mod sklearn;
+mod source;
 mod unproved;
 mod verify;
 
@@ -29,6 +30,9 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(unproved::prune_without_proof, module)?)?;
     module.add_function(wrap_pyfunction!(check::check, module)?)?;
     module.add_function(wrap_pyfunction!(crew::work, module)?)?;
+    module.add_function(wrap_pyfunction!(source::source, module)?)?;
+    module.add_function(wrap_pyfunction!(source::check_source, module)?)?;
+    module.add_function(wrap_pyfunction!(source::declarations_start, module)?)?;
     module.add_function(wrap_pyfunction!(domain::domain_from_toml, module)?)?;
     module.add_function(wrap_pyfunction!(domain::domain_to_toml, module)?)?;
     module.add_function(wrap_pyfunction!(domain::domain_words, module)?)?;

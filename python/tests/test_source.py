@@ -1,0 +1,93 @@
+"""Models as C, compiled here, beside the live libraries: raw scores in every bit, and the class."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+
+import numpy as np
+import pytest
+from harness import assert_same_bits, hostile_rows
+from prunable import CASES, case
+
+import secateur
+
+
+def compiled(folder, name="model", level="-O2"):
+    """The functions of a model that was saved as C."""
+    library = folder / f"lib{name}.so"
+    strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+    command = ["cc", *strict, level, "-shared", "-fPIC", f"{name}.c", "-lm", "-o", str(library)]
+    subprocess.run(command, cwd=folder, check=True)
+    return ctypes.CDLL(str(library))
+
+
+def predictions(library, packed, rows, name="model"):
+    """Raw scores and classes of all rows, one call each."""
+    text = "float" if "f32_input" in packed[1] else "double"
+    row_type = np.float32 if text == "float" else np.float64
+    score_type = np.float32 if "f32_sums" in packed[1] else np.float64
+    rows = np.ascontiguousarray(rows, dtype=row_type)
+    scores = np.empty((len(rows), packed[0]._packed.outputs), dtype=score_type)
+    raw = getattr(library, f"{name}_raw")
+    for row, out in zip(rows, scores, strict=True):
+        raw(row.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p))
+    if not packed[0]._packed.is_classifier:
+        return scores, None
+    decide = getattr(library, f"{name}_class")
+    return scores, np.array([decide(row.ctypes.data_as(ctypes.c_void_p)) for row in rows])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_kind_of_model_compiles_to_its_own_bits(name, tmp_path):
+    found = case(name)
+    inner = found.inner(found.model)
+    model = secateur.load(inner)
+    packed = secateur.pack(inner)
+    packed.save(tmp_path / "model.c", test=tmp_path / "test.c", certificate=tmp_path / "model.cert")
+    parts = (tmp_path / "model.c").read_text().splitlines()[2].split()
+    rows = hostile_rows(model, found.train, 400)
+    scores, classes = predictions(compiled(tmp_path), (packed, parts), rows)
+    # The library itself is the judge of `raw_scores`, in the tests of each library; here of the same rows.
+    assert_same_bits(scores, model.raw_scores(rows), rows)
+    if classes is not None:
+        assert (packed.classes_[classes] == packed.predict(rows)).all()
+    assert secateur.check(inner, tmp_path / "model.c", tmp_path / "model.cert")["outcome"] == "same_bits"
+    subprocess.run(["cc", "-std=c99", "model.c", "test.c", "-lm", "-o", "test"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "test"], check=False).returncode == 0
+
+
+def test_a_changed_table_is_found_by_the_test_and_by_the_checker(tmp_path):
+    found = case("XGBClassifier")
+    packed = secateur.pack(found.model)
+    packed.save(tmp_path / "model.c", test=tmp_path / "test.c", certificate=tmp_path / "model.cert")
+    lines = (tmp_path / "model.c").read_text().split("\n")
+    at = next(index for index, line in enumerate(lines) if line.startswith("static const float model_leaf[")) + 1
+    lines[at] = lines[at].replace("0x1.", "0x1.f", 1)
+    (tmp_path / "model.c").write_text("\n".join(lines))
+    subprocess.run(["cc", "-std=c99", "model.c", "test.c", "-lm", "-o", "test"], cwd=tmp_path, check=True)
+    run = subprocess.run([tmp_path / "test"], check=False, capture_output=True, text=True)
+    assert run.returncode == 1 and not run.stdout.startswith("0 of"), run.stdout
+    with pytest.raises(secateur.CertificateError, match="another packed file"):
+        secateur.check(found.model, tmp_path / "model.c", tmp_path / "model.cert")
+
+
+def test_a_packed_file_becomes_source_that_is_certified_against_it(tmp_path):
+    secateur.pack(case("XGBClassifier").model).save(tmp_path / "model.spk")
+    loaded = secateur.load(tmp_path / "model.spk")
+    loaded.save(tmp_path / "all.h", name="house", certificate=tmp_path / "all.cert")
+    assert "house_raw" in (tmp_path / "all.h").read_text()
+    assert secateur.check(tmp_path / "model.spk", tmp_path / "all.h", tmp_path / "all.cert")["kind"] == "packed"
+
+
+def test_what_cannot_be_saved_is_refused_and_files_stay(tmp_path):
+    packed = secateur.pack(case("XGBClassifier").model)
+    (tmp_path / "mine.h").write_text("int mine;\n")
+    with pytest.raises(secateur.InputError, match="not one that secateur"):
+        packed.save(tmp_path / "mine.c")
+    assert (tmp_path / "mine.h").read_text() == "int mine;\n"
+    with pytest.raises(secateur.InputError, match="are for source"):
+        packed.save(tmp_path / "model.spk", name="house")
+    with pytest.raises(secateur.SecateurError, match="cannot be the start of functions' names"):
+        packed.save(tmp_path / "model.c", name="while")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.h"]
