@@ -119,19 +119,21 @@ class PackedModel:
         certificate: str | os.PathLike[str] | None = None,
     ) -> None:
         """Writes the model, each file whole or not at all. The ending of `path` says what: `.spk` the packed file; `.c` C99 source, and
-        its declarations in the `.h` beside it; `.h` one header that has everything.
+        its declarations in the `.h` beside it; `.h` one header that has everything; `.rs` a Rust module that needs `core` alone.
 
         Source is for machines without any library: `NAME_raw(row, scores)` gives the raw scores with the library's own bits, `NAME_class(row)`
-        the position of the class in `classes_`. `name` is what these names start with (`model` unless given), `test` the
-        path of a C program that tests the source on the machine that it runs on. `certificate` is where the certificate goes, for `secateur-check` and
+        the position of the class in `classes_`; in Rust `raw(&row)` and `class(&row)`. `name` is what the names in C start with (`model` unless given), `test` the
+        path of a program that tests the source on the machine that it runs on. `certificate` is where the certificate goes, for `secateur-check` and
         `secateur.check`: of source, that it is the model that was given to `pack`; of a model that was loaded from a file, that file.
         """
         path = os.fspath(path)
         stem, ending = os.path.splitext(path)
         ending = ending[1:].lower()
-        if ending not in ("c", "h"):
+        if name is not None and ending == "rs":
+            raise InputError("name is for C: in Rust the functions are raw and class of a module, which has the file's name")
+        if ending not in ("c", "h", "rs"):
             if name is not None or test is not None:
-                raise InputError("name and test are for source: give a path that ends with .c or .h")
+                raise InputError("name and test are for source: give a path that ends with .c, .h or .rs")
             if certificate is not None and self.certificate is None:
                 raise InputError("a model that was loaded from a file has no certificate of its packing")
             _files.write(path, self.to_bytes())
@@ -143,7 +145,7 @@ class PackedModel:
             _own_header(header)
         model = self._model() if self._original is None else self._original
         text, declarations, proof, program = _source(
-            model, ending, "model" if name is None else name, None if test is None else os.path.basename(header)
+            model, ending, "model" if name is None else name, None if test is None else os.path.basename(path if ending == "rs" else header)
         )
         _files.write(path, text.encode())
         if declarations is not None:

@@ -1,4 +1,4 @@
-"""Models as C, compiled here, beside the live libraries: raw scores in every bit, and the class."""
+"""Models as C and Rust, compiled here, beside the live libraries: raw scores in every bit, and the class."""
 
 from __future__ import annotations
 
@@ -78,6 +78,17 @@ def test_a_packed_file_becomes_source_that_is_certified_against_it(tmp_path):
     loaded.save(tmp_path / "all.h", name="house", certificate=tmp_path / "all.cert")
     assert "house_raw" in (tmp_path / "all.h").read_text()
     assert secateur.check(tmp_path / "model.spk", tmp_path / "all.h", tmp_path / "all.cert")["kind"] == "packed"
+
+
+def test_a_model_becomes_a_rust_module(tmp_path):
+    found = case("XGBClassifier")
+    packed = secateur.pack(found.model)
+    packed.save(tmp_path / "house.rs", test=tmp_path / "main.rs", certificate=tmp_path / "house.cert")
+    subprocess.run(["rustc", "--edition", "2021", "-D", "warnings", "main.rs", "-o", "main"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "main"], check=False).returncode == 0
+    assert secateur.check(found.model, tmp_path / "house.rs", tmp_path / "house.cert")["outcome"] == "same_bits"
+    with pytest.raises(secateur.InputError, match="name is for C"):
+        packed.save(tmp_path / "other.rs", name="other")
 
 
 def test_what_cannot_be_saved_is_refused_and_files_stay(tmp_path):

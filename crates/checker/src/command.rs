@@ -347,8 +347,8 @@ pub fn packing_covering(verdict: PackingVerdict, asked: &Domain, original: &Ense
 fn packing_words(proved: &PackingProved, is_source: bool, original: &Ensemble) -> String {
     let same = if is_source {
         "valid: the source is the model itself: its code is the known text, its tables were compared node by node. The same \
-         raw scores, in every bit, on every input that the library accepts, wherever compiler and processor follow C99 and \
-         IEEE 754\n"
+         raw scores, in every bit, on every input that the library accepts, wherever compiler and processor follow the language \
+         and IEEE 754\n"
     } else {
         "valid: the packed file is the model itself, compared node by node: the same raw scores, in every bit, \
          on every input\n"
@@ -492,7 +492,7 @@ enum Second {
 
 fn second(path: &Path) -> Result<Second, String> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("").to_ascii_lowercase();
-    let is_source = matches!(ending.as_str(), "c" | "h");
+    let is_source = matches!(ending.as_str(), "c" | "h" | "rs");
     if !is_source {
         return read(path).map(Second::Model);
     }

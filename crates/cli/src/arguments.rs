@@ -296,7 +296,7 @@ pub(crate) struct VerifyMany {
     pub(crate) json: bool,
 }
 
-/// Write the model as a small packed file (.spk) that predicts fast, or as C source, with the library's own bits
+/// Write the model as a small packed file (.spk) that predicts fast, or as C or Rust source, with the library's own bits
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A packed file is the same model: every question, every number bit for bit, added in the library's type and order. Before \
@@ -307,7 +307,7 @@ read packed files; the Python package and the C library secateur_runtime run the
 OUT.c is the same model as C99, for firmware and services without our library: tables and one fixed page of code, no \
 allocation, no dependencies but the C library's expf or exp where a softmax decides between classes. The declarations go to OUT.h beside it. \
 OUT.h alone is a header that has everything in itself. `NAME_raw(row, scores)` gives the library's raw scores, `NAME_class(row)` the position \
-of the class; missing values are NaN. The source is read back and compared with the model before it is written.
+of the class; missing values are NaN. OUT.rs is a Rust module with the functions `raw` and `class`, without unsafe code, for which `core` is enough. The source is read back and compared with the model before it is written.
 
 Examples:
   secateur pack model.json -o model.spk
@@ -323,7 +323,7 @@ pub(crate) struct Pack {
     /// The model file
     pub(crate) model: PathBuf,
 
-    /// Write the packed model to this file, whole or not at all; its ending says what is made: .spk, .c (and .h beside it) or .h
+    /// Write the packed model to this file, whole or not at all; its ending says what is made: .spk, .c (and .h beside it), .h or .rs
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
@@ -331,9 +331,9 @@ pub(crate) struct Pack {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Write a C program to this file that tests OUT.c or OUT.h on the machine that it runs on: rows that reach every leaf and
-    /// threshold, with the bits expected
-    #[arg(long, value_name = "FILE.c")]
+    /// Write a program to this file, in the language of OUT, that tests it on the machine that it runs on: rows that reach every leaf
+    /// and threshold, with the bits expected
+    #[arg(long, value_name = "FILE")]
     pub(crate) test: Option<PathBuf>,
 
     /// Prune the model first: the packed file then decides as MODEL does, with other scores

@@ -54,7 +54,8 @@
 //! # `pack --json`
 //! `outcome` (`same_bits`; with `--prune` `same_decisions`), `bytes` (`before`, `after`), `within` (null), `certificate` (a
 //! path, or null), `checked`, `cover` (`rows`; `paths`, the instruction sets that gave the library's bits on them); with
-//! `--prune` also `trees` and `band`. `self-test --json`: `passed`, `rows`, `paths` (each `path` and `same_bits`).
+//! `--prune` also `trees` and `band`. Of a model as source (`-o model.c`) `bytes` also has `tables`, the size of its tables
+//! once compiled, and `test` (`rows`, or null without `--test`) takes the place of `cover`. `self-test --json`: `passed`, `rows`, `paths` (each `path` and `same_bits`).
 //!
 //! # `inspect --json`
 //! One object; its keys stay:

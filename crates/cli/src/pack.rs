@@ -1,4 +1,4 @@
-//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes, or as C source; and `secateur self-test`, which runs a
+//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes, or as C or Rust source; and `secateur self-test`, which runs a
 //! packed model on this machine and compares its bits with those in the file.
 
 use std::path::Path;
@@ -137,8 +137,9 @@ impl Kind {
             "spk" => Self::File,
             "c" => Self::Source(SourceForm::C),
             "h" => Self::Source(SourceForm::Header),
+            "rs" => Self::Source(SourceForm::Rust),
             _ => bail!(
-                "{}: the name of a packed model ends with .spk, or with .c or .h for source",
+                "{}: the name of a packed model ends with .spk, or with .c, .h or .rs for source",
                 command.output.display()
             ),
         };
@@ -148,6 +149,11 @@ impl Kind {
                     "{option} is for a model as source (-o model.c); `secateur self-test` tests a .spk file"
                 );
             }
+        }
+        if command.name.is_some() && matches!(kind, Self::Source(SourceForm::Rust)) {
+            bail!(
+                "--name is for C: in Rust the functions are `raw` and `class` of a module, which has the file's name"
+            );
         }
         Ok(kind)
     }
@@ -176,8 +182,11 @@ fn made(
         }
         Kind::Source(form) => form,
     };
-    // A test includes the header beside the source, or the header that is the model.
-    let included = command.output.with_extension("h");
+    // A test includes the header beside the source, the header that is the model, or the module.
+    let included = match form {
+        SourceForm::Rust => command.output.clone(),
+        _ => command.output.with_extension("h"),
+    };
     let included = included.file_name().map(|name| name.to_string_lossy().into_owned());
     let options = SourceOptions {
         form,

@@ -1,5 +1,6 @@
 //! The cover test: a C program that predicts rows which reach every leaf and threshold, and compares every bit.
 
+use secateur_checker::source::Language;
 use secateur_model::{Decision, Ensemble, NumberType};
 
 use crate::EmitError;
@@ -37,7 +38,7 @@ pub fn cover_test(
             let value = input.round(value);
             if value.to_bits() != before.to_bits() {
                 features.push(feature as u32);
-                values.push(float(value, input));
+                values.push(float(Language::C, value, input));
                 *before = value;
                 own += 1;
             }
@@ -153,4 +154,67 @@ fn table(text: &mut String, kind: &str, name: &str, tokens: &[String]) {
         *text += ",\n";
     }
     *text += "};\n";
+}
+
+/// A Rust program that tests the module in the file `module` on the machine that it runs on: it prints what it found and ends with 0 if every bit
+/// is right, 1 otherwise.
+pub fn rust_cover_test(model: &Ensemble, module: &str, cover: &Cover<'_>) -> String {
+    let (input, sums) = (model.domain().number, model.accumulation().number);
+    let (width, outputs) = (model.features().len().max(1), model.group_count());
+    let count = cover.rows.len() / width;
+    let bits = |number: NumberType, values: &[f64]| -> Vec<String> {
+        let one = |&value: &f64| match number {
+            NumberType::F32 => format!("0x{:08x}", (value as f32).to_bits()),
+            NumberType::F64 => format!("0x{:016x}", value.to_bits()),
+        };
+        values.iter().map(one).collect()
+    };
+    let of = |number: NumberType| match number {
+        NumberType::F32 => ("f32", "u32"),
+        NumberType::F64 => ("f64", "u64"),
+    };
+    let ((float, word), (_, expected_word)) = (of(input), of(sums));
+    let classes = matches!(model.decision(), Decision::Threshold { .. } | Decision::Argmax);
+    let mut text = format!(
+        "//! The cover test of a model that secateur packed: rows that reach every leaf and threshold, with the bits that\n\
+         //! the model's own library gives. It ends with 0 where all bits are right.\n\n#[allow(dead_code)]\n#[path = {module:?}]\nmod model;\n\n"
+    );
+    let mut table = |name: &str, kind: &str, tokens: &[String]| {
+        text += &format!("static {name}: [{kind}; {}] = [\n", tokens.len());
+        for line in tokens.chunks(12) {
+            text += &line.join(", ");
+            text += ",\n";
+        }
+        text += "];\n";
+    };
+    table("ROWS", word, &bits(input, cover.rows));
+    table("EXPECTED", expected_word, &bits(sums, cover.scores));
+    if classes {
+        table("CLASSES", "usize", &cover.classes.iter().map(u32::to_string).collect::<Vec<_>>());
+    }
+    let class = if classes { "        right &= model::class(&row) == CLASSES[at];\n" } else { "" };
+    text + &format!(
+        "
+/// The number of rows with other bits.
+pub fn test() -> usize {{
+    let mut wrong = 0;
+    for at in 0..{count} {{
+        let row: [{float}; {width}] = core::array::from_fn(|column| {float}::from_bits(ROWS[at * {width} + column]));
+        let scores = model::raw(&row);
+        let mut right = true;
+        for (output, score) in scores.iter().enumerate() {{
+            right &= score.to_bits() == EXPECTED[at * {outputs} + output];
+        }}
+{class}        wrong += usize::from(!right);
+    }}
+    wrong
+}}
+
+fn main() {{
+    let wrong = test();
+    println!(\"{{wrong}} of {count} rows have other bits\");
+    std::process::exit(i32::from(wrong != 0));
+}}
+"
+    )
 }

@@ -8,7 +8,7 @@ mod cover;
 mod layout;
 mod write;
 
-pub use cover::{Cover, cover_test};
+pub use cover::{Cover, cover_test, rust_cover_test};
 pub use write::{DECLARATIONS_START, Form, declarations, emit};
 
 use thiserror::Error;

@@ -19,6 +19,8 @@ pub enum Form {
     C,
     /// A C99 header that has everything in itself, with functions that are `static inline`.
     Header,
+    /// A Rust module that needs nothing but `core`. Its functions are `raw` and `class`, whatever the name.
+    Rust,
 }
 
 /// The model as source. `name` is what the functions' names start with, `notes` are lines for people in the comment at the
@@ -38,7 +40,7 @@ pub fn emit(model: &Ensemble, form: Form, name: &str, notes: &[String]) -> Resul
                 for piece in pieces {
                     match piece {
                         Piece::Text(piece) => text += &piece,
-                        Piece::Number(name) => text += &number(&layout, name),
+                        Piece::Number(name) => text += &number(head.language, &layout, name),
                     }
                 }
                 text.push('\n');
@@ -99,7 +101,8 @@ fn laid_out(model: &Ensemble, form: Form, name: &str) -> Result<(Layout, Head), 
     if form == Form::Header {
         parts.insert("header");
     }
-    Ok((layout, Head { language: Language::C, name: name.to_owned(), parts }))
+    let language = if form == Form::Rust { Language::Rust } else { Language::C };
+    Ok((layout, Head { language, name: name.to_owned(), parts }))
 }
 
 /// A line for people that no compiler can misread.
@@ -108,10 +111,14 @@ pub(crate) fn plain(note: &str) -> String {
     note.chars().map(|letter| if allowed(letter) { letter } else { '_' }).collect()
 }
 
-fn number(layout: &Layout, name: &str) -> String {
+fn number(language: Language, layout: &Layout, name: &str) -> String {
     match (layout.counts.get(name), layout.numbers.get(name)) {
         (Some(count), _) => count.to_string(),
-        (None, Some(&(value, number))) => float(value, number),
+        // Rust's text computes these as doubles, whatever type would do.
+        (None, Some(&(value, _))) if language == Language::Rust && name != "window" => {
+            float(language, value, NumberType::F64)
+        }
+        (None, Some(&(value, number))) => float(language, value, number),
         (None, None) => unreachable!("the layout has every number of the text"),
     }
 }
@@ -119,7 +126,8 @@ fn number(layout: &Layout, name: &str) -> String {
 fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, number: Option<NumberType>) {
     let (kind, tokens) = match number {
         Some(number) => {
-            let tokens: Vec<String> = layout.floats[name].iter().map(|&value| float(value, number)).collect();
+            let tokens: Vec<String> =
+                layout.floats[name].iter().map(|&value| float(head.language, value, number)).collect();
             (head.language.float(number), tokens)
         }
         None => {
@@ -141,7 +149,28 @@ fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, nu
 }
 
 /// A number of this type, bit for bit.
-pub(crate) fn float(value: f64, number: NumberType) -> String {
+pub(crate) fn float(language: Language, value: f64, number: NumberType) -> String {
+    match language {
+        Language::Rust => rust_float(value, number),
+        _ => c_float(value, number),
+    }
+}
+
+fn rust_float(value: f64, number: NumberType) -> String {
+    let kind = Language::Rust.float(number);
+    if value.is_nan() {
+        return format!("{kind}::NAN");
+    }
+    if value.is_infinite() {
+        return format!("{kind}::{}", if value > 0.0 { "INFINITY" } else { "NEG_INFINITY" });
+    }
+    match number {
+        NumberType::F32 => format!("{:?}", value as f32),
+        NumberType::F64 => format!("{value:?}"),
+    }
+}
+
+fn c_float(value: f64, number: NumberType) -> String {
     if value.is_nan() {
         return "NAN".to_owned();
     }

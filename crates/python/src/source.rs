@@ -11,7 +11,7 @@ use crate::{error, interrupt};
 /// The parts of a model as source: the source, the header beside it, the certificate, the test.
 type Files<'py> = (String, Option<String>, Bound<'py, PyBytes>, Option<String>);
 
-/// Writes a model as C. `header` is what a test includes; no test is made without it.
+/// Writes a model as C or Rust. `header` is what a test includes; no test is made without it.
 #[pyfunction]
 #[pyo3(signature = (model, ending, name, header=None))]
 pub(crate) fn source<'py>(
@@ -24,6 +24,7 @@ pub(crate) fn source<'py>(
     let form = match ending {
         "c" => SourceForm::C,
         "h" => SourceForm::Header,
+        "rs" => SourceForm::Rust,
         _ => return Err(error::InputError::new_err(format!("{ending:?} is no ending of source"))),
     };
     let labels = model.labels();

@@ -1,8 +1,8 @@
-//! The road of `pack` to source: the same model, bit for bit, as C, read back and checked before it is handed out.
+//! The road of `pack` to source: the same model, bit for bit, as C or Rust, read back and checked before it is handed out.
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::{Packed, PackingVerdict, Scorer};
-use secateur_emit::{Cover, Form, cover_test, declarations, emit};
+use secateur_emit::{Cover, Form, cover_test, declarations, emit, rust_cover_test};
 use secateur_formats::ModelFile;
 use secateur_formats::packed::{self, Stamp};
 use secateur_model::{ClassLabels, FeatureId, NumberType, Predictor};
@@ -20,7 +20,7 @@ pub struct SourceOptions<'a> {
     pub name: &'a str,
     /// Labels of the classes, for the comment at the head, where the model's file has none.
     pub labels: Option<&'a ClassLabels>,
-    /// The name of the header that a cover test includes; no cover test is made without one.
+    /// The name of the header that a cover test includes, or of the Rust module that it tests; no cover test is made without one.
     pub test: Option<&'a str>,
 }
 
@@ -104,7 +104,7 @@ fn written(
     if !watch(0.0) {
         return Err(PackingError::Stopped);
     }
-    let text = emit(ensemble, options.form, options.name, &notes(model, options.labels))?;
+    let text = emit(ensemble, options.form, options.name, &notes(model, options.form, options.labels))?;
     let header = match options.form {
         Form::C => Some(declarations(ensemble, options.name)?),
         _ => None,
@@ -131,21 +131,29 @@ fn written(
         };
         let cover = Cover { rows: &rows, scores: &scores, classes: &classes };
         test_rows = rows.len() / ensemble.features().len().max(1);
-        test = Some(cover_test(ensemble, options.name, header, &cover)?);
+        test = Some(match options.form {
+            Form::Rust => rust_cover_test(ensemble, header, &cover),
+            _ => cover_test(ensemble, options.name, header, &cover)?,
+        });
     }
     let table_bytes = table_bytes(&text);
     Ok(SourcePacking { text, header, certificate, test, test_rows, table_bytes })
 }
 
 /// What people read at the head of the file.
-fn notes(model: &ModelFile, labels: Option<&ClassLabels>) -> Vec<String> {
+fn notes(model: &ModelFile, form: Form, labels: Option<&ClassLabels>) -> Vec<String> {
     let ensemble = model.ensemble();
     let leaves: usize = ensemble.trees().iter().map(|tree| tree.leaf_count()).sum();
     let source = match model {
         ModelFile::Packed(packed) => packed.source().to_owned(),
         _ => model.dialect(),
     };
-    let word = |number: NumberType| if number == NumberType::F64 { "double" } else { "float" };
+    let word = |number: NumberType| match (form, number) {
+        (Form::Rust, NumberType::F32) => "f32",
+        (Form::Rust, NumberType::F64) => "f64",
+        (_, NumberType::F32) => "float",
+        (_, NumberType::F64) => "double",
+    };
     let mut notes = vec![
         format!("model: {source}, {} trees, {leaves} leaves", ensemble.trees().len()),
         format!("inputs: {}, a missing value is NaN", word(ensemble.domain().number)),
@@ -166,11 +174,17 @@ fn notes(model: &ModelFile, labels: Option<&ClassLabels>) -> Vec<String> {
 /// Bytes of the tables in the source, from the types and counts in their first lines.
 fn table_bytes(text: &str) -> usize {
     let table = |line: &str| {
-        let (start, count) = line.strip_suffix("] = {")?.rsplit_once('[')?;
-        let size = match start.strip_prefix("static const ")?.split(' ').next()? {
-            "uint8_t" => 1,
-            "uint16_t" => 2,
-            "uint32_t" | "float" => 4,
+        let (kind, count) = match line.strip_suffix("] = {") {
+            Some(line) => {
+                let (start, count) = line.strip_prefix("static const ")?.rsplit_once('[')?;
+                (start.split(' ').next()?, count)
+            }
+            None => line.strip_suffix("] = [")?.rsplit_once('[')?.1.split_once("; ")?,
+        };
+        let size = match kind {
+            "uint8_t" | "u8" => 1,
+            "uint16_t" | "u16" => 2,
+            "uint32_t" | "float" | "u32" | "f32" => 4,
             _ => 8,
         };
         Some(size * count.parse::<usize>().ok()?)

@@ -47,7 +47,7 @@ pub struct SourceFile {
 impl SourceFile {
     /// Does this start as an emitted file does?
     pub fn is_one(bytes: &[u8]) -> bool {
-        [Language::C].into_iter().any(|language| bytes.starts_with(first_line(language).as_bytes()))
+        Language::ALL.into_iter().any(|language| bytes.starts_with(first_line(language).as_bytes()))
     }
 
     /// Reads a file.
@@ -136,7 +136,7 @@ impl SourceFile {
             for token in line.split(", ") {
                 match number {
                     Some(number) => {
-                        let value = float(token, number).ok_or_else(|| {
+                        let value = float(language, token, number).ok_or_else(|| {
                             lines.wrong(&format!("{token:?} is not a number of this table"))
                         })?;
                         floats.push(value);
@@ -179,7 +179,7 @@ impl<'a> Lines<'a> {
 /// The comment at the head: name, parts and source, then lines that only people read.
 fn head(lines: &mut Lines<'_>) -> Result<(Head, Digest), Unreadable> {
     let first = lines.next()?;
-    let language = [Language::C].into_iter().find(|&language| first == first_line(language));
+    let language = Language::ALL.into_iter().find(|&language| first == first_line(language));
     let language = language.ok_or_else(|| lines.wrong("this is not a file that secateur emits"))?;
     let field = |lines: &mut Lines<'_>, prefix: &str| {
         let line = lines.next()?;
@@ -188,7 +188,8 @@ fn head(lines: &mut Lines<'_>) -> Result<(Head, Digest), Unreadable> {
             .ok_or_else(|| lines.wrong(&format!("{prefix:?} should stand here")))
     };
     let name = field(lines, " * name: ")?;
-    if !is_name(&name) {
+    // In Rust the module has the name, and the file need not say which.
+    if !is_name(&name) || language == Language::Rust && name != "model" {
         return Err(lines.wrong("this cannot be the name of functions"));
     }
     let listed = field(lines, " * parts: ")?;
@@ -226,7 +227,9 @@ fn digest(text: &str) -> Option<Digest> {
 /// The number in brackets in the first line of a table.
 fn count_of(line: &str) -> Option<usize> {
     let inside = line.split_once('[')?.1.split_once(']')?.0;
-    integer(inside).map(|count| count as usize)
+    // Rust has the type before the number.
+    let count = inside.rsplit_once(' ').map_or(inside, |(_, count)| count);
+    integer(count).map(|count| count as usize)
 }
 
 /// A decimal number in its one spelling: a leading zero would be octal in C.
@@ -236,8 +239,42 @@ pub(super) fn integer(token: &str) -> Option<u32> {
     if canonical { token.parse().ok() } else { None }
 }
 
+/// A float of this type, in its one spelling.
+pub(super) fn float(language: Language, token: &str, number: NumberType) -> Option<f64> {
+    match language {
+        Language::C => c_float(token, number),
+        Language::Rust => rust_float(token, number),
+    }
+}
+
+/// A float of this type in Rust: the shortest decimals that read back as it. The standard library reads decimals as the compiler does, rounded
+/// once and to the nearest.
+fn rust_float(token: &str, number: NumberType) -> Option<f64> {
+    let (value, spelled) = match number {
+        NumberType::F32 => {
+            let value = match token {
+                "f32::NAN" => f32::NAN,
+                "f32::INFINITY" => f32::INFINITY,
+                "f32::NEG_INFINITY" => f32::NEG_INFINITY,
+                _ => token.parse::<f32>().ok().filter(|value| value.is_finite())?,
+            };
+            (f64::from(value), format!("{value:?}"))
+        }
+        NumberType::F64 => {
+            let value = match token {
+                "f64::NAN" => f64::NAN,
+                "f64::INFINITY" => f64::INFINITY,
+                "f64::NEG_INFINITY" => f64::NEG_INFINITY,
+                _ => token.parse::<f64>().ok().filter(|value| value.is_finite())?,
+            };
+            (value, format!("{value:?}"))
+        }
+    };
+    (!value.is_finite() || spelled == token).then_some(value)
+}
+
 /// A float of this type in C: hexadecimal, its bits read off and nothing rounded.
-pub(super) fn float(token: &str, number: NumberType) -> Option<f64> {
+fn c_float(token: &str, number: NumberType) -> Option<f64> {
     let value = match token {
         "NAN" => return Some(f64::NAN),
         "INFINITY" => return Some(f64::INFINITY),
@@ -301,15 +338,34 @@ mod tests {
     use super::*;
 
     #[test]
+    fn decimal_floats_have_one_spelling() {
+        let read = |token| rust_float(token, NumberType::F64);
+        assert_eq!(
+            [read("1.0"), read("-0.75"), read("5e-324"), read("0.1")],
+            [Some(1.0), Some(-0.75), Some(5e-324), Some(0.1)]
+        );
+        assert_eq!(read("-0.0").map(f64::to_bits), Some(1 << 63));
+        assert_eq!(rust_float("0.1", NumberType::F32), Some(f64::from(0.1f32)));
+        assert_eq!(read("f64::INFINITY"), Some(f64::INFINITY));
+        for token in [
+            "", "1", "1.", "+1.0", "01.0", "1.00", "0.10", "1e400", "inf", "NaN", "nan", "f32::NAN", "1_0.0",
+            "1.0f64", "1.0 ", "1E5",
+        ] {
+            assert_eq!(read(token), None, "{token}");
+        }
+        assert_eq!(rust_float("0.10000000149011612", NumberType::F32), None);
+    }
+
+    #[test]
     fn hexadecimal_floats_have_one_spelling() {
-        let read = |token| float(token, NumberType::F64);
+        let read = |token| c_float(token, NumberType::F64);
         assert_eq!(read("0x1p+0"), Some(1.0));
         assert_eq!(read("-0x1.8p-1"), Some(-0.75));
         assert_eq!(read("0x0p+0").map(f64::to_bits), Some(0));
         assert_eq!(read("-0x0p+0").map(f64::to_bits), Some(1 << 63));
         assert_eq!(read("0x0.0000000000001p-1022"), Some(5e-324));
         assert_eq!(read("0x1.fffffffffffffp+1023"), Some(f64::MAX));
-        assert_eq!(float("0x1.99999ap-4f", NumberType::F32), Some(f64::from(0.1f32)));
+        assert_eq!(c_float("0x1.99999ap-4f", NumberType::F32), Some(f64::from(0.1f32)));
         for token in [
             "",
             "1",
@@ -338,9 +394,9 @@ mod tests {
             assert_eq!(read(token), None, "{token}");
         }
         // The type's own suffix, and no number that it would round.
-        assert_eq!(float("0x1p+0", NumberType::F32), None);
-        assert_eq!(float("0x1.999999999999ap-4f", NumberType::F32), None);
-        assert_eq!(float("0x1p+200f", NumberType::F32), None);
+        assert_eq!(c_float("0x1p+0", NumberType::F32), None);
+        assert_eq!(c_float("0x1.999999999999ap-4f", NumberType::F32), None);
+        assert_eq!(c_float("0x1p+200f", NumberType::F32), None);
         assert_eq!(
             [integer("0"), integer("10"), integer("010"), integer("")],
             [Some(0), Some(10), None, None]

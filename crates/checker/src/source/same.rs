@@ -9,6 +9,7 @@ use secateur_model::{
 };
 
 use super::read::{SourceFile, Table, float, integer};
+use super::text::Language;
 use crate::Difference;
 
 /// Compares an emitted file with the model that it should be.
@@ -87,8 +88,12 @@ impl<'a> Read<'a> {
     /// A number in the text, of the type that its spelling says.
     fn number(&self, name: &str) -> Result<f64, Difference> {
         let token = self.token(name)?;
-        let value = float(token, NumberType::F64).or_else(|| float(token, NumberType::F32));
+        let value = self.float(token, NumberType::F64).or_else(|| self.float(token, NumberType::F32));
         value.ok_or(Difference::Part("the numbers of the program"))
+    }
+
+    fn float(&self, token: &str, number: NumberType) -> Option<f64> {
+        float(self.file.head.language, token, number)
     }
 
     fn integers(&self, name: &str) -> Result<&'a [u32], Difference> {
@@ -159,6 +164,10 @@ impl<'a> Read<'a> {
 
     /// Wherever the text computes with doubles it asks the compiler for real ones.
     fn doubles(&self) -> Result<(), Difference> {
+        if self.file.head.language == Language::Rust {
+            // Its types are IEEE's everywhere.
+            return Ok(());
+        }
         let cut = self.has("threshold") && !self.token("threshold")?.ends_with('f');
         let parts =
             ["f64_input", "f64_sums", "average_raw", "average_class", "softmax32", "softmax64", "sigmoid"];
@@ -224,12 +233,12 @@ impl<'a> Read<'a> {
         if let Some(average) = model.accumulation().average
             && (self.has("average_raw") || self.has("average_class"))
         {
-            let divisor = float(self.token("divisor")?, NumberType::F64);
+            let divisor = self.float(self.token("divisor")?, NumberType::F64);
             same(divisor.map(f64::to_bits) == Some(average.divisor.to_bits()), "the divisor of the scores")?;
         }
         if let Some(window) = model.domain().zero_window {
             // The program compares in the type of inputs: the largest of its numbers within the window is as good.
-            let found = float(self.token("window")?, self.input);
+            let found = self.float(self.token("window")?, self.input);
             let floor = self.input.floor(window);
             same(window >= 0.0 && found.map(f64::to_bits) == Some(floor.to_bits()), "the window of zero")?;
         }
@@ -239,7 +248,7 @@ impl<'a> Read<'a> {
                 same(self.number("threshold")? == threshold, "the decision rules")
             }
             Decision::ArgmaxSigmoid { scale } => {
-                let found = float(self.token("scale")?, NumberType::F64);
+                let found = self.float(self.token("scale")?, NumberType::F64);
                 same(scale > 0.0 && found == Some(scale), "the decision rules")
             }
             _ => Ok(()),

@@ -18,19 +18,26 @@ use secateur_model::NumberType;
 pub enum Language {
     /// C99.
     C,
+    /// Rust, a module that needs nothing but `core`.
+    Rust,
 }
 
 impl Language {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::C, Self::Rust];
+
     /// Its name in the first line of a file.
     pub fn name(self) -> &'static str {
         match self {
             Self::C => "C99",
+            Self::Rust => "Rust",
         }
     }
 
     fn template(self) -> &'static str {
         match self {
             Self::C => include_str!("template.c"),
+            Self::Rust => include_str!("template.rs.txt"),
         }
     }
 
@@ -39,6 +46,8 @@ impl Language {
         match (self, number) {
             (Self::C, NumberType::F32) => "float",
             (Self::C, NumberType::F64) => "double",
+            (Self::Rust, NumberType::F32) => "f32",
+            (Self::Rust, NumberType::F64) => "f64",
         }
     }
 }
@@ -205,6 +214,7 @@ fn pieces(line: &'static str, head: &Head) -> Vec<Piece> {
 pub fn table_start(head: &Head, name: &str, kind: &str, count: usize) -> String {
     match head.language {
         Language::C => format!("static const {kind} {}_{name}[{count}] = {{", head.name),
+        Language::Rust => format!("static {}: [{kind}; {count}] = [", name.to_ascii_uppercase()),
     }
 }
 
@@ -212,6 +222,7 @@ pub fn table_start(head: &Head, name: &str, kind: &str, count: usize) -> String 
 pub fn table_end(language: Language) -> &'static str {
     match language {
         Language::C => "};",
+        Language::Rust => "];",
     }
 }
 
@@ -219,6 +230,7 @@ pub fn table_end(language: Language) -> &'static str {
 pub fn unsigned(language: Language) -> [(&'static str, u64); 3] {
     match language {
         Language::C => [("uint8_t", 0xff), ("uint16_t", 0xffff), ("uint32_t", 0xffff_ffff)],
+        Language::Rust => [("u8", 0xff), ("u16", 0xffff), ("u32", 0xffff_ffff)],
     }
 }
 

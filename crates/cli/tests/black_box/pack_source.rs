@@ -133,3 +133,20 @@ fn what_cannot_be_written_is_refused_and_the_users_files_stay() {
     folder.run("verify model.json model.json --certificate pair.cert").ok();
     assert_eq!(check(&folder, "model.json out.c pair.cert"), 2);
 }
+
+#[test]
+fn a_rust_module_compiles_and_passes_its_test_and_is_certified() {
+    let folder = Folder::new();
+    folder.file("model.txt", THREE_CLASSES);
+    folder.run("pack model.txt -o flowers.rs --test main.rs --certificate model.cert").ok();
+    let output = Command::new("rustc")
+        .current_dir(folder.path())
+        .args(["--edition", "2021", "-D", "warnings", "main.rs", "-o", "main"])
+        .output()
+        .expect("rustc");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(Command::new(folder.path().join("main")).output().unwrap().status.success());
+    assert_eq!(check(&folder, "model.txt flowers.rs model.cert"), 0);
+    let run = folder.run("pack model.txt -o other.rs --name other");
+    assert!(run.code == Some(2) && run.stderr.contains("--name is for C"), "{}", run.stderr);
+}
