@@ -262,7 +262,7 @@ def prune(
       allows changes that near to the decision boundary.
     - `within`: keep scores and not only decisions: on every input the library's raw scores (averaged where it averages)
       with the pruned model are at most this far from those with `model`, rounding included. 0 allows what gives the same
-      bits. For regressors, rankers and classifiers; it does not go with `band`, `report` and `effort="minimum"`, and no
+      bits. For regressors, rankers and classifiers; it does not go with `band` and `effort="minimum"`, and no
       lower bound is claimed.
     - `keep`: "scores" keeps every score up to the library's own rounding (what `within` is then, `result.within` says), so that
       calibration, stacking, ranking and every threshold go on as before; "decisions", the default, keeps classes, and
@@ -328,21 +328,21 @@ def prune(
         # A certificate that is asked for is checked in any case.
         "self_check": _options.flag("self_check", self_check) or _wanted(certificate),
     }
-    if within is not None and (band != "auto" or report is not None or method is not None):
-        raise OptionError("band, report and method are about decisions, and do not go with within")
-    if keep == "scores" and (band != "auto" or report is not None or method is not None or within is not None):
-        raise OptionError('band, report, method and within do not go with keep="scores"')
+    if within is not None and (band != "auto" or method is not None):
+        raise OptionError("band and method are about decisions, and do not go with within")
+    if keep == "scores" and (band != "auto" or method is not None or within is not None):
+        raise OptionError('band, method and within do not go with keep="scores"')
     threshold = _options.threshold(threshold)
-    if threshold is not None and (within is not None or keep == "scores" or report is not None or method is not None):
-        raise OptionError("a threshold is about decisions, and does not go with within, keep, report and method")
+    if threshold is not None and (within is not None or keep == "scores" or method is not None):
+        raise OptionError("a threshold is about decisions, and does not go with within, keep and method")
     started = time.monotonic()
     subject = recognise(model, thresholds=True)
     settings["threshold"] = one_threshold(threshold, subject)
     if settings["threshold"] is not None and (
-        within is not None or keep == "scores" or report is not None or method is not None
+        within is not None or keep == "scores" or method is not None
     ):
         raise OptionError(
-            f"this {type(model).__name__} decides at a threshold; within, keep, report and method do not go with one: give the "
+            f"this {type(model).__name__} decides at a threshold; within, keep and method do not go with one: give the "
             "classifier that it holds (estimator_)"
         )
     if method is not None:

@@ -459,7 +459,7 @@ pub(crate) struct Prune {
 
     /// Decide by comparing the probability of the second class with P, in place of the library's own rule: the claim is
     /// about that. For boosted trees with two classes
-    #[arg(long, value_name = "P", conflicts_with_all = ["within", "report", "method"])]
+    #[arg(long, value_name = "P", conflicts_with_all = ["within", "method"])]
     pub(crate) threshold: Option<f64>,
 
     /// What the pruned model keeps
@@ -468,7 +468,7 @@ pub(crate) struct Prune {
 
     /// Keep scores and not only decisions: none may move by more than EPS, rounding included. For regressors, rankers
     /// and classifiers; 0 allows what gives the same bits
-    #[arg(long, value_name = "EPS", allow_negative_numbers = true, conflicts_with_all = ["band", "report", "method"])]
+    #[arg(long, value_name = "EPS", allow_negative_numbers = true, conflicts_with_all = ["band", "method"])]
     pub(crate) within: Option<f64>,
 
     /// Claim only what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)

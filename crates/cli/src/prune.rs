@@ -334,7 +334,6 @@ fn refuse_mixed_claims(command: &Prune) -> Result<()> {
     let given = [
         (band, "--band"),
         (command.threshold.is_some(), "--threshold"),
-        (command.report.is_some(), "--report"),
         (command.method.is_some(), "--method"),
     ];
     match given.iter().find(|(given, _)| *given && command.keep == Keep::Scores) {

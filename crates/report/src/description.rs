@@ -119,6 +119,8 @@ pub struct Claim {
     pub rows: Option<String>,
     /// The probabilities inside the band, for logistic models.
     pub probability: Option<[f64; 2]>,
+    /// The probability of the second class that decisions are looked at with, in place of the library's own rule.
+    pub threshold: Option<f64>,
     /// Which inputs, in words: `every f32 number, missing values, in every column`.
     pub inputs: String,
     /// What the claim is limited to, where it leaves out inputs that both models accept: `every input of the domain`.

@@ -624,7 +624,6 @@ fn decisions_at_a_threshold_are_kept_and_checked() {
         ("--threshold 1.5", "1.5 is no threshold for a probability"),
         ("--threshold 0.3 --within 0.1", "cannot be used with"),
         ("--threshold 0.3 --keep scores", "--threshold is about decisions"),
-        ("--threshold 0.3 --report r.html", "cannot be used with"),
     ] {
         let run = folder.run(&format!("prune model.txt -o no.txt {words}"));
         assert!(run.refused().contains(why), "{words}: {}", run.stderr);
@@ -648,7 +647,7 @@ fn scores_are_kept_up_to_rounding() {
     );
     assert!(object["within"].as_f64().unwrap() < 1e-12, "{object}");
     assert!(folder.run("verify model.txt out.txt --scores --within 1e-12").ok().contains("1e-12"));
-    for words in ["--within 0.1", "--band 0.1", "--report r.html"] {
+    for words in ["--within 0.1", "--band 0.1", "--threshold 0.3"] {
         folder.run(&format!("prune model.txt -o no.txt --keep scores {words}")).refused();
     }
 }

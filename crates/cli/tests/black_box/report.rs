@@ -116,3 +116,25 @@ fn a_report_needs_a_file_of_its_own_and_leaves_no_half_of_one() {
     assert_eq!(folder.names(), ["model.txt"]);
     assert_eq!(folder.read("model.txt"), compressible());
 }
+
+#[test]
+fn a_page_says_what_is_kept_where_that_is_no_decision_of_the_library() {
+    let folder = Folder::new();
+    folder.file("model.txt", compressible());
+    let (json, page) = reported(&folder, "prune model.txt -o out.txt --threshold 0.7", 0);
+    assert_eq!(numbers(&page)["threshold.probability"], 0.7);
+    assert!(page.contains("decides for the same side of the probability 0.7 (of the class 1)"), "{page}");
+    assert_eq!(Some(numbers(&page)["trees.after"]), json["trees"]["after"].as_f64());
+    // Scores that are kept are no matter of classes.
+    let (json, page) = reported(&folder, "prune model.txt -o out.txt --within 0.25", 0);
+    let all = numbers(&page);
+    assert_eq!((all["scores.within"], all["scores.at_most"]), (0.25, 0.25));
+    assert_eq!(Some(all["trees.after"]), json["trees"]["after"].as_f64());
+    assert!(all["trees.after"] < all["trees.before"] && !all.contains_key("band.score"));
+    let count = all["trees.after"];
+    assert!(page.contains(&format!("{count} trees keep every score of")), "{page}");
+    assert!(page.contains("are at most 0.25 apart, their rounding included"), "{page}");
+    assert!(!page.contains("decides for the same class"), "{page}");
+    let (_, page) = reported(&folder, "prune model.txt -o out.txt --keep scores", 0);
+    assert!(numbers(&page)["scores.within"] < 1e-10);
+}

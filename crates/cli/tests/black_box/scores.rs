@@ -129,9 +129,7 @@ fn a_regressor_is_pruned_within_a_distance() {
         let message = folder.run(words).refused().to_owned();
         assert!(message.contains(said), "{words}: {message}");
     }
-    for words in
-        ["prune a.txt -o x.txt --within 1 --band 0", "prune a.txt -o x.txt --within 1 --report p.html"]
-    {
+    for words in ["prune a.txt -o x.txt --within 1 --band 0", "prune a.txt -o x.txt --within 1 --method ic"] {
         assert_eq!(folder.run(words).code, Some(2), "{words}");
     }
 }

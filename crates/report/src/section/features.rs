@@ -43,11 +43,12 @@ pub(crate) fn html(report: &Report) -> String {
         match gone {
             0 => "None is gone.".to_owned(),
             _ => format!(
-                "{} gone: crossing one of them changes no decision that the claim covers, which follows from the proof.",
+                "{} gone: crossing one of them changes no {} that the claim covers, which follows from the proof.",
                 match gone {
                     1 => format!("{} is", number::count("splits.irrelevant", gone)),
                     _ => format!("{} are", number::count("splits.irrelevant", gone)),
-                }
+                },
+                if report.scores.is_some() { "score by more than the distance" } else { "decision" }
             ),
         },
         match unused.len() as u64 {

@@ -89,7 +89,15 @@ fn headline(report: &Report) -> String {
 
 fn score_headline(report: &Report, scores: &Scores) -> String {
     let limit = scores.within.map(number::short).unwrap_or_default();
+    let [before, after] = [report.models[0].trees as u64, report.models[1].trees as u64];
     match (report.outcome, scores.at_most) {
+        _ if report.outcome.is_pruning() && after < before => format!(
+            "{} {} every score of {} up to {limit}",
+            counted(after, "tree", "trees"),
+            if after == 1 { "keeps" } else { "keep" },
+            grouped(before)
+        ),
+        _ if report.outcome.is_pruning() => "No smaller model was found".to_owned(),
         (Outcome::Within, _) => format!("The scores are at most {limit} apart"),
         (Outcome::Exceeds, _) => format!("The scores can be more than {limit} apart"),
         (_, Some(most)) => format!("The scores are at most {} apart", number::short_up(most)),
@@ -111,7 +119,13 @@ fn score_claim(report: &Report, scores: &Scores) -> String {
             "On the input below they are farther apart. The claim that was tested and is false: “{}”",
             statement(number::short(within))
         ),
-        (Outcome::Within, Some(within), _) => statement(number::short(within)),
+        (Outcome::Within | Outcome::Reduced | Outcome::AlreadyMinimal, Some(within), _) => {
+            statement(number::short(within))
+        }
+        (Outcome::BudgetReached, Some(within), _) => format!(
+            "{} That much is proved; the search for a smaller model ended with its budget.",
+            statement(number::short(within))
+        ),
         (Outcome::Measured, _, Some(most)) => {
             let open = match scores.ended {
                 true => "",
@@ -133,9 +147,17 @@ fn claim(report: &Report) -> String {
     let names = if report.outcome.is_pruning() { ["original", "pruned"] } else { ["first", "second"] };
     let every_input = escape::sentence(claim.limited_to.as_deref().unwrap_or("every input"));
     let inputs = format!("{every_input} ({})", escape::sentence(&claim.inputs));
+    let class = match claim.threshold {
+        Some(threshold) => format!(
+            "the same side of the probability {} (of the class {}), and the library’s own <code>predict</code> may change",
+            number::full(threshold, false),
+            claim.classes.get(1).map_or_else(String::new, |class| escape::text(class))
+        ),
+        None => "the same class".to_owned(),
+    };
     let statement = if claim.exact {
         format!(
-            "On {inputs} the {} model’s sums, computed without rounding, decide for the same class as the {} \
+            "On {inputs} the {} model’s sums, computed without rounding, decide for {class} as the {} \
              model’s, with ties broken by each library’s own rule. Where a library’s rounding decides, its \
              classes can differ.",
             names[1], names[0]
@@ -143,13 +165,13 @@ fn claim(report: &Report) -> String {
     } else if claim.band == 0.0 {
         format!(
             "On {inputs} where the {} model’s scores do not tie, the {} file, loaded by its library, decides for \
-             the same class.",
+             {class}.",
             names[0], names[1]
         )
     } else {
         format!(
             "On {inputs} where the {} model’s winning class leads by more than {}{}, the {} file, \
-             loaded by its library, decides for the same class.",
+             loaded by its library, decides for {class}.",
             names[0],
             number::short(claim.band),
             claim.probability.map(|interval| format!(" {}", probability(interval))).unwrap_or_default(),
@@ -198,6 +220,12 @@ fn facts(report: &Report) -> String {
     match &report.scores {
         None => facts.push(("Band", number::value("band.score", claim.band, &band_words(claim)))),
         Some(scores) => score_facts(scores, &mut facts),
+    }
+    if let Some(threshold) = claim.threshold {
+        facts.push((
+            "Decided at",
+            number::value("threshold.probability", threshold, &number::full(threshold, false)),
+        ));
     }
     if let Some([low, high]) = claim.probability {
         let text = format!(

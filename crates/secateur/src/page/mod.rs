@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use secateur_certificate::{Digest, FileDigest};
 use secateur_formats::ModelFile;
-use secateur_model::{ClassId, Ensemble, NumberType, Predictor, Tree, TreeId};
+use secateur_model::{ClassId, Cut, Ensemble, NumberType, Predictor, Tree, TreeId};
 use secateur_prune::{Fate, Pruned, Status};
 use secateur_report as page;
 
@@ -136,13 +136,36 @@ pub(crate) fn classes(ensemble: &Ensemble) -> Vec<String> {
     (0..classes.len()).map(|class| classes.text(ClassId::new(class)).into_owned()).collect()
 }
 
+/// What a claim looks at.
+#[derive(Clone, Copy)]
+pub(crate) enum Seen {
+    /// Decisions, at this cut in place of the library's own.
+    Decisions(Option<Cut>),
+    Scores,
+}
+
 /// What `prune` adds to the page: fates, weights, splits, evidence, history.
-pub(crate) fn pruning(pair: &Pair<'_>, pruned: &Pruned, history: Option<History>, report: &mut page::Report) {
+pub(crate) fn pruning(
+    pair: &Pair<'_>,
+    pruned: &Pruned,
+    seen: Seen,
+    history: Option<History>,
+    report: &mut page::Report,
+) {
     let [original, smaller] = pair.files.map(ModelFile::ensemble);
+    let cut = match seen {
+        Seen::Decisions(Some(cut)) => original.cut_at(cut),
+        _ => None,
+    };
+    let original = cut.as_ref().unwrap_or(original);
     // What is shown is what the claim is about.
     let narrowed = original.within(&pruned.domain);
     let original = narrowed.as_deref().unwrap_or(original);
-    let crossings = Crossings::find(original, pair.rows, pruned.band, pruned.relevant.as_ref());
+    let crossings = match seen {
+        Seen::Decisions(_) => Crossings::find(original, pair.rows, pruned.band, pruned.relevant.as_ref()),
+        // A pair of inputs that are decided differently says nothing of scores.
+        Seen::Scores => Crossings::default(),
+    };
     let [before, after] = [original, smaller].map(SplitTable::of);
     report.features = before.features_beside(&after, &crossings, original);
     report.trees = pruned

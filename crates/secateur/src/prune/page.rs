@@ -5,7 +5,7 @@ use secateur_report as page;
 
 use super::PruneReport;
 use crate::domain::inputs_in_short;
-use crate::page::{Pair, certificate, classes, now, pruning};
+use crate::page::{Pair, Seen, certificate, classes, now, pruning};
 use crate::text::rounded_up;
 
 impl PruneReport<'_> {
@@ -42,11 +42,13 @@ impl PruneReport<'_> {
                 rows: self.pruning.rows.as_ref().map(|seen| seen.words(self.exact())),
                 probability: self.probability(),
                 inputs: self.inputs(),
+                threshold: self.options.threshold,
                 limited_to: inputs_in_short(&pruned.domain).map(str::to_owned),
                 matching: None,
                 classes: classes(ensemble),
             },
-            lower_bound: Some(self.pruning.pruned.lower_bound),
+            scores: self.score_page(),
+            lower_bound: self.lower_bound(),
             minimal: self.pruning.minimal(),
             run: page::Run {
                 seconds: self.pruning.seconds.total,
@@ -67,8 +69,26 @@ impl PruneReport<'_> {
             settings: self.settings(),
             ..page::Report::default()
         };
-        pruning(pair, pruned, self.pruning.history.clone(), &mut report);
+        let seen = match pruned.within {
+            Some(_) => Seen::Scores,
+            None => Seen::Decisions(self.options.cut(self.original).ok().flatten()),
+        };
+        pruning(pair, pruned, seen, self.pruning.history.clone(), &mut report);
         report
+    }
+
+    /// What is claimed of scores, where these are kept.
+    fn score_page(&self) -> Option<page::Scores> {
+        let within = self.pruning.pruned.within?;
+        let averaged =
+            if self.original.ensemble().accumulation().average.is_some() { ", averaged," } else { "" };
+        Some(page::Scores {
+            within: Some(within),
+            at_most: Some(within),
+            probability: self.score_probability(within),
+            what: format!("the raw scores{averaged}"),
+            ..page::Scores::default()
+        })
     }
 
     /// What the proof does not say.

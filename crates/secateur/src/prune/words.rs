@@ -371,7 +371,7 @@ impl PruneReport<'_> {
     }
 
     /// No fewer trees can do, within the moves; `None` where nothing is claimed.
-    fn lower_bound(&self) -> Option<usize> {
+    pub(super) fn lower_bound(&self) -> Option<usize> {
         self.options.claim.band().map(|_| self.pruning.pruned.lower_bound)
     }
 
@@ -446,13 +446,17 @@ impl PruneReport<'_> {
         )
     }
 
+    /// How far probabilities can move where scores move by at most this.
+    pub(super) fn score_probability(&self, within: f64) -> Option<f64> {
+        score_probability([self.original, &self.pruning.pruned.file], within)
+    }
+
     fn score_claim_words(&self, within: f64) -> String {
         let averaged = match self.original.ensemble().accumulation().average {
             Some(_) => " (averaged as the library does)",
             None => "",
         };
-        let probability = score_probability([self.original, &self.pruning.pruned.file], within);
-        let probability = probability.map_or_else(String::new, |most| {
+        let probability = self.score_probability(within).map_or_else(String::new, |most| {
             format!(" (probabilities at most {}, before the library rounds those)", upper(most))
         });
         format!(

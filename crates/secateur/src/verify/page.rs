@@ -44,6 +44,7 @@ impl VerifyReport<'_> {
                 rows: answer.seen.as_ref().map(|seen| seen.words(answer.exact)),
                 probability: self.probability(answer.band),
                 inputs: self.inputs(&labels),
+                threshold: None,
                 limited_to: inputs_in_short(&answer.domain).map(str::to_owned),
                 matching: Some(matching),
                 classes: classes(self.models()[0]),

@@ -50,6 +50,7 @@ impl ScoreReport<'_> {
             models: pair.models(),
             claim: page::Claim {
                 inputs: self.inputs(&labels),
+                threshold: None,
                 limited_to: inputs_in_short(&answer.domain).map(str::to_owned),
                 matching: Some(matching),
                 classes: classes(self.models()[0]),
