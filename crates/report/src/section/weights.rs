@@ -18,8 +18,11 @@ pub(crate) fn html(report: &Report) -> String {
     let shown: Vec<Spread> = report.spreads.chunks(group).map(largest).collect();
     let kept = report.spreads.iter().filter(|spread| spread.after != 0.0).count();
     let mut html = format!(
-        "<p>How far each tree moves the score: its largest leaf less its smallest, weight included. A common factor \
-         on all trees changes no decision, so compare shapes, not heights.{}</p>\n",
+        "<p>How far each tree moves the score: its largest leaf less its smallest, weight included.{}{}</p>\n",
+        match report.scores {
+            Some(_) => "",
+            None => " A common factor on all trees changes no decision, so compare shapes, not heights.",
+        },
         if group > 1 {
             format!(" Each line stands for {group} neighbouring trees and shows the largest of them.")
         } else {

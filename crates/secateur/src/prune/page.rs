@@ -139,6 +139,11 @@ impl PruneReport<'_> {
         let (least, most) = (self.pruning.pruned.lower_bound, self.pruning.pruned.size[1].trees);
         let range = format!("the smallest size is somewhere from {least} to {most} trees");
         match self.pruning.pruned.outcome {
+            // No bound is claimed where scores are kept.
+            Outcome::BudgetReached if self.lower_bound().is_none() => {
+                vec!["The time limit came first: fewer trees may do.".to_owned()]
+            }
+            _ if self.lower_bound().is_none() => Vec::new(),
             _ if self.pruning.minimal() => Vec::new(),
             _ if self.pruning.interrupted => vec![format!("The run was interrupted: {range}.")],
             Outcome::BudgetReached => vec![format!("The time limit came first: {range}.")],
