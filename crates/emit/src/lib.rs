@@ -6,9 +6,11 @@
 
 mod cover;
 mod layout;
+mod rows;
 mod write;
 
 pub use cover::{Cover, cover_test, rust_cover_test};
+pub use rows::cover_rows;
 pub use write::{DECLARATIONS_START, Form, declarations, emit};
 
 use thiserror::Error;

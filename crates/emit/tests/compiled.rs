@@ -10,7 +10,7 @@ use std::process::Command;
 use common::{Judged, judged};
 use fastrand::Rng;
 use secateur_checker::source::{SourceFile, same_source};
-use secateur_emit::{Cover, Form, cover_test, declarations, emit};
+use secateur_emit::{Cover, Form, cover_rows, cover_test, declarations, emit};
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
     InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
@@ -18,6 +18,9 @@ use secateur_model::{
 use secateur_testkit::{Shape, ensemble};
 
 const LEVELS: [&str; 3] = ["-O0", "-Os", "-O3"];
+
+/// Whatever the standard leaves open, and an index beyond its table, ends the program.
+const TRAPS: &str = "-O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error";
 
 fn cc(folder: &Path, words: &[&str]) -> std::process::Output {
     let strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"];
@@ -69,13 +72,16 @@ fn program_of_all(folder: &Path, models: &[(String, Ensemble)], rng: &mut Rng) {
         compile(folder, &[level, "main.c", "-o", "all", "-lm"]);
         assert_eq!(run(folder, "all"), (0, String::new()), "{level}");
     }
+    let words: Vec<&str> = TRAPS.split(' ').chain(["main.c", "-o", "all", "-lm"]).collect();
+    compile(folder, &words);
+    assert_eq!(run(folder, "all"), (0, String::new()), "{TRAPS}");
 }
 
 #[test]
 fn random_models_have_the_exact_bits() {
     let mut rng = Rng::with_seed(11);
     let mut models = Vec::new();
-    while models.len() < 120 {
+    while models.len() < 60 {
         let mut shape = Shape::random(&mut rng);
         shape.thresholds = rng.u32(1..=40);
         shape.depth = rng.u32(0..=5);
@@ -145,15 +151,15 @@ fn every_committed_model_has_the_exact_bits() {
 
 #[test]
 fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
-    let mut rng = Rng::with_seed(14);
     let models = common::fixtures();
     let (_, file) = models.iter().find(|(name, _)| name.contains("3.4.1-logistic")).unwrap();
     let model = file.ensemble();
     let folder = common::folder("one-model");
     let text = emit(model, Form::C, "house", &[]).unwrap();
     std::fs::write(folder.join("house.h"), declarations(model, "house").unwrap()).unwrap();
-    std::fs::write(folder.join("test.c"), test_of(model, "house", "house.h", &judged(model, &mut rng)))
-        .unwrap();
+    // The rows that people get.
+    let rows = common::judge(model, cover_rows(model));
+    std::fs::write(folder.join("test.c"), test_of(model, "house", "house.h", &rows)).unwrap();
     std::fs::write(folder.join("house.c"), &text).unwrap();
     for level in LEVELS {
         compile(&folder, &[level, "-c", "house.c"]);
@@ -202,4 +208,36 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
         let (code, told) = run(&folder, "broken");
         assert!(code == 1 && !told.starts_with("0 of "), "{table}: {told}");
     }
+}
+
+/// The changes that the cover test of a model must find: each threshold, rank, bin and leaf of some models in turn.
+#[test]
+fn the_rows_of_the_test_reach_every_leaf_that_can_be_reached_and_both_sides_of_every_threshold() {
+    let mut rng = Rng::with_seed(15);
+    let mut models: Vec<Ensemble> =
+        common::fixtures().into_iter().map(|(_, file)| file.ensemble().clone()).collect();
+    for _ in 0..200 {
+        let shape = Shape { weighted: false, ..Shape::random(&mut rng) };
+        models.push(ensemble(&mut rng, &shape));
+    }
+    let (mut missed, mut all) = (0, 0);
+    for model in &models {
+        let width = model.features().len();
+        let rows = cover_rows(model);
+        assert!(rows.chunks(width).all(|row| model.accepts(row)), "a row that the library refuses");
+        let leaves = |rows: &[f64]| {
+            let mut reached = std::collections::BTreeSet::new();
+            for row in rows.chunks(width) {
+                let read: Vec<f64> =
+                    (0..width).map(|at| model.read(FeatureId::new(at), row[at]).unwrap()).collect();
+                reached.extend(model.leaves(&read).enumerate());
+            }
+            reached
+        };
+        // The runtime's cover, with random rows, is the other witness.
+        let (ours, theirs) = (leaves(&rows), leaves(&judged(model, &mut rng).rows));
+        missed += theirs.difference(&ours).count();
+        all += theirs.union(&ours).count();
+    }
+    assert!(missed * 200 < all, "{missed} of {all} leaves are missed");
 }

@@ -2,7 +2,7 @@
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::{Packed, PackingVerdict, Scorer};
-use secateur_emit::{Cover, Form, cover_test, declarations, emit, rust_cover_test};
+use secateur_emit::{Cover, Form, cover_rows, cover_test, declarations, emit, rust_cover_test};
 use secateur_formats::ModelFile;
 use secateur_formats::packed::{self, Stamp};
 use secateur_model::{ClassLabels, FeatureId, NumberType, Predictor};
@@ -100,7 +100,7 @@ fn written(
     let ensemble = model.ensemble();
     // What a packed file has no place for is refused here too, with the same words.
     let stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
-    let draft = packed::File::pack(model, options.labels, &stamp)?;
+    packed::File::pack(model, options.labels, &stamp)?;
     if !watch(0.0) {
         return Err(PackingError::Stopped);
     }
@@ -121,7 +121,7 @@ fn written(
     }
     let (mut test, mut test_rows) = (None, 0);
     if let Some(header) = options.test {
-        let rows = secateur_runtime::Model::load(&draft)?.cover_rows();
+        let rows = cover_rows(ensemble);
         let scores = exact_scores(ensemble, &rows, watch)?;
         let classes = if ensemble.decision().is_classifier() && !rows.is_empty() {
             let classes = Predictor::new(ensemble).classes(&rows).map_err(PackingError::fault)?;
