@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 @functools.cache
 def binary(program: str = "secateur") -> pathlib.Path:
     """The path of a release build."""
-    build = ["cargo", "build", "--release", "--locked", "--quiet", "--bin", program]
+    build = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "secateur-cli", "--bin", program]
     subprocess.run(build, cwd=ROOT, check=True)
     return ROOT / "target" / "release" / program
 
