@@ -134,6 +134,7 @@ def verify_scores(
     paths: tuple[str | None, str | None] = ...,
     report: bool = False,
     crew: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> dict[str, Any]: ...
 def verify(
     first: Model,
@@ -152,6 +153,7 @@ def verify(
     paths: tuple[str | None, str | None] = ...,
     report: bool = False,
     crew: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> dict[str, Any]: ...
 def offers(model: Model, rows: NDArray[np.float64] | None = None, *, time_limit: float = 10.0) -> str: ...
 def prune(

@@ -210,6 +210,7 @@ def verify(
     certificate: bool | str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> ScoreVerification: ...
 @overload
 def verify(
@@ -228,6 +229,7 @@ def verify(
     certificate: bool | str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Verification: ...
 def verify(
     a: Any,
@@ -247,6 +249,7 @@ def verify(
     certificate: bool | str | os.PathLike[str] | None = None,
     report: str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Verification | ScoreVerification:
     """Proves that two models decide alike on every input, or finds one on which they differ.
 
@@ -267,6 +270,10 @@ def verify(
     With `executor`, any `concurrent.futures.Executor`, a search that takes more than a second goes on on its workers: Dask
     (`Client.get_executor()`), Ray (`secateur.ray_executor()`), `mpi4py.futures`, a process pool. The answer and the certificate are the same, byte by byte, as
     those of one thread, and a worker that is lost costs a repeat. The workers need the same version of secateur.
+
+    `checkpoint` is a path where the search keeps how far it has come. One that was stopped, killed or ran out of time goes on from there. What the file says is not believed:
+    the independent checker goes over the whole proof before the models are called identical. The file is removed when the answer is known; one that is
+    damaged or about something else is refused.
 
     With `scores=True` the scores are compared and not the decisions, of classifiers, regressors and rankers alike: the
     answer is a `ScoreVerification` with the greatest difference over all inputs, proved from above (`at_most`) and
@@ -295,7 +302,10 @@ def verify(
             "threads": _options.threads(threads),
             "seed": _options.count("seed", seed, 0),
             "crew": crew_of(executor),
+            "checkpoint": checkpoint,
         }
+        if checkpoint is not None and (within is None or doubles):
+            raise OptionError("checkpoint goes with within where scores are compared, and not with doubles")
         return _verify_scores(a, b, X, within, missing, domain, doubles, certificate, report, options)
     if within is not None or doubles:
         raise OptionError("within and doubles go with scores=True")
@@ -327,6 +337,7 @@ def verify(
         paths=(first.path, second.path),
         report=report is not None,
         crew=crew_of(executor),
+        checkpoint=checkpoint,
     )
     proof = answer["certificate"]
     if place is not None and proof is not None:

@@ -216,6 +216,11 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
 
+    /// Keep checkpoints in this file, and go on from the one that it holds: of a search that was stopped, killed or ran out of time. The proof is
+    /// checked as a whole at the end, and the file is removed when the answer is known. With --scores it takes --within
+    #[arg(long, value_name = "FILE", conflicts_with = "doubles")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
     /// Write the answer to this file, as one HTML page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,

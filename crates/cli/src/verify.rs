@@ -19,7 +19,7 @@ use crate::failure::Ending;
 use crate::output::{Output, PageFile, json_text};
 use crate::table::Table;
 use crate::terminal::fit_stdout;
-use crate::{model, output, progress};
+use crate::{interrupt, model, output, progress};
 
 /// How often the progress is looked at.
 const WATCH: Duration = Duration::from_millis(100);
@@ -39,6 +39,10 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         }
         None => None,
     };
+    if let Some(path) = &command.checkpoint {
+        output::refuse_to_overwrite(path, &taken)?;
+        taken.push((path, "the checkpoint"));
+    }
     let page = PageFile::open(command.report.as_deref(), &taken)?;
     let domain = command.domain(&first.file)?;
     let rows = read_rows(command, first.file.ensemble(), talk)?;
@@ -51,13 +55,17 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         certificate: command.certificate.is_some(),
         labels: [None, None],
         crew: None,
+        checkpoint: command.checkpoint.clone(),
     };
     if command.scores {
         return run_scores(command, talk, [&first, &second], &rows, options.domain, &budget, (out, page));
     }
     let shared = Arc::default();
+    // With a checkpoint, a first signal keeps it; else there is nothing to keep.
+    let listening = command.checkpoint.as_ref().map(|_| interrupt::listen(&budget.cancel()));
     let answer =
         watched(&shared, talk, || verify(&first.file, &second.file, &rows, &options, &budget, &shared));
+    drop(listening);
     let [one, two] = [&command.first, &command.second].map(|path| path.display().to_string());
     let answer = answer.map_err(|error| anyhow!("{one} and {two}: {error}"))?;
     // All files are complete before the first of them gets its name.
@@ -100,6 +108,9 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         talk.note("note: the time was too short for the certificate's check, so it is not written");
         return Ok(Ending::Undecided);
     }
+    if budget.is_cancelled() && matches!(answer.verdict, Answer::Undecided(_)) {
+        return Ok(Ending::Interrupted);
+    }
     Ok(match answer.verdict {
         Answer::Identical => Ending::Done,
         Answer::Different(_) => Ending::Refuted,
@@ -126,10 +137,13 @@ fn run_scores(
         certificate: command.certificate.is_some(),
         labels: [None, None],
         crew: None,
+        checkpoint: command.checkpoint.clone(),
     };
     let shared = Arc::default();
+    let listening = command.checkpoint.as_ref().map(|_| interrupt::listen(&budget.cancel()));
     let answer =
         watched(&shared, talk, || verify_scores(&first.file, &second.file, rows, &options, budget, &shared));
+    drop(listening);
     let [one, two] = [&command.first, &command.second].map(|path| path.display().to_string());
     let answer = answer.map_err(|error| anyhow!("{one} and {two}: {error}"))?;
     let mut files = Vec::new();
@@ -163,6 +177,9 @@ fn run_scores(
     if proved && options.certificate && !answer.checked() {
         talk.note("note: the time was too short for the certificate and its check, so it is not written");
         return Ok(Ending::Undecided);
+    }
+    if budget.is_cancelled() && answer.outcome == ScoreOutcome::Undecided {
+        return Ok(Ending::Interrupted);
     }
     Ok(match answer.outcome {
         ScoreOutcome::Within | ScoreOutcome::Measured => Ending::Done,

@@ -202,6 +202,7 @@ fn ask(command: &VerifyMany, pair: &Pair, old: &Old) -> Result<Known> {
             certificate: false,
             labels: [None, None],
             crew: None,
+            checkpoint: None,
         };
         let answer = verify_scores(&first.file, &second.file, &[], &options, &budget, &progress)?;
         ScoreReport { first: &first.file, second: &second.file, answer: &answer, certificate: None }.json()
@@ -215,6 +216,7 @@ fn ask(command: &VerifyMany, pair: &Pair, old: &Old) -> Result<Known> {
             certificate: false,
             labels: [None, None],
             crew: None,
+            checkpoint: None,
         };
         let answer = verify(&first.file, &second.file, &[], &options, &budget, &progress)?;
         let places = Places {

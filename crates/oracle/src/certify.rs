@@ -15,6 +15,7 @@ use secateur_certificate::{BandClaim, Claim, Digest, Slack, Statement, Step, Wri
 
 use crate::compare::{Compared, Comparison, Verdict};
 use crate::jobs::wire::{In, Out, WireError};
+use crate::jobs::{About, CheckpointError};
 use crate::layout::Layout;
 use crate::record::{ProofStep, Record};
 use crate::scores::{Limit, ScoreComparison};
@@ -44,7 +45,8 @@ impl Comparison<'_> {
         out: W,
     ) -> io::Result<(Compared, Option<Writer<W>>)> {
         let recorder = begin(out, &self.claim(), self.layout())?;
-        let options = Options { record: Some(recorder.clone()), ..options.clone() };
+        let subject = || About::decisions(self.models(), self.given_band());
+        let options = resumed(options, &recorder, self.layout(), subject)?;
         let compared = self.run_with(&options, &mut |question| {
             let slack = if question.by_input { Slack::Local } else { Slack::Global };
             let (winner, other) = (question.winner.0, question.other.0);
@@ -76,7 +78,8 @@ impl ScoreComparison<'_> {
         out: W,
     ) -> io::Result<(Limit, u64, Option<Writer<W>>)> {
         let recorder = begin(out, &self.claim(within), self.layout())?;
-        let options = Options { record: Some(recorder.clone()), ..options.clone() };
+        let subject = || About::scores(self.models());
+        let options = resumed(options, &recorder, self.layout(), subject)?;
         let (limit, nodes) = self.within_with(within, &options, &mut |output, below| {
             recorder.begin(&Step::ScoreSystem { output: output as u32, below });
         });
@@ -98,6 +101,26 @@ fn begin<W: Write + Send>(out: W, claim: &Claim, layout: &Layout) -> io::Result<
         }
     }
     Ok(Arc::new(Recorder::new(writer)))
+}
+
+/// The search with its record, from its checkpoint on where there is one.
+fn resumed<W: Write + Send + 'static>(
+    options: &Options,
+    recorder: &Arc<Recorder<W>>,
+    layout: &Layout,
+    about: impl FnOnce() -> Arc<About>,
+) -> io::Result<Options> {
+    let mut options = Options { record: Some(recorder.clone()), ..options.clone() };
+    if let Some(crew) = &mut options.crew
+        && let Some(keeper) = &crew.keeper
+    {
+        let refused = |error: CheckpointError| io::Error::new(io::ErrorKind::InvalidData, error);
+        let subject = about().subject().ok_or(CheckpointError::Impossible).map_err(refused)?;
+        let saved = keeper.take(&subject.id, &layout.axis_sizes()).map_err(refused)?;
+        recorder.keep(saved.as_ref().map(|saved| saved.proof.clone()).unwrap_or_default());
+        crew.saved = saved.map(Arc::new);
+    }
+    Ok(options)
 }
 
 fn finish<W: Write>(recorder: Arc<Recorder<W>>) -> io::Result<Writer<W>> {
@@ -129,8 +152,23 @@ struct Page<W: Write> {
     /// The path that comes next; `None` between two systems.
     next: Option<Vec<bool>>,
     waiting: BTreeMap<Vec<bool>, Stretch>,
+    /// All bytes of steps behind the first ones, and how many steps they are, where somebody keeps checkpoints.
+    log: Option<(Vec<u8>, u64)>,
     /// The first error of the writer.
     error: Option<io::Error>,
+}
+
+/// The proof so far, for a checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// The steps in their order, behind those that say how the trees are laid over each other.
+    pub(crate) bytes: Vec<u8>,
+    /// How many they are.
+    pub(crate) steps: u64,
+    /// The path that comes next.
+    pub(crate) next: Option<Vec<bool>>,
+    /// What comes behind.
+    pub(crate) waiting: Vec<Stretch>,
 }
 
 impl<W: Write> fmt::Debug for Recorder<W> {
@@ -154,8 +192,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<W: Write> Recorder<W> {
     fn new(writer: Writer<W>) -> Self {
-        let page = Page { writer, next: None, waiting: BTreeMap::new(), error: None };
+        let page = Page { writer, next: None, waiting: BTreeMap::new(), log: None, error: None };
         Self { shards: (0..SHARDS).map(|_| Mutex::new(Vec::new())).collect(), page: Mutex::new(page) }
+    }
+
+    /// Keeps the steps for checkpoints from now on, and begins with those of one.
+    fn keep(&self, kept: Kept) {
+        let mut page = lock(&self.page);
+        page.log = Some(Default::default());
+        page.encoded(&kept.bytes, kept.steps);
+        page.next = kept.next;
+        kept.waiting.into_iter().for_each(|stretch| page.add(stretch));
     }
 
     /// Begins the section of a system.
@@ -198,7 +245,17 @@ impl<W: Write> Page<W> {
     }
 
     fn write(&mut self, step: &Step) {
-        if let Err(error) = self.writer.step(step) {
+        let mut bytes = Vec::new();
+        encode(step, &mut bytes);
+        self.encoded(&bytes, 1);
+    }
+
+    fn encoded(&mut self, bytes: &[u8], steps: u64) {
+        if let Some((log, count)) = &mut self.log {
+            log.extend_from_slice(bytes);
+            *count += steps;
+        }
+        if let Err(error) = self.writer.encoded(bytes, steps) {
             self.fail(error);
         }
     }
@@ -212,9 +269,7 @@ impl<W: Write> Page<W> {
         while let Some(next) = &self.next
             && let Some(stretch) = self.waiting.remove(next)
         {
-            if let Err(error) = self.writer.encoded(&stretch.bytes, stretch.steps) {
-                self.fail(error);
-            }
+            self.encoded(&stretch.bytes, stretch.steps);
             self.next = stretch.next;
         }
     }
@@ -259,6 +314,13 @@ impl<W: Write + Send> Record for Recorder<W> {
     fn flush(&self) -> bool {
         self.hand_over();
         true
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        let page = lock(&self.page);
+        let (bytes, steps) = page.log.clone()?;
+        let waiting = page.waiting.values().cloned().collect();
+        Some(Kept { bytes, steps, next: page.next.clone(), waiting })
     }
 
     fn lenses(&self, multipliers: &[Vec<u64>]) {
@@ -316,6 +378,26 @@ impl Stretch {
             steps: input.number()?,
             bytes: input.bytes()?.to_vec(),
         })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn starts_at(&self, path: &[bool]) -> bool {
+        self.start == path
+    }
+
+    #[cfg(test)]
+    pub(crate) fn next(&self) -> Option<Vec<bool>> {
+        self.next.clone()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    #[cfg(test)]
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
     }
 
     fn begin(start: Vec<bool>) -> Self {

@@ -22,8 +22,8 @@
 //!
 //! With band zero the claim is about exact arithmetic on both sides, ties included.
 
-use std::sync::Mutex;
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 
 use secateur_model::{
     CellId, ClassId, Cut, Decision, Domain, Ensemble, Exact, FeatureId, LabelMatch, LocalRounding,
@@ -34,7 +34,7 @@ use crate::jobs::{self, About, Asked, Setup, Task, serve_question};
 use crate::layout::Layout;
 use crate::multipliers;
 use crate::outline::{self, Band, CompareError, Outline};
-use crate::solve::{Answer, Options, gather, proved_at_once, proved_by, solve};
+use crate::solve::{Answer, Options, gather, proved_at_once, proved_by, solve, solve_from};
 use crate::stop::{Budget, StopReason};
 use crate::system::{Row, System};
 
@@ -157,6 +157,11 @@ impl<'a> Comparison<'a> {
     /// The second model over the common codes.
     fn second(&self) -> &Ensemble {
         self.labels.models()[1]
+    }
+
+    /// The band as it was given: `None` for exact arithmetic.
+    pub(crate) fn given_band(&self) -> Option<f64> {
+        self.band
     }
 
     /// Exact arithmetic on both sides?
@@ -294,10 +299,12 @@ impl<'a> Comparison<'a> {
         begin: &mut dyn FnMut(Question),
     ) -> (Compared, (ClassId, ClassId)) {
         let count = self.classes.len() as u32;
-        let (mut nodes, mut pair) = (0, 0);
-        let open = Mutex::new(None);
+        let crew = options.crew.as_ref();
+        let saved = crew.and_then(|crew| crew.saved.as_deref());
+        let (mut nodes, mut pair, mut number) = (saved.map_or(0, |saved| saved.nodes), 0, 0);
+        let open = Arc::new(Mutex::new(saved.and_then(|saved| saved.noted.clone())));
         let judge = Judge::new(self);
-        let about = options.crew.as_ref().map(|_| About::decisions(self.read, self.band));
+        let about = crew.map(|_| About::decisions(self.read, self.band));
         let mut stopped = None;
         for winner in (0..count).map(ClassId) {
             for other in (0..count).map(ClassId).filter(|&other| other != winner) {
@@ -317,15 +324,30 @@ impl<'a> Comparison<'a> {
                 {
                     (system, by_input) = (local, true);
                 }
-                begin(Question { winner, other, by_input });
+                if crew.is_some_and(|crew| crew.is_proved(number)) {
+                    number += 1;
+                    continue;
+                }
+                if !crew.is_some_and(|crew| crew.saved_at(number).is_some()) {
+                    begin(Question { winner, other, by_input });
+                }
                 let accept = |cells: &[CellId]| judge.differs(cells, &open);
                 let question = jobs::Question::Pair { winner: winner.0, other: other.0, by_input };
-                let asked = about.as_ref().map(|about| Asked::new(about, question));
-                let solved = solve(&system, &options.asking(asked.as_ref()), &accept);
+                let asked = about.as_ref().map(|about| Asked {
+                    about: about.clone(),
+                    question,
+                    before: number,
+                    nodes,
+                    noted: open.clone(),
+                });
+                let options = options.asking(asked.as_ref());
+                let saved = options.crew.as_ref().and_then(|crew| crew.saved_at(number));
+                let solved = match saved {
+                    Some(saved) => solve_from(&system, &options, &accept, saved),
+                    None => solve(&system, &options, &accept),
+                };
+                number += 1;
                 nodes += solved.nodes;
-                if let Some(row) = asked.and_then(|asked| asked.noted()) {
-                    open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
-                }
                 match solved.answer {
                     Answer::Proof => {}
                     Answer::Witnesses(found) => {
@@ -344,7 +366,7 @@ impl<'a> Comparison<'a> {
                 break;
             }
         }
-        let open = open.into_inner().expect("no thread panics while it holds the lock");
+        let open = open.lock().expect("no thread panics while it holds the lock").take();
         let verdict = match (stopped, open) {
             (Some(reason), _) => Verdict::Undecided(Undecided::Stopped(reason)),
             (None, Some(row)) => Verdict::Undecided(Undecided::OrderOfAddition(row)),

@@ -27,11 +27,11 @@ mod solve;
 mod stop;
 mod system;
 
-pub use certify::Stretch;
+pub use certify::{Kept, Stretch};
 pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};
 #[cfg(feature = "_broken")]
 pub use fault::{Fault, with_fault};
-pub use jobs::{Crew, JobError, Reply, WireError, Workers, WorkersGone, work};
+pub use jobs::{CheckpointError, Crew, JobError, Keep, Keeper, Reply, WireError, Workers, WorkersGone, work};
 pub use layout::{Cells, Layout, LayoutError, Piece};
 pub use occurs::has_inputs;
 pub use outline::{Band, CompareError, Outline};

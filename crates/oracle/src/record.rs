@@ -4,7 +4,7 @@
 //! the child that is visited first. For each box there come any number of `Narrow` steps, then one of the
 //! others. With one thread boxes come in the order of their paths; with several, each box's own steps do.
 
-use crate::certify::Stretch;
+use crate::certify::{Kept, Stretch};
 
 /// A receiver of the steps of a proof.
 pub trait Record: Send + Sync + std::fmt::Debug {
@@ -22,6 +22,11 @@ pub trait Record: Send + Sync + std::fmt::Debug {
     /// Takes what came so far as written, so that stretches can follow it; `false` where no stretches are taken.
     fn flush(&self) -> bool {
         false
+    }
+
+    /// The proof so far, where it is kept for checkpoints.
+    fn kept(&self) -> Option<Kept> {
+        None
     }
 
     /// The whole proof: meeting in the middle with these axes in the first half finds nothing.

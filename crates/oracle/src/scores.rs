@@ -15,8 +15,8 @@
 //! solves the system but whose scores, computed as the libraries do, are within the limit is no counterexample,
 //! and all inputs of a cell give the same bits.
 
-use std::sync::Mutex;
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
@@ -28,7 +28,7 @@ use secateur_model::{
 use crate::jobs::{About, Asked, Question, Setup, Task, serve_question};
 use crate::layout::Layout;
 use crate::outline::{self, CompareError};
-use crate::solve::{Answer, Options, gather, solve};
+use crate::solve::{Answer, Options, gather, solve, solve_from};
 use crate::stop::{Budget, StopReason};
 use crate::system::{Row, System};
 
@@ -289,9 +289,11 @@ impl<'a> ScoreComparison<'a> {
         begin: &mut dyn FnMut(usize, bool),
     ) -> (Limit, u64) {
         let judge = Judge::new(self);
-        let about = options.crew.as_ref().map(|_| About::scores(self.read));
-        let open = Mutex::new(None);
-        let mut nodes = 0;
+        let crew = options.crew.as_ref();
+        let saved = crew.and_then(|crew| crew.saved.as_deref());
+        let about = crew.map(|_| About::scores(self.read));
+        let open = Arc::new(Mutex::new(saved.and_then(|saved| saved.noted.clone())));
+        let mut nodes = saved.map_or(0, |saved| saved.nodes);
         let questions = self.outputs.len() as u64 * 2;
         for output in 0..self.outputs.len() {
             for (index, sign) in [1, -1].into_iter().enumerate() {
@@ -299,15 +301,29 @@ impl<'a> ScoreComparison<'a> {
                 if let Some(reason) = options.budget.over() {
                     return (Limit::Stopped(reason), nodes);
                 }
-                begin(output, sign < 0);
+                let number = output as u64 * 2 + index as u64;
+                if crew.is_some_and(|crew| crew.is_proved(number)) {
+                    continue;
+                }
+                if !crew.is_some_and(|crew| crew.saved_at(number).is_some()) {
+                    begin(output, sign < 0);
+                }
                 let system = self.limit_system(limit, output, sign);
                 let accept = |cells: &[CellId]| judge.exceeds(cells, output, limit, &open);
                 let question = Question::Score { output: output as u32, below: sign < 0, within: limit };
-                let asked = about.as_ref().map(|about| Asked::new(about, question));
-                let solved = solve(&system, &options.asking(asked.as_ref()), &accept);
-                if let Some(row) = asked.and_then(|asked| asked.noted()) {
-                    open.lock().expect("no thread panics while it holds the lock").get_or_insert(row);
-                }
+                let asked = about.as_ref().map(|about| Asked {
+                    about: about.clone(),
+                    question,
+                    before: number,
+                    nodes,
+                    noted: open.clone(),
+                });
+                let options = options.asking(asked.as_ref());
+                let saved = options.crew.as_ref().and_then(|crew| crew.saved_at(number));
+                let solved = match saved {
+                    Some(saved) => solve_from(&system, &options, &accept, saved),
+                    None => solve(&system, &options, &accept),
+                };
                 nodes += solved.nodes;
                 match solved.answer {
                     Answer::Proof => {}
@@ -318,7 +334,8 @@ impl<'a> ScoreComparison<'a> {
                 }
             }
         }
-        match open.into_inner().expect("no thread panics while it holds the lock") {
+        let open = open.lock().expect("no thread panics while it holds the lock").take();
+        match open {
             Some(row) => (Limit::OrderOfAddition(row), nodes),
             None => (Limit::Within, nodes),
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use secateur_model::CellId;
 
 use crate::branch::{Rest, Search, Searched};
-use crate::jobs::{Asked, Crew};
+use crate::jobs::{Asked, Crew, Saved};
 use crate::lens::Lens;
 use crate::meet::Met;
 use crate::record::{ProofStep, Record};
@@ -220,6 +220,35 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     question.run(&search, rest)
 }
 
+/// Goes on with a search from a checkpoint: what that has proved is in the record.
+pub(crate) fn solve_from(
+    system: &System<'_>,
+    options: &Options,
+    accept: &(dyn Fn(&[CellId]) -> bool + Sync),
+    saved: &Saved,
+) -> Solved {
+    let question = Question { system, options, accept };
+    let rows = system.row_count();
+    let fits = |lens: &Vec<u64>| lens.len() == rows;
+    let weighed = rows..=rows + saved.setup.combined.len();
+    if !saved.setup.combined.iter().all(fits) || !weighed.contains(&saved.setup.weighed) {
+        // It is about another system: nothing is known.
+        return Solved::stopped(StopReason::Checkpoint);
+    }
+    let mut lenses: Vec<Lens> = (0..rows).map(|row| Lens::of_row(system, row)).collect();
+    lenses.extend(saved.setup.combined.iter().map(|multipliers| Lens::new(system, multipliers)));
+    let search = question.search(lenses, saved.setup.weighed);
+    let same =
+        options.crew.as_ref().and_then(|crew| crew.asked.as_ref()).is_some_and(|asked| {
+            search.setup(asked.question) == saved.setup && search.confirms(&saved.found)
+        });
+    if !same {
+        return Solved::stopped(StopReason::Checkpoint);
+    }
+    let rest = search.rest(saved.open.clone(), saved.found.clone());
+    question.go_on(&search, rest)
+}
+
 /// Cells that satisfy all rows and that `accept` accepts, as far as local search from the starts and from
 /// random cells finds any: at most as many as are wanted. None found says nothing.
 pub(crate) fn gather(
@@ -295,11 +324,15 @@ impl Question<'_> {
         if let Some(record) = &self.options.record {
             record.lenses(&search.lenses().iter().map(|lens| lens.multipliers.clone()).collect::<Vec<_>>());
         }
-        let mut rest = rest;
+        self.go_on(search, rest)
+    }
+
+    /// The same where the record has the lenses.
+    fn go_on(&self, search: &Search<'_>, mut rest: Rest) -> Solved {
         // With a limit on boxes, where the search ends would depend on who visits which when.
         let travels = |crew: &&Crew| crew.asked.is_some() && self.options.budget.nodes.is_none();
         if let Some(crew) = self.options.crew.as_ref().filter(travels) {
-            match search.run_with_crew(rest, &self.options.budget, crew) {
+            match search.run_with_crew(rest, &self.options.budget, crew, self.options.threads) {
                 Ok(ended) => return Solved { answer: ended.into(), nodes: search.nodes() },
                 // A question that cannot travel is answered here.
                 Err(left) => rest = left,

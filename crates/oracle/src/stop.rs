@@ -78,6 +78,8 @@ pub enum StopReason {
     Cancelled,
     /// The workers that were to help are gone.
     Workers,
+    /// The checkpoint is not one of this search.
+    Checkpoint,
 }
 
 /// How far a search has come, for whoever watches from another thread.

@@ -72,7 +72,9 @@ pub(crate) fn from_road(error: Error) -> PyErr {
         | Error::Certify(CertifyError::Compare(error)) => from_compare(error),
         Error::Prune(PruneError::Edit(error)) => from_edit(error),
         Error::Predict(error) => from_predict(error),
-        Error::DoublesCertificate | Error::DoublesCategories => ComparisonError::new_err(error.to_string()),
+        Error::DoublesCertificate | Error::DoublesCategories | Error::CheckpointScores => {
+            ComparisonError::new_err(error.to_string())
+        }
         Error::Write(error) | Error::Certify(CertifyError::Write(error)) => error.into(),
         other => SecateurError::new_err(other.to_string()),
     }

@@ -1,5 +1,6 @@
 //! `verify`: do two models decide alike on every input?
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray2};
@@ -19,7 +20,7 @@ use crate::{error, interrupt, options};
 #[pyfunction]
 #[pyo3(signature = (
     first, second, rows=None, *, within=None, time_limit=None, threads=None, seed=0, missing=true, domain=None,
-    doubles=false, certify=false, certificate=None, paths=(None, None), report=false, crew=None
+    doubles=false, certify=false, certificate=None, paths=(None, None), report=false, crew=None, checkpoint=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn verify_scores<'py>(
@@ -39,6 +40,7 @@ pub(crate) fn verify_scores<'py>(
     paths: (Option<String>, Option<String>),
     report: bool,
     crew: Option<Py<PyAny>>,
+    checkpoint: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::budget(time_limit)?;
     let helpers = crew.map(|object| Helpers::new(object, budget.cancel()));
@@ -53,6 +55,7 @@ pub(crate) fn verify_scores<'py>(
         // A certificate is about the files, which do not know the labels of live objects.
         labels: if certify { [None, None] } else { [first.labels(), second.labels()] },
         crew,
+        checkpoint,
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let progress = Arc::default();
@@ -95,7 +98,7 @@ pub(crate) fn verify_scores<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     first, second, rows=None, *, band=None, threshold=None, time_limit=None, threads=None, seed=0, missing=true, domain=None, certify=false,
-    certificate=None, paths=(None, None), report=false, crew=None
+    certificate=None, paths=(None, None), report=false, crew=None, checkpoint=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn verify<'py>(
@@ -115,6 +118,7 @@ pub(crate) fn verify<'py>(
     paths: (Option<String>, Option<String>),
     report: bool,
     crew: Option<Py<PyAny>>,
+    checkpoint: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::budget(time_limit)?;
     let helpers = crew.map(|object| Helpers::new(object, budget.cancel()));
@@ -129,6 +133,7 @@ pub(crate) fn verify<'py>(
         // A certificate is about the files, which do not know the labels of live objects.
         labels: if certify { [None, None] } else { [first.labels(), second.labels()] },
         crew,
+        checkpoint,
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let progress = Arc::default();

@@ -1,8 +1,10 @@
 //! Why a call gives no result.
 
+use std::path::PathBuf;
+
 use secateur_formats::ThresholdError;
 use secateur_model::PredictError;
-use secateur_oracle::CompareError;
+use secateur_oracle::{CheckpointError, CompareError};
 use secateur_prune::{CertifyError, PruneError};
 use thiserror::Error;
 
@@ -60,6 +62,34 @@ pub enum Error {
     /// The pruned model could not be written to memory.
     #[error("the pruned model cannot be written: {0}")]
     Write(#[from] std::io::Error),
+    /// A file that is to hold checkpoints cannot be used.
+    #[error("{}: no checkpoints can be kept there: {error}", path.display())]
+    CheckpointFile {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: std::io::Error,
+    },
+    /// A checkpoint is not one of this search.
+    #[error("{}: {error}; remove it, or give another file", path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: CheckpointError,
+    },
+    /// A proof that goes on from a checkpoint is none.
+    #[error(
+        "{}: the checker does not accept the proof that this checkpoint begins; nothing is known from it. Remove it and begin anew",
+        path.display()
+    )]
+    CheckpointProof {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Checkpoints were asked for where a search has no certificate.
+    #[error("checkpoints of a search for scores go with a limit (within), and not with every double")]
+    CheckpointScores,
     /// The bytes of the pruned model are another model.
     #[error(
         "secateur itself failed: the pruned model does not read back as what was proved. Nothing was written. \

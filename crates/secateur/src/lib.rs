@@ -58,6 +58,7 @@
 
 mod budget;
 mod check;
+mod checkpoint;
 pub mod demo;
 mod describe;
 mod domain;

@@ -1,6 +1,7 @@
 //! The binary as its users see it: arguments, files and pipes in; text, files and exit codes out.
 
 mod band;
+mod checkpoint;
 mod demo;
 mod domain;
 #[cfg(unix)]

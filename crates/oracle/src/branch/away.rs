@@ -9,7 +9,7 @@ use crate::certify::Collected;
 use crate::jobs::{Answer, OpenBox, Question, Setup};
 use crate::lens::Lens;
 use crate::record::Record;
-use crate::stop::{Budget, StopReason};
+use crate::stop::{Budget, Cancel, Progress, StopReason};
 
 /// Bytes of steps in one answer, about.
 const MOST_BYTES: usize = 1 << 19;
@@ -46,6 +46,13 @@ impl Search<'_> {
         (rest.stack.into_iter().rev().map(OpenBox::from).collect(), rest.found)
     }
 
+    /// The reverse of [`open`](Self::open); what is closed counts as done.
+    pub(crate) fn rest(&self, open: Vec<OpenBox>, found: Vec<(Vec<bool>, Vec<CellId>)>) -> Rest {
+        let left: u64 = open.iter().map(|open| Progress::of_depth(open.path.len())).sum();
+        self.progress.add(0, Progress::of_depth(0).saturating_sub(left));
+        Rest { stack: open.into_iter().rev().map(|open| self.region(open)).collect(), found }
+    }
+
     /// Counts boxes that others have visited, and the share that they closed.
     pub(crate) fn count(&self, nodes: u64, closed: u64) {
         self.report(&mut nodes.clone(), &mut closed.clone());
@@ -57,14 +64,14 @@ impl Search<'_> {
     }
 
     /// Visits these boxes, which are in the order of their paths, until about so many are visited. The steps are in the answer where
-    /// they are wanted, and not in the record.
-    pub(crate) fn work(&self, boxes: Vec<OpenBox>, limit: u64, steps: bool) -> Answer {
+    /// they are wanted, and not in the record. An answer after a switch is incomplete, and to be thrown away.
+    pub(crate) fn work(&self, boxes: Vec<OpenBox>, limit: u64, steps: bool, cancel: &Cancel) -> Answer {
         let mut stack: Vec<Region> = boxes.into_iter().rev().map(|open| self.region(open)).collect();
         let mut scratch = self.scratch();
         scratch.collected = steps.then(Collected::default);
         scratch.most = Some((MOST_BYTES, MOST_WORK));
         let (nodes, closed) = (self.nodes(), self.progress.closed());
-        let mut budget = Budget { memory: Some(MEMORY), ..Budget::unlimited() };
+        let mut budget = Budget { memory: Some(MEMORY), cancel: cancel.clone(), ..Budget::unlimited() };
         if let Err(StopReason::Memory) = self.dive(&mut stack, &mut scratch, &budget, limit, &|_| false)
             && self.nodes() == nodes
         {

@@ -5,16 +5,18 @@
 //! again; the answer that comes first counts. What is lost three times is done here.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use secateur_certificate::FileDigest;
 use secateur_model::CellId;
 
 use crate::branch::{ALONE, Rest, Search, Searched, finish};
-use crate::jobs::{Answer, Asked, Crew, Job, OpenBox, Reply, Setup, Subject};
-use crate::stop::{Budget, StopReason};
+use crate::jobs::threads::with_threads;
+use crate::jobs::{Answer, Asked, Crew, Job, OpenBox, Reply, Saved, Setup, Subject, Workers};
+use crate::record::Record;
+use crate::stop::{Budget, Cancel, StopReason};
 
 /// How long a job should take: while there are fewer boxes than workers could do with, and else.
 const SHORT: Duration = Duration::from_millis(100);
@@ -46,6 +48,9 @@ struct Task {
 /// What is open, what is given away, and what was found.
 struct Foreman<'a, 'b> {
     search: &'a Search<'b>,
+    workers: &'a dyn Workers,
+    /// These are threads of this process.
+    here: bool,
     crew: &'a Crew,
     asked: &'a Asked,
     subject: Arc<Subject>,
@@ -68,6 +73,7 @@ impl Search<'_> {
         mut rest: Rest,
         budget: &Budget,
         crew: &Crew,
+        threads: usize,
     ) -> Result<Searched, Rest> {
         let (started, before) = (Instant::now(), self.nodes());
         loop {
@@ -85,27 +91,38 @@ impl Search<'_> {
         let Some(subject) = asked.about.subject() else { return Err(rest) };
         let pace = (self.nodes() - before) as f64 / started.elapsed().as_secs_f64().max(1e-3);
         let (queue, found) = self.open(rest);
-        let foreman = Foreman {
-            search: self,
-            crew,
-            asked,
-            subject,
-            setup: self.setup(asked.question),
-            sizes: self.sizes().to_vec(),
-            queue,
-            tasks: BTreeMap::new(),
-            jobs: HashMap::new(),
-            found,
-            pace: pace.max(100.0),
+        let run = |workers: &dyn Workers| {
+            let foreman = Foreman {
+                search: self,
+                workers,
+                here: crew.workers.is_none(),
+                crew,
+                asked,
+                subject,
+                setup: self.setup(asked.question),
+                sizes: self.sizes().to_vec(),
+                queue,
+                tasks: BTreeMap::new(),
+                jobs: HashMap::new(),
+                found,
+                pace: pace.max(100.0),
+            };
+            foreman.run(budget)
         };
-        Ok(foreman.run(budget))
+        Ok(match &crew.workers {
+            Some(workers) => run(workers.as_ref()),
+            None => with_threads(self, threads, run),
+        })
     }
 }
 
 impl Foreman<'_, '_> {
     fn run(mut self, budget: &Budget) -> Searched {
         let stopped = self.deal(budget).err();
-        self.crew.workers.forget();
+        self.workers.forget();
+        if stopped.is_some() && self.found.is_empty() {
+            self.save();
+        }
         match stopped {
             Some(reason) if self.found.is_empty() => Searched::Stopped(reason),
             _ => finish(self.found, self.setup.wanted),
@@ -121,12 +138,35 @@ impl Foreman<'_, '_> {
             if self.tasks.is_empty() {
                 return Ok(());
             }
-            let received = self.crew.workers.receive(LOOK).map_err(|_| StopReason::Workers)?;
+            let received = self.workers.receive(LOOK).map_err(|_| StopReason::Workers)?;
             if let Some((job, reply)) = received {
                 self.take(job, reply)?;
             }
             self.ask_again_where_late()?;
+            if self.crew.keeper.as_ref().is_some_and(|keeper| keeper.is_due()) {
+                self.save();
+            }
         }
+    }
+
+    /// Keeps a checkpoint, where that is wanted: what somebody is visiting is still open.
+    fn save(&self) {
+        let Some(keeper) = &self.crew.keeper else { return };
+        let Some(proof) = self.search.record().and_then(Record::kept) else { return };
+        let tasks = self.tasks.values().flat_map(|task| &task.boxes);
+        let mut open: Vec<OpenBox> = self.queue.iter().chain(tasks).cloned().collect();
+        open.sort_by(|a, b| a.path.cmp(&b.path));
+        let saved = Saved {
+            subject: self.subject.id,
+            question: self.asked.before,
+            setup: self.setup.clone(),
+            nodes: self.asked.nodes + self.search.nodes(),
+            open,
+            found: self.found.clone(),
+            noted: self.asked.noted.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            proof,
+        };
+        keeper.save(&saved, &self.sizes);
     }
 
     /// Enough solutions come before this path: it need not be searched.
@@ -135,7 +175,7 @@ impl Foreman<'_, '_> {
     }
 
     fn give_away(&mut self) -> Result<(), StopReason> {
-        let workers = self.crew.workers.count().max(1);
+        let workers = self.workers.count().max(1);
         while self.tasks.len() < 2 * workers {
             while self.queue.front().is_some_and(|open| self.is_beyond(&open.path)) {
                 self.queue.pop_front();
@@ -169,7 +209,7 @@ impl Foreman<'_, '_> {
         };
         let job = job.encode(&self.sizes);
         self.jobs.insert(number, (task, FileDigest::of(&job).0));
-        let sent = self.crew.workers.send(number, &self.subject.id, &self.subject.bytes, job);
+        let sent = self.workers.send(number, &self.subject.id, &self.subject.bytes, job);
         sent.map_err(|_| StopReason::Workers)
     }
 
@@ -188,7 +228,7 @@ impl Foreman<'_, '_> {
                 return self.send(number);
             }
             let Some(task) = self.tasks.remove(&number) else { return Ok(()) };
-            let answer = self.search.work(task.boxes, FEWEST.max(ALONE), self.setup.record);
+            let answer = self.search.work(task.boxes, ALONE, self.setup.record, &Cancel::default());
             self.apply(answer, false);
             return Ok(());
         };
@@ -199,7 +239,7 @@ impl Foreman<'_, '_> {
             self.pace = (self.pace * 0.7 + pace * 0.3).max(10.0);
         }
         self.tasks.remove(&number);
-        self.apply(answer, true);
+        self.apply(answer, !self.here);
         Ok(())
     }
 
@@ -209,7 +249,7 @@ impl Foreman<'_, '_> {
             self.search.count(answer.nodes, answer.closed);
         }
         if let Some(row) = answer.noted {
-            let mut noted = self.asked.noted.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut noted = self.asked.noted.lock().unwrap_or_else(PoisonError::into_inner);
             noted.get_or_insert(row);
         }
         if let Some(record) = self.search.record() {

@@ -10,18 +10,22 @@
 //! The models travel once to each worker ([`work`] keeps those of the last jobs); a job beside them is a few kilobytes.
 
 mod foreman;
+mod keeper;
 mod model;
 mod subject;
+mod threads;
 pub(crate) mod wire;
 mod worker;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use secateur_model::{CellId, Ensemble};
 
 use crate::certify::Stretch;
+pub(crate) use keeper::Saved;
+pub use keeper::{CheckpointError, Keep, Keeper};
 pub(crate) use subject::Subject;
 pub use wire::WireError;
 use wire::{In, Out};
@@ -66,19 +70,49 @@ pub struct WorkersGone;
 /// Who helps with a search, and when.
 #[derive(Clone, Debug)]
 pub struct Crew {
-    /// Who takes jobs.
-    pub workers: Arc<dyn Workers>,
+    /// Who takes jobs; `None` for threads of this process.
+    pub workers: Option<Arc<dyn Workers>>,
+    /// Who keeps checkpoints of a search that is written down.
+    pub keeper: Option<Arc<Keeper>>,
     /// A question that is answered in this time does not leave the machine.
     pub after: Duration,
     /// A job without an answer for so long is given to somebody else too.
     pub patience: Duration,
     pub(crate) asked: Option<Asked>,
+    /// What the search goes on from.
+    pub(crate) saved: Option<Arc<Saved>>,
 }
 
 impl Crew {
     /// These workers, after a second, with the patience of a minute.
     pub fn new(workers: Arc<dyn Workers>) -> Self {
-        Self { workers, after: Duration::from_secs(1), patience: Duration::from_secs(60), asked: None }
+        Self { workers: Some(workers), after: Duration::from_secs(1), ..Self::nobody() }
+    }
+
+    /// Threads of this process, and checkpoints.
+    pub fn keeping(keeper: Arc<Keeper>) -> Self {
+        Self { keeper: Some(keeper), ..Self::nobody() }
+    }
+
+    fn nobody() -> Self {
+        Self {
+            workers: None,
+            keeper: None,
+            after: Duration::ZERO,
+            patience: Duration::from_secs(60),
+            asked: None,
+            saved: None,
+        }
+    }
+
+    /// What a question goes on from, by how many were asked before it.
+    pub(crate) fn saved_at(&self, question: u64) -> Option<&Saved> {
+        self.saved.as_deref().filter(|saved| saved.question == question)
+    }
+
+    /// Is this question one that a checkpoint has the proof of?
+    pub(crate) fn is_proved(&self, question: u64) -> bool {
+        self.saved.as_ref().is_some_and(|saved| question < saved.question)
     }
 }
 
@@ -87,19 +121,11 @@ impl Crew {
 pub(crate) struct Asked {
     pub(crate) about: Arc<About>,
     pub(crate) question: Question,
-    /// An input that a worker noted as open ([`crate::compare::Undecided::OrderOfAddition`]).
+    /// How many questions were asked before it, and the boxes that they took.
+    pub(crate) before: u64,
+    pub(crate) nodes: u64,
+    /// An input that was noted as open ([`crate::compare::Undecided::OrderOfAddition`]).
     pub(crate) noted: Arc<Mutex<Option<Vec<f64>>>>,
-}
-
-impl Asked {
-    pub(crate) fn new(about: &Arc<About>, question: Question) -> Self {
-        Self { about: about.clone(), question, noted: Arc::default() }
-    }
-
-    /// An input that a worker noted as open.
-    pub(crate) fn noted(&self) -> Option<Vec<f64>> {
-        self.noted.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
 }
 
 impl fmt::Debug for Asked {
@@ -283,6 +309,13 @@ impl Job {
         out.number(self.limit);
         out.list(&self.boxes, |out, open| open.encode(out, sizes));
         out.0
+    }
+
+    pub(crate) fn decode(bytes: &[u8], sizes: &[u32]) -> Result<Self, WireError> {
+        let (mut job, mut input) = Self::begin(bytes)?;
+        job.boxes = input.list(|input| OpenBox::decode(input, sizes))?;
+        input.end()?;
+        Ok(job)
     }
 
     /// All but the boxes, which cannot be read before the axes are known; these follow in the rest.

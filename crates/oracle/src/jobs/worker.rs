@@ -9,10 +9,11 @@ use thiserror::Error;
 
 use crate::branch::Search;
 use crate::jobs::subject::{Arrived, Laid};
-use crate::jobs::wire::{In, WireError};
-use crate::jobs::{Job, OpenBox, Setup};
+use crate::jobs::wire::WireError;
+use crate::jobs::{Job, Setup};
 use crate::lens::Lens;
 use crate::solve::Options;
+use crate::stop::Cancel;
 use crate::system::System;
 
 /// Subjects that are kept while no job is about them.
@@ -149,18 +150,13 @@ pub(crate) fn serve_question(
     let search = Search::new(system, lenses, setup.weighed, accept, &options, None);
     let sizes = system.layout().axis_sizes();
     loop {
-        let read = || -> Result<Job, WireError> {
-            let (mut job, mut input): (Job, In<'_>) = Job::begin(&task.job)?;
-            if job.setup == *setup {
-                job.boxes = input.list(|input| OpenBox::decode(input, &sizes))?;
-                input.end()?;
-            }
-            Ok(job)
-        };
-        let answer = match read() {
-            Ok(job) if job.setup != *setup => return Some(task),
+        let same = Job::begin(&task.job).is_ok_and(|(job, _)| job.setup == *setup);
+        if !same {
+            return Some(task);
+        }
+        let answer = match Job::decode(&task.job, &sizes) {
             Ok(job) if fits => {
-                let mut answer = search.work(job.boxes, job.limit, setup.record);
+                let mut answer = search.work(job.boxes, job.limit, setup.record, &Cancel::default());
                 answer.noted = noted.lock().unwrap_or_else(PoisonError::into_inner).take();
                 Ok(answer.encode(&FileDigest::of(&task.job).0, &sizes))
             }

@@ -8,18 +8,20 @@ mod score_page;
 mod scores;
 mod words;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secateur_formats::{ModelFile, threshold_cut};
 use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain};
 use secateur_oracle::{
-    Band, Budget as SearchBudget, CompareError, Crew, Options, Outline, Progress, Undecided, Verdict,
-    has_inputs,
+    Band, Budget as SearchBudget, CompareError, Crew, Options, Outline, Progress, StopReason, Undecided,
+    Verdict, has_inputs,
 };
 use secateur_prune::{CertifyError, RowsSeen, have_checked, rows_seen};
 
 use crate::budget::Budget;
+use crate::checkpoint::Checkpoint;
 use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::prune::threads;
@@ -52,6 +54,9 @@ pub struct VerifyOptions {
     pub labels: [Option<ClassLabels>; 2],
     /// Who helps with questions that take long, in place of threads of this process.
     pub crew: Option<Crew>,
+    /// Keep checkpoints in this file, and go on from the one that it holds. What a checkpoint says is not believed: the independent checker goes
+    /// over the whole proof before the models are called alike. The file is removed when the answer is known.
+    pub checkpoint: Option<PathBuf>,
 }
 
 impl Default for VerifyOptions {
@@ -65,6 +70,7 @@ impl Default for VerifyOptions {
             certificate: false,
             labels: [None, None],
             crew: None,
+            checkpoint: None,
         }
     }
 }
@@ -241,7 +247,9 @@ fn search(
     if !options.certificate && outline.is_same_model() {
         return Ok(Found::at_once(Verdict::Identical));
     }
-    let deadline = budget.search_deadline(options.certificate);
+    let checkpoint = options.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
+    let certifies = options.certificate || checkpoint.is_some();
+    let deadline = budget.search_deadline(certifies);
     let limited = |deadline| SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
     // With no time left, small models are still laid out for what is said at the end.
     let least = Instant::now() + AFTER_LIMIT;
@@ -259,11 +267,19 @@ fn search(
         seed: options.seed,
         starts: rows.chunks_exact(width).filter_map(|row| comparison.layout().cells_of(row)).collect(),
         progress: progress.clone(),
-        crew: options.crew.clone(),
+        crew: match &checkpoint {
+            Some(checkpoint) => Some(checkpoint.crew(options.crew.clone())),
+            None => options.crew.clone(),
+        },
         ..Options::unlimited()
     };
-    let (compared, proof) = if options.certificate {
-        let (compared, writer) = comparison.certify(&settings, Vec::new())?;
+    let failed = |error: Error| match &checkpoint {
+        Some(checkpoint) => checkpoint.failed(error),
+        None => error,
+    };
+    let (compared, proof) = if certifies {
+        let (compared, writer) =
+            comparison.certify(&settings, Vec::new()).map_err(|error| failed(error.into()))?;
         (compared, writer.map(|writer| writer.finish(true)).transpose()?)
     } else {
         (comparison.run(&settings), None)
@@ -273,10 +289,23 @@ fn search(
         Some(bytes) => match budget.finishing(|stop| have_checked(ours, theirs, &bytes, stop)) {
             Ok(_) => Some(bytes),
             Err(CertifyError::Interrupted) => None,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(failed(error.into())),
         },
     };
     let (mut verdict, mut nearest) = (compared.verdict, None);
+    if let Some(checkpoint) = &checkpoint {
+        if let Verdict::Undecided(Undecided::Stopped(reason)) = verdict {
+            checkpoint.stopped(reason)?;
+        }
+        if verdict == Verdict::Identical && certificate.is_none() {
+            // A proof that begins with a checkpoint is none before it is checked.
+            let cancelled = budget.is_cancelled();
+            let reason = if cancelled { StopReason::Cancelled } else { StopReason::Time };
+            verdict = Verdict::Undecided(Undecided::Stopped(reason));
+        } else if !matches!(verdict, Verdict::Undecided(Undecided::Stopped(_))) {
+            checkpoint.done();
+        }
+    }
     if let Verdict::Different(example) = &mut verdict
         && let Some((near, row, distance)) = comparison.nearest(example, rows)
     {

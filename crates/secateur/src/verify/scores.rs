@@ -1,6 +1,7 @@
 //! The road of `verify --scores`: how far can the scores of two models be apart, on every input? The greatest
 //! difference from both sides, or whether it is within a limit.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use secateur_formats::{DomainFile, ModelFile};
@@ -16,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::{align, labels, words};
 use crate::budget::Budget;
+use crate::checkpoint::Checkpoint;
 use crate::domain::{begin, inputs_words, scope_name};
 use crate::error::Error;
 use crate::prune::threads;
@@ -43,6 +45,8 @@ pub struct ScoreOptions {
     pub labels: [Option<ClassLabels>; 2],
     /// Who helps with questions about a limit that take long, in place of threads of this process. Measuring stays here.
     pub crew: Option<Crew>,
+    /// Keep checkpoints in this file, as [`VerifyOptions::checkpoint`](crate::VerifyOptions::checkpoint) says: for questions about a limit.
+    pub checkpoint: Option<PathBuf>,
 }
 
 /// The answer about scores.
@@ -165,7 +169,12 @@ pub fn verify_scores(
         false => None,
     };
     let [ours, theirs] = read.as_ref().map_or([ours, theirs], |[ours, theirs]| [ours, theirs]);
-    let deadline = budget.search_deadline(options.certificate);
+    if options.checkpoint.is_some() && (options.within.is_none() || mixed) {
+        return Err(Error::CheckpointScores);
+    }
+    let checkpoint = options.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
+    let certifies = options.certificate || checkpoint.is_some();
+    let deadline = budget.search_deadline(certifies);
     let limits = SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
     let laid_out = match ScoreComparison::new(ours, theirs, &limits) {
         Ok(comparison) => Ok(comparison),
@@ -193,13 +202,28 @@ pub fn verify_scores(
     };
     match laid_out {
         Ok(comparison) => {
-            let proof = search(&comparison, rows, options, limits, budget, progress, &mut found)?;
+            let failed = |error: Error| match &checkpoint {
+                Some(checkpoint) => checkpoint.failed(error),
+                None => error,
+            };
+            let road = (options, checkpoint.as_ref());
+            let proof =
+                search(&comparison, rows, road, limits, budget, progress, &mut found).map_err(failed)?;
             if let Some(bytes) = proof {
                 found.certificate = match budget.finishing(|stop| have_checked(ours, theirs, &bytes, stop)) {
                     Ok(_) => Some(bytes),
                     Err(CertifyError::Interrupted) => None,
-                    Err(error) => return Err(error.into()),
+                    Err(error) => return Err(failed(error.into())),
                 };
+            }
+            if let Some(checkpoint) = &checkpoint {
+                if found.outcome == ScoreOutcome::Within && found.certificate.is_none() {
+                    // A proof that begins with a checkpoint is none before it is checked.
+                    (found.outcome, found.at_most) = (ScoreOutcome::Undecided, None);
+                    found.reason = Some(stopped(StopReason::Time));
+                } else if found.outcome != ScoreOutcome::Undecided {
+                    checkpoint.done();
+                }
             }
         }
         Err(reason) => {
@@ -242,7 +266,7 @@ fn takes(model: &Ensemble, row: &[f64]) -> bool {
 fn search(
     comparison: &ScoreComparison<'_>,
     rows: &[f64],
-    options: &ScoreOptions,
+    (options, checkpoint): (&ScoreOptions, Option<&Checkpoint>),
     limits: SearchBudget,
     budget: &Budget,
     progress: &Arc<Progress>,
@@ -255,7 +279,10 @@ fn search(
         seed: options.seed,
         starts: rows.chunks_exact(width).filter_map(|row| comparison.layout().cells_of(row)).collect(),
         progress: progress.clone(),
-        crew: options.crew.clone(),
+        crew: match checkpoint {
+            Some(checkpoint) => Some(checkpoint.crew(options.crew.clone())),
+            None => options.crew.clone(),
+        },
         ..Options::unlimited()
     };
     found.domain = comparison.inputs();
@@ -281,7 +308,7 @@ fn search(
             Ok(None)
         }
         Some(within) => {
-            let (limit, nodes, proof) = if options.certificate {
+            let (limit, nodes, proof) = if options.certificate || checkpoint.is_some() {
                 comparison.certify(within, &settings, Vec::new())?
             } else {
                 let (limit, nodes) = comparison.within(within, &settings);
@@ -298,6 +325,9 @@ fn search(
                     found.at_least = Some(*point);
                 }
                 Limit::Stopped(reason) => {
+                    if let Some(checkpoint) = checkpoint {
+                        checkpoint.stopped(reason)?;
+                    }
                     found.outcome = ScoreOutcome::Undecided;
                     found.reason = Some(stopped(reason));
                 }
