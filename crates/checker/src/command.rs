@@ -20,7 +20,7 @@ use crate::covers::covers;
 use crate::pair::match_classes;
 use crate::{
     ColumnBound, Limits, MatchedLabels, Packed, PackingProved, PackingReason, PackingVerdict, Proved, Reason,
-    Scorer, Verdict, aligned, check_packing, check_where,
+    Scorer, Verdict, aligned, check_packing, check_with_threads,
 };
 
 const USAGE: &str = "\
@@ -52,6 +52,8 @@ Options:
                  any out is invalid
   --where FILE   A model whose scores the claim's domain asks for; may be given
                  more than once. Models that the --domain file names are known
+  --threads N    Check with N threads, each of which lays the models out for
+                 itself; one unless given. The verdict is the same
   --json         Print one JSON object
   --explain[=N]  Print the certificate as text, with its first N steps (all
                  unless given). Nothing is checked
@@ -65,6 +67,8 @@ Exit codes: 0 valid; 1 invalid; 2 bad usage or unreadable files; 3 incomplete.
 struct Arguments {
     files: Vec<PathBuf>,
     json: bool,
+    /// One where none is given.
+    threads: Option<usize>,
     /// The number of steps to print.
     explain: Option<u64>,
     band: Option<f64>,
@@ -113,6 +117,13 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
                 let value = words.next().ok_or("--within needs a value")?;
                 arguments.within = Some(within(&value.to_string_lossy())?);
             }
+            "--threads" => {
+                let value = words.next().ok_or("--threads needs a number")?;
+                arguments.threads = Some(threads(&value.to_string_lossy())?);
+            }
+            _ if text.starts_with("--threads=") => {
+                arguments.threads = Some(threads(&text["--threads=".len()..])?);
+            }
             "--threshold" => {
                 let value = words.next().ok_or("--threshold needs a value")?;
                 arguments.threshold = Some(threshold(&value.to_string_lossy())?);
@@ -158,6 +169,12 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
         return Ok(Some(arguments));
     }
     Err(format!("{} files given; ORIGINAL PRUNED CERTIFICATE are needed", arguments.files.len()))
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let most = 1 << 10;
+    let threads = text.parse().ok().filter(|threads| (1..=most).contains(threads));
+    threads.ok_or_else(|| format!("--threads {text}: give a number from 1 to {most}"))
 }
 
 fn band(text: &str) -> Result<f64, String> {
@@ -224,7 +241,11 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     let pruned_aligned = aligned(original.ensemble(), pruned.ensemble());
     let pruned_model = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
     let limits = Limits::default();
-    let verdict = check_where(original.ensemble(), pruned_model, &scorers, open()?, &limits, &|| false)
+    open()?;
+    let file = || File::open(certificate);
+    let threads = arguments.threads.unwrap_or(1);
+    let models = [original.ensemble(), pruned_model];
+    let verdict = check_with_threads(models[0], models[1], &scorers, &file, &limits, &|| false, threads)
         .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
     let verdict = at_threshold(verdict);
     let verdict = match verdict {

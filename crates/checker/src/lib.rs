@@ -64,6 +64,7 @@ mod proof;
 mod reason;
 mod rules;
 mod scores;
+mod shares;
 pub mod source;
 mod state;
 mod system;
@@ -83,6 +84,8 @@ pub use packing::{
 use pair::{Claimed, Pair, Question};
 use proof::{Progress, Proof};
 pub use reason::{ModelRole, Reason};
+use shares::Share;
+pub use shares::check_with_threads;
 pub use verdict::{ColumnBound, Limits, MatchedLabels, Proved, Verdict};
 
 /// Asked now and then during a check; true ends it.
@@ -142,6 +145,19 @@ pub fn check_where(
     limits: &Limits,
     stop: &dyn Fn() -> bool,
 ) -> Result<Verdict, ReadError> {
+    check_share(original, pruned, scorers, certificate, limits, stop, Share::WHOLE)
+}
+
+/// Checks what one of several threads has to.
+fn check_share(
+    original: &Ensemble,
+    pruned: &Ensemble,
+    scorers: &[Scorer<'_>],
+    certificate: impl Read,
+    limits: &Limits,
+    stop: &dyn Fn() -> bool,
+    share: Share<'_>,
+) -> Result<Verdict, ReadError> {
     let mut reader = Reader::new(certificate)?;
     let domain = match with_scorers(&reader.claim().domain, scorers) {
         Ok(domain) => domain,
@@ -154,7 +170,7 @@ pub fn check_where(
             Ok(labels) => match Pair::new(&original, labels.models(), reader.claim()) {
                 Ok(pair) => {
                     let told = MatchedLabels::of(&labels, &original);
-                    follow(&pair, &mut reader, *limits, stop)?.map(|proved| {
+                    follow(&pair, &mut reader, *limits, stop, share)?.map(|proved| {
                         let claim = Claim { domain, ..proved.claim };
                         Proved { labels: told, claim, ..proved }
                     })
@@ -262,6 +278,7 @@ fn follow(
     reader: &mut Reader<impl Read>,
     limits: Limits,
     stop: Stop<'_>,
+    share: Share<'_>,
 ) -> Result<Answer, ReadError> {
     if stop() {
         return Ok(Err((Reason::Stopped, None)));
@@ -291,6 +308,7 @@ fn follow(
         layout: &layout,
         limits,
         stop,
+        share,
         proof: None,
         systems: 0,
         bounds: Bounds::new(pair, limits),
@@ -299,7 +317,7 @@ fn follow(
         if at.is_multiple_of(POLL) && stop() {
             return Ok(Err((Reason::Stopped, Some(at))));
         }
-        match run.step(step) {
+        match run.step(step, at) {
             Err(reason) => return Ok(Err((reason, Some(at)))),
             Ok(false) => {}
             Ok(true) => {
@@ -321,6 +339,7 @@ struct Run<'a> {
     layout: &'a Layout<'a>,
     limits: Limits,
     stop: Stop<'a>,
+    share: Share<'a>,
     proof: Option<Proof<'a>>,
     /// How many systems have been proved.
     systems: u64,
@@ -329,12 +348,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Checks one step; is it the end?
-    fn step(&mut self, step: Step) -> Result<bool, Reason> {
+    fn step(&mut self, step: Step, at: u64) -> Result<bool, Reason> {
         if let Some(proof) = &mut self.proof {
             if let Step::End { complete, .. } = step {
                 return Err(self.end_reason(complete));
             }
-            if proof.step(&step)? == Progress::Proved {
+            if proof.step(&step, at)? == Progress::Proved {
                 self.systems += 1;
                 self.proof = None;
             }
@@ -388,7 +407,8 @@ impl Run<'_> {
 
     /// Begins the proof of a system.
     fn begin(&mut self, question: Question, slack: Slack) -> Result<bool, Reason> {
-        self.proof = Some(Proof::new(self.pair, self.layout, question, slack, self.limits, self.stop)?);
+        self.proof =
+            Some(Proof::new(self.pair, self.layout, question, slack, self.limits, (self.stop, self.share))?);
         Ok(false)
     }
 

@@ -8,6 +8,7 @@ use crate::lens::{Lens, View};
 use crate::pair::{Pair, Question};
 use crate::reason::Reason;
 use crate::rules;
+use crate::shares::Share;
 use crate::state::{Mark, State};
 use crate::system::System;
 use crate::verdict::Limits;
@@ -20,6 +21,13 @@ pub(crate) struct Proof<'a> {
     pub(crate) state: State,
     pub(crate) limits: Limits,
     stop: Stop<'a>,
+    share: Share<'a>,
+    /// The next step is the first of its box.
+    fresh: bool,
+    /// Boxes of a part that another thread checks, which are still to come.
+    left_out: u64,
+    /// The splits on the way to the part that this thread is in; inside of it nothing is left out.
+    part: Option<usize>,
     lenses: Vec<(Lens, View)>,
     /// For each row a lens that is that row alone.
     rows: Vec<Option<u32>>,
@@ -53,7 +61,7 @@ impl<'a> Proof<'a> {
         question: Question,
         slack: Slack,
         limits: Limits,
-        stop: Stop<'a>,
+        (stop, share): (Stop<'a>, Share<'a>),
     ) -> Result<Self, Reason> {
         let system = System::new(pair, layout, question, slack)?;
         let rows = vec![None; system.rows];
@@ -66,6 +74,10 @@ impl<'a> Proof<'a> {
             state,
             limits,
             stop,
+            share,
+            fresh: true,
+            left_out: 0,
+            part: None,
             lenses: Vec::new(),
             rows,
             named: None,
@@ -73,8 +85,8 @@ impl<'a> Proof<'a> {
         })
     }
 
-    /// Checks one step.
-    pub(crate) fn step(&mut self, step: &Step) -> Result<Progress, Reason> {
+    /// Checks one step, whose number this is.
+    pub(crate) fn step(&mut self, step: &Step, at: u64) -> Result<Progress, Reason> {
         match step {
             Step::Lens { multipliers } => {
                 // The table comes before the first box, so that lenses keep their numbers.
@@ -92,6 +104,16 @@ impl<'a> Proof<'a> {
             _ => {}
         }
         self.named.get_or_insert(self.lenses.len() as u32);
+        if std::mem::replace(&mut self.fresh, false)
+            && self.part.is_none()
+            && let Some(others) = self.share.leaves_out(at)
+        {
+            self.part = (!others).then_some(self.open.len());
+            self.left_out = u64::from(others);
+        }
+        if self.left_out > 0 {
+            return self.leave_out(step);
+        }
         match *step {
             Step::Narrow { axis, low, high, lens } => {
                 self.known(lens)?;
@@ -100,6 +122,7 @@ impl<'a> Proof<'a> {
             }
             Step::Split { axis, cell, low_first } => {
                 rules::split::split(self, axis, cell, low_first)?;
+                self.fresh = true;
                 Ok(Progress::Open)
             }
             Step::Close { lens } => {
@@ -120,6 +143,25 @@ impl<'a> Proof<'a> {
                 Err(Reason::OrderUnexpected { found: step.kind(), place })
             }
         }
+    }
+
+    /// A step of a part that another thread checks: it only counts how many boxes are still to come.
+    fn leave_out(&mut self, step: &Step) -> Result<Progress, Reason> {
+        match step {
+            Step::Narrow { .. } => {}
+            Step::Split { .. } => self.left_out += 1,
+            Step::Close { .. } | Step::Cells | Step::Join { .. } => {
+                self.left_out -= 1;
+                if self.left_out == 0 {
+                    return Ok(self.next_box());
+                }
+            }
+            _ => {
+                let place = "inside the proof of a system, at this point";
+                return Err(Reason::OrderUnexpected { found: step.kind(), place });
+            }
+        }
+        Ok(Progress::Open)
     }
 
     /// Goes on, unless whoever asked for the check has ended it.
@@ -226,11 +268,14 @@ impl<'a> Proof<'a> {
 
     /// The box is done: on to the next side that is open.
     fn next_box(&mut self) -> Progress {
+        self.fresh = true;
         while let Some(divided) = self.open.last_mut() {
             let (mark, axis) = (divided.mark, divided.axis);
             if let Some((low, high)) = divided.second.take() {
                 self.state.undo(mark);
                 self.restrict(axis as u32, low, high);
+                // The second side of a split inside of the part has more splits on its way.
+                self.part = self.part.filter(|&splits| self.open.len() > splits);
                 return Progress::Open;
             }
             self.open.pop();

@@ -95,6 +95,8 @@ pub struct Limits {
     pub point_values: usize,
     /// Bytes of all cuts.
     pub cut_bytes: usize,
+    /// Steps of the largest part that one of several threads checks for the others. Every number gives the same verdicts.
+    pub part_steps: u64,
 }
 
 impl Default for Limits {
@@ -110,6 +112,7 @@ impl Default for Limits {
             meet_entries: 1 << 23,
             point_values: 1 << 24,
             cut_bytes: 1 << 28,
+            part_steps: 1 << 13,
         }
     }
 }

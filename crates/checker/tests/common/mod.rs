@@ -4,7 +4,7 @@
 
 use fastrand::Rng;
 use secateur_certificate::{BandClaim, Claim, Digest, ReadError, Reader, Statement, Step, Writer};
-use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where};
+use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where, check_with_threads};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, FeatureId, Features,
     GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
@@ -54,6 +54,20 @@ impl Opened {
     }
 
     /// The reason and the step of a refusal; `None` where the certificate is accepted.
+    /// The verdict of several threads, each with parts of a few steps; an error where this is no certificate.
+    pub(crate) fn verdict_of_threads(
+        &self,
+        original: &Ensemble,
+        pruned: &Ensemble,
+        threads: usize,
+        part_steps: u64,
+    ) -> Verdict {
+        let (bytes, limits) = (self.write(), Limits { part_steps, ..Limits::default() });
+        let open = || Ok(&bytes[..]);
+        let scorers = Scorer::of(original.inputs());
+        check_with_threads(original, pruned, &scorers, &open, &limits, &|| false, threads).unwrap()
+    }
+
     pub(crate) fn refusal(&self, original: &Ensemble, pruned: &Ensemble) -> Option<(Reason, Option<u64>)> {
         match self.verdict(original, pruned) {
             Verdict::Valid(_) => None,
