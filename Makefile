@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-embedded bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -195,6 +195,19 @@ bench-pack: $(PACK)/.installed ## packed models beside the libraries and other p
 $(PACK)/.installed: bench/pack/requirements.txt requirements-test.txt
 	$(PYTHON) -m venv $(PACK)
 	$(PACK)/bin/pip install --quiet --disable-pip-version-check -r requirements-test.txt -r bench/pack/requirements.txt
+	touch $@
+
+# Flash and instructions on a Cortex-M4. Needs arm-none-eabi-gcc with newlib, in Debian gcc-arm-none-eabi and libnewlib-arm-none-eabi.
+EMBEDDED := target/embedded-venv
+
+bench-embedded: $(EMBEDDED)/.installed ## models as C on an emulated Cortex-M4, beside other generators (DATASETS=folder; needs arm-none-eabi-gcc)
+	@command -v arm-none-eabi-gcc > /dev/null || { echo "bench-embedded needs arm-none-eabi-gcc: apt install gcc-arm-none-eabi libnewlib-arm-none-eabi"; exit 1; }
+	cargo build --release --locked --quiet -p secateur-cli --bins
+	$(EMBEDDED)/bin/python bench/embedded/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
+
+$(EMBEDDED)/.installed: bench/embedded/requirements.txt requirements-test.txt
+	$(PYTHON) -m venv $(EMBEDDED)
+	$(EMBEDDED)/bin/pip install --quiet --disable-pip-version-check -r requirements-test.txt -r bench/embedded/requirements.txt
 	touch $@
 
 # fipepy needs Python 3.12 and brings its solver's size-limited licence; without it that peer is shown as missing.

@@ -1,0 +1,285 @@
+"""`make bench-embedded`: models as C beside other generators of C, on a Cortex-M4: flash, instructions a row, compile time.
+
+Every model is compiled by arm-none-eabi-gcc -Os for a Cortex-M4 with its single-precision FPU and linked into an image of its own whose entry is the function that
+predicts raw scores (probabilities, where a generator has only these). Flash is what the image loads: code, tables and the parts of the C library that it needs.
+Instructions are counted by an emulator (unicorn), the mean of 40 rows. Neither depends on how busy the machine is. Compile time is processor time of that
+compiler. "bits" is the share of 2,000 rows, half of them data and half data with values at a threshold or beside it, with the very raw score of the library: by the same source,
+compiled for this machine. "on the M4" is the same share of the 40 rows in the emulator. A generator that is not installed, fails or has no such model is shown as such.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import datetime
+import pathlib
+import re
+import resource
+import struct
+import subprocess
+import tempfile
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import xgboost
+from sklearn.ensemble import RandomForestClassifier
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SECATEUR = ROOT / "target/release/secateur"
+M4 = ["-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"]
+COUNTED, JUDGED = 40, 1000
+
+
+def table(datasets: pathlib.Path, name: str) -> tuple[np.ndarray, np.ndarray]:
+    values = pd.read_csv(datasets / name / f"{name}.full.csv").to_numpy()
+    # Values that an f32 holds, so that generators of f32 code get the same inputs.
+    return values[:, :-1].astype(np.float32).astype(np.float64), np.unique(values[:, -1], return_inverse=True)[1]
+
+
+class Built:
+    """A generator's code for one model: sources, a wrapper `void entry(const T *row, S *out)`, and the types."""
+
+    def __init__(self, folder: pathlib.Path, sources: list[str], wrapper: str, row: str, out: str, raw: bool = True) -> None:
+        self.folder, self.sources, self.row, self.out = folder, sources, row, out
+        # Raw scores, and not probabilities, which cannot be compared.
+        self.raw = raw
+        (folder / "entry.c").write_text(wrapper)
+
+    def compile(self) -> tuple[pathlib.Path, float]:
+        """The image, and the processor seconds of the compiler."""
+        image = self.folder / "image.elf"
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # Without -lc's start: the entry is the function itself. nosys has what the C library asks of a system.
+        command = ["arm-none-eabi-gcc", *M4, "-Os", "-ffunction-sections", "-fdata-sections", "-nostartfiles", "--specs=nano.specs", "--specs=nosys.specs"]
+        command += [*self.sources, "entry.c", "-Wl,--gc-sections", "-Wl,-e,entry", "-Wl,--no-warn-rwx-segments", "-lm", "-o", str(image)]
+        subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return image, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        """The scores of rows on this machine."""
+        library = self.folder / "native.so"
+        command = ["cc", "-O1", "-shared", "-fPIC", *self.sources, "entry.c", "-lm", "-o", str(library)]
+        subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
+        entry = ctypes.CDLL(str(library)).entry
+        rows = np.ascontiguousarray(rows, dtype=np.float32 if self.row == "float" else np.float64)
+        out = np.zeros(8, dtype=np.float32 if self.out == "float" else np.float64)
+        scores = []
+        for row in rows:
+            entry(row.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p))
+            scores.append(out[0])
+        return np.array(scores)
+
+
+def counted(image: pathlib.Path, rows: np.ndarray, wide: bool, wide_out: bool) -> tuple[int, int, np.ndarray]:
+    """The bytes that the image loads, its instructions a row, and the scores."""
+    import unicorn
+    from unicorn import arm_const as arm
+
+    data = image.read_bytes()
+    (entry, headers) = struct.unpack_from("<II", data, 24)
+    size, count = struct.unpack_from("<HH", data, 42)
+    machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+    machine.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M4)
+    machine.mem_map(0, 64 << 20)
+    machine.mem_map(0x20000000, 4 << 20)
+    # The FPU is off until somebody switches it on, here by the coprocessor access register.
+    machine.mem_map(0xE000E000, 0x1000)
+    flash = 0
+    for index in range(count):
+        kind, offset, address, _, in_file, _ = struct.unpack_from("<IIIIII", data, headers + index * size)
+        if kind == 1:
+            machine.mem_write(address, data[offset : offset + in_file])
+            flash += in_file
+    steps = [0]
+
+    def step(*_: object) -> None:
+        steps[0] += 1
+
+    machine.hook_add(unicorn.UC_HOOK_CODE, step)
+    scores = []
+    for row in rows[:COUNTED]:
+        machine.mem_write(0x20000000, row.astype(np.float64 if wide else np.float32).tobytes())
+        machine.reg_write(arm.UC_ARM_REG_SP, 0x20300000)
+        machine.reg_write(arm.UC_ARM_REG_R0, 0x20000000)
+        machine.reg_write(arm.UC_ARM_REG_R1, 0x20010000)
+        machine.reg_write(arm.UC_ARM_REG_LR, 0x3F00001)
+        machine.emu_start(entry | 1, 0x3F00000)
+        out = bytes(machine.mem_read(0x20010000, 8 if wide_out else 4))
+        scores.append(struct.unpack("<d" if wide_out else "<f", out)[0])
+    return flash, round(steps[0] / COUNTED), np.array(scores)
+
+
+def ours(folder: pathlib.Path, model: pathlib.Path, _: object, kind: str) -> Built:
+    subprocess.run([SECATEUR, "pack", model, "-o", folder / "model.c"], check=True, capture_output=True)
+    row, out = re.search(r"void model_raw\(const (\w+) \*row, (\w+) \*", (folder / "model.h").read_text()).groups()
+    wrapper = f'#include "model.h"\nvoid entry(const {row} *row, {out} *out) {{ model_raw(row, out); }}\n'
+    return Built(folder, ["model.c"], wrapper, row, out)
+
+
+def tl2cgen_quantised(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
+    return treelite_code(folder, fitted, kind, {"quantize": 1})
+
+
+def tl2cgen_plain(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
+    return treelite_code(folder, fitted, kind, {})
+
+
+def treelite_code(folder: pathlib.Path, fitted: object, kind: str, params: dict) -> Built:
+    import tl2cgen
+    import treelite
+
+    if kind == "forest":
+        ensemble = treelite.sklearn.import_model(fitted)
+    elif kind == "xgboost":
+        ensemble = treelite.frontend.from_xgboost(fitted.get_booster())
+    else:
+        ensemble = treelite.frontend.from_lightgbm(fitted.booster_)
+    tl2cgen.generate_c_code(ensemble, dirpath=str(folder), params=params, verbose=False)
+    header = (folder / "header.h").read_text()
+    found = re.search(r"predict\(union Entry\* data, int pred_margin, (\w+)\* result\)", header)
+    out = found.group(1)
+    row = "float" if "float fvalue" in header else "double"
+    wrapper = f'#include "header.h"\nvoid entry(const {row} *row, {out} *out) {{ union Entry data[200]; int i; for (i = 0; i < FEATURES; i++) data[i].fvalue = row[i]; out[0] = 0; predict(data, 1, out); }}\n'
+    wrapper = wrapper.replace("FEATURES", str(fitted.n_features_in_))
+    return Built(folder, [path.name for path in folder.glob("*.c")], wrapper, row, out)
+
+
+def m2cgen_code(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
+    import m2cgen
+    import sys
+
+    sys.setrecursionlimit(10_000)
+    (folder / "generated.c").write_text(m2cgen.export_to_c(fitted))
+    wrapper = "void score(double *input, double *output);\nvoid entry(const double *row, double *out) { score((double *)row, out); }\n"
+    return Built(folder, ["generated.c"], wrapper, "double", "double", raw=kind == "forest")
+
+
+def emlearn_code(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
+    import emlearn
+
+    if kind != "forest":
+        raise ValueError("no such model: it has no boosters")
+    converted = emlearn.convert(fitted, method="inline", dtype="float")
+    converted.save(file=str(folder / "model.h"), name="model")
+    wrapper = f'#include "model.h"\nvoid entry(const float *row, float *out) {{ model_predict_proba(row, {fitted.n_features_in_}, out, 2); }}\n'
+    built = Built(folder, [], wrapper, "float", "float")
+    include = emlearn.includedir
+    (folder / "entry.c").write_text(wrapper)
+    for path in pathlib.Path(include).glob("*.h"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    return built
+
+
+PEERS = {
+    "secateur": ours,
+    "tl2cgen, quantised": tl2cgen_quantised,
+    "tl2cgen": tl2cgen_plain,
+    "m2cgen": m2cgen_code,
+    "emlearn": emlearn_code,
+}
+
+
+def fit(datasets: pathlib.Path, folder: pathlib.Path, name: str, kind: str, size: int, trees: int):
+    X, y = table(datasets, name)
+    if kind == "xgboost":
+        # m2cgen reads base_score from the estimator, where it is only if it was given.
+        fitted = xgboost.XGBClassifier(n_estimators=trees, max_depth=size, learning_rate=0.1, base_score=0.5, n_jobs=1).fit(X, y)
+        path = folder / "model.ubj"
+        fitted.save_model(path)
+        raw = lambda rows: fitted.predict(rows.astype(np.float32), output_margin=True)  # noqa: E731
+    elif kind == "lightgbm":
+        fitted = lightgbm.LGBMClassifier(n_estimators=trees, num_leaves=size, n_jobs=1, verbose=-1).fit(X, y)
+        path = folder / "model.txt"
+        fitted.booster_.save_model(path)
+        raw = lambda rows: fitted.predict(rows, raw_score=True)  # noqa: E731
+    else:
+        import skops.io
+
+        fitted = RandomForestClassifier(trees, max_depth=size, random_state=0, n_jobs=1).fit(X, y)
+        path = folder / "model.skops"
+        skops.io.dump(fitted, path)
+        raw = lambda rows: fitted.predict_proba(rows.astype(np.float32))[:, 0]  # noqa: E731
+    rng = np.random.default_rng(0)
+    data = X[rng.integers(len(X), size=JUDGED)]
+    # The hostile half: three values of each row at a threshold, or one step of an f32 beside it.
+    hostile = X[rng.integers(len(X), size=JUDGED)].copy()
+    thresholds = thresholds_of(fitted, kind)
+    for row in hostile:
+        for column in rng.choice(sorted(thresholds), 3):
+            near = np.float32(rng.choice(thresholds[column]))
+            row[column] = rng.choice([near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf))])
+    return fitted, path, np.vstack([data, hostile]), raw
+
+
+def thresholds_of(fitted: object, kind: str) -> dict[int, list[float]]:
+    found: dict[int, list[float]] = {}
+    if kind == "xgboost":
+        frame = fitted.get_booster().trees_to_dataframe()
+        frame = frame[frame.Feature != "Leaf"]
+        for feature, split in zip(frame.Feature, frame.Split, strict=True):
+            found.setdefault(int(feature[1:]), []).append(split)
+    elif kind == "lightgbm":
+        frame = fitted.booster_.trees_to_dataframe()
+        names = fitted.booster_.feature_name()
+        frame = frame[frame.threshold.notna()]
+        for feature, split in zip(frame.split_feature, frame.threshold, strict=True):
+            found.setdefault(names.index(feature), []).append(split)
+    else:
+        for tree in fitted.estimators_:
+            inner = tree.tree_.children_left >= 0
+            for feature, split in zip(tree.tree_.feature[inner], tree.tree_.threshold[inner], strict=True):
+                found.setdefault(int(feature), []).append(split)
+    return found
+
+
+CASES = [
+    ("House-16H", "xgboost", 6, 100),
+    ("Spambase", "xgboost", 6, 300),
+    ("House-16H", "lightgbm", 63, 100),
+    ("House-16H", "forest", 8, 50),
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--datasets", type=pathlib.Path, required=True)
+    parser.add_argument("--save", action="store_true", help="write bench/results/DATE-embedded.md")
+    parser.add_argument("--peers", default=",".join(PEERS), help="which of them, with commas between")
+    arguments = parser.parse_args()
+    version = subprocess.run(["arm-none-eabi-gcc", "-dumpversion"], check=True, capture_output=True, text=True).stdout.strip()
+    text = f"# Models as C on a Cortex-M4, {datetime.date.today()}\n\n{__doc__.split(chr(10), 2)[2]}\narm-none-eabi-gcc {version}, XGBoost {xgboost.__version__}, LightGBM {lightgbm.__version__}.\n"
+    wanted = [name for name in PEERS if any(name.startswith(peer.strip()) for peer in arguments.peers.split(","))]
+    for name, kind, size, trees in CASES:
+        with tempfile.TemporaryDirectory() as place:
+            place = pathlib.Path(place)
+            fitted, path, rows, raw = fit(arguments.datasets, place, name, kind, size, trees)
+            truth = raw(rows)
+            words = {"xgboost": f"XGBoost, depth {size}", "lightgbm": f"LightGBM, {size} leaves", "forest": f"forest, depth {size}"}[kind]
+            text += f"\n## {words}, {trees} trees, {name}\n\n| generator | flash, bytes | instructions a row | compiler, s | bits | on the M4 |\n|---|---|---|---|---|---|\n"
+            for peer in wanted:
+                make = PEERS[peer]
+                folder = place / re.sub(r"\W", "_", peer)
+                folder.mkdir()
+                try:
+                    built = make(folder, path, fitted, kind)
+                    image, seconds = built.compile()
+                    flash, instructions, emulated = counted(image, rows, built.row == "double", built.out == "double")
+                    scores = built.scores(rows)
+                    same = np.mean(scores.astype(truth.dtype) == truth)
+                    there = np.mean(emulated.astype(truth.dtype) == truth[:COUNTED])
+                    bits = f"{same:.1%} | {there:.1%}" if built.raw else "probabilities | -"
+                    text += f"| {peer} | {flash:,} | {instructions:,} | {seconds:.2f} | {bits} |\n"
+                except Exception as error:  # noqa: BLE001
+                    said = getattr(error, "stderr", None) or str(error)
+                    said = said.decode() if isinstance(said, bytes) else said
+                    text += f"| {peer} | - | - | - | {' '.join(said.split())[:90]} | - |\n"
+                print(text.splitlines()[-1], flush=True)
+    print(text)
+    if arguments.save:
+        (ROOT / f"bench/results/{datetime.date.today()}-embedded.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
