@@ -20,7 +20,7 @@ use crate::covers::covers;
 use crate::pair::match_classes;
 use crate::{
     ColumnBound, Limits, MatchedLabels, Packed, PackingProved, PackingReason, PackingVerdict, Proved, Reason,
-    Scorer, Verdict, aligned, check_packing, check_with_threads,
+    Scorer, Verdict, aligned, check_packing, check_where, check_with_threads,
 };
 
 const USAGE: &str = "\
@@ -241,12 +241,18 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     let pruned_aligned = aligned(original.ensemble(), pruned.ensemble());
     let pruned_model = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
     let limits = Limits::default();
-    open()?;
-    let file = || File::open(certificate);
-    let threads = arguments.threads.unwrap_or(1);
+    let mut file = open()?;
     let models = [original.ensemble(), pruned_model];
-    let verdict = check_with_threads(models[0], models[1], &scorers, &file, &limits, &|| false, threads)
-        .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
+    let verdict = match arguments.threads {
+        Some(threads) if threads > 1 => {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(|error| format!("{}: {error}", certificate.display()))?;
+            check_with_threads(models[0], models[1], &scorers, &bytes, &limits, &|| false, threads)
+        }
+        _ => check_where(models[0], models[1], &scorers, file, &limits, &|| false),
+    };
+    let verdict =
+        verdict.map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
     let verdict = at_threshold(verdict);
     let verdict = match verdict {
         Verdict::Valid(proved) => {

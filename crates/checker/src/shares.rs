@@ -8,7 +8,7 @@
 //! outermost part that it is in, who leaves nothing out inside of it. This holds whatever the list of parts is; the list only shares the work out.
 //! A refusal is that of the first step that any thread refuses, which is the one that a single thread refuses.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::sync::Mutex;
 
 use secateur_certificate::{ReadError, Reader, Step};
@@ -40,28 +40,25 @@ impl Share<'_> {
     }
 }
 
-/// As [`check_where`](crate::check_where), by so many threads. `open` is asked for the certificate once for each thread, and once more. Each thread lays the models
-/// out for itself, so memory grows with their number.
-pub fn check_with_threads<R: Read>(
+/// As [`check_where`](crate::check_where), by so many threads. The certificate is in memory because all threads must see the same one: a file that
+/// somebody changes in the meantime could show each of them another. Each thread lays the models out for itself, so memory grows with their number.
+pub fn check_with_threads(
     original: &Ensemble,
     pruned: &Ensemble,
     scorers: &[Scorer<'_>],
-    open: &(dyn Fn() -> io::Result<R> + Sync),
+    certificate: &[u8],
     limits: &Limits,
     stop: &(dyn Fn() -> bool + Sync),
     threads: usize,
 ) -> Result<Verdict, ReadError> {
-    let unreadable = |source| ReadError::Io { step: 0, source };
-    let parts = if threads > 1 { parts(open().map_err(unreadable)?, limits.part_steps) } else { Vec::new() };
+    let parts = if threads > 1 { parts(certificate, limits.part_steps) } else { Vec::new() };
     let answers = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for thread in 0..threads.max(1) {
             let (parts, answers) = (&parts, &answers);
             scope.spawn(move || {
                 let share = Share { parts, thread, threads: threads.max(1) };
-                let certificate = open().map_err(unreadable);
-                let answer = certificate
-                    .and_then(|file| check_share(original, pruned, scorers, file, limits, stop, share));
+                let answer = check_share(original, pruned, scorers, certificate, limits, stop, share);
                 // Nobody panics while it holds the lock.
                 answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((thread, answer));
             });

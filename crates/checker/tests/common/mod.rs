@@ -63,9 +63,8 @@ impl Opened {
         part_steps: u64,
     ) -> Verdict {
         let (bytes, limits) = (self.write(), Limits { part_steps, ..Limits::default() });
-        let open = || Ok(&bytes[..]);
         let scorers = Scorer::of(original.inputs());
-        check_with_threads(original, pruned, &scorers, &open, &limits, &|| false, threads).unwrap()
+        check_with_threads(original, pruned, &scorers, &bytes, &limits, &|| false, threads).unwrap()
     }
 
     pub(crate) fn refusal(&self, original: &Ensemble, pruned: &Ensemble) -> Option<(Reason, Option<u64>)> {
