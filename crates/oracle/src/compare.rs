@@ -328,7 +328,7 @@ impl<'a> Comparison<'a> {
                     number += 1;
                     continue;
                 }
-                if !crew.is_some_and(|crew| crew.saved_at(number).is_some()) {
+                if crew.is_none_or(|crew| crew.saved_at(number).is_none()) {
                     begin(Question { winner, other, by_input });
                 }
                 let accept = |cells: &[CellId]| judge.differs(cells, &open);

@@ -305,7 +305,7 @@ impl<'a> ScoreComparison<'a> {
                 if crew.is_some_and(|crew| crew.is_proved(number)) {
                     continue;
                 }
-                if !crew.is_some_and(|crew| crew.saved_at(number).is_some()) {
+                if crew.is_none_or(|crew| crew.saved_at(number).is_none()) {
                     begin(output, sign < 0);
                 }
                 let system = self.limit_system(limit, output, sign);

@@ -45,8 +45,11 @@ fn pair(seed: u64) -> [Ensemble; 2] {
     [first, second]
 }
 
+/// A seed, its models, the band, the certificate and its boxes.
+type LongProof = (u64, [Ensemble; 2], Band, Vec<u8>, u64);
+
 /// Pairs whose proof takes long, with the certificate that one thread writes.
-fn long_proofs(most: usize) -> Vec<(u64, [Ensemble; 2], Band, Vec<u8>, u64)> {
+fn long_proofs(most: usize) -> Vec<LongProof> {
     let mut found = Vec::new();
     for seed in 0..600 {
         let models = pair(seed);
