@@ -237,7 +237,7 @@ class Play:
             self.problems.append(f"{command}: {problem}")
 
     def text(self) -> str:
-        head = (HERE / "head.md").read_text()
+        head = (HERE / "opening.txt").read_text()
         return head + "\n" + "\n".join(self.parts)
 
 

@@ -92,7 +92,7 @@ def test_the_citation_is_of_this_version():
 def test_every_page_of_the_site_is_in_its_menu():
     listed = re.findall(r"```\{toctree\}\n.*?\n\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
     menu = {name for block in listed for name in block.split() if not name.startswith("..")}
-    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in DOCS.rglob("*.md")}
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for kind in ("*.md", "*.ipynb") for page in DOCS.rglob(kind)}
     assert menu == pages - {"index"}
 
 
