@@ -5,7 +5,7 @@
 pub struct Report {
     /// How the run ended.
     pub outcome: Outcome,
-    /// `secateur 0.1.0`.
+    /// `secateur 0.2.0`.
     pub version: String,
     /// When the page was made, in words; empty where that is not told.
     pub date: String,

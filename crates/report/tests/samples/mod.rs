@@ -124,7 +124,7 @@ pub(crate) fn reduced() -> Report {
         .collect();
     Report {
         outcome: Outcome::Reduced,
-        version: "secateur 0.1.0".to_owned(),
+        version: "secateur 0.2.0".to_owned(),
         models: [
             model("credit.skops", 200, 400, 17, 9, 412_332, 11.2e-6),
             model("credit-pruned.skops", 17, 34, 17, 9, 38_120, 1.3e-6),
@@ -230,7 +230,7 @@ pub(crate) fn minimal() -> Report {
     };
     Report {
         outcome: Outcome::AlreadyMinimal,
-        version: "secateur 0.1.0".to_owned(),
+        version: "secateur 0.2.0".to_owned(),
         models: [
             model("pima.json", 50, 391, 162, 8, 61_220, 3.1e-6),
             model("pima-pruned.json", 50, 391, 162, 8, 61_220, 3.1e-6),
@@ -393,7 +393,7 @@ pub(crate) fn counterexample() -> Report {
     ];
     Report {
         outcome: Outcome::Different,
-        version: "secateur 0.1.0".to_owned(),
+        version: "secateur 0.2.0".to_owned(),
         models,
         claim: Claim {
             band: 9.5e-7,
