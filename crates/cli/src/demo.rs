@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 
-use crate::arguments::{Arguments, Demo, Talk};
+use crate::arguments::{Arguments, Demo, Verbosity};
 use crate::output::{Output, print, tell};
 use secateur::internal::text::counted;
 
@@ -18,7 +18,7 @@ const PRUNED: &str = "loans-pruned.txt";
 const PROOF: &str = "loans.cert";
 const TARGET: &str = "repaid";
 
-pub(crate) fn run(command: &Demo, talk: Talk) -> Result<()> {
+pub(crate) fn run(command: &Demo, verbosity: Verbosity) -> Result<()> {
     let folder = &command.dir;
     fs::create_dir_all(folder).with_context(|| format!("{}: the folder cannot be made", folder.display()))?;
     let place = |name: &str| folder.join(name).display().to_string();
@@ -34,7 +34,7 @@ pub(crate) fn run(command: &Demo, talk: Talk) -> Result<()> {
     )?;
     let prune =
         ["prune", &model, "-o", &pruned, "--data", &table, "--target", TARGET, "--certificate", &proof];
-    show(&prune, talk)?;
+    show(&prune, verbosity)?;
 
     tell(
         "\nIs that so? A separate program goes over the proof; it shares with the search how files are read, nothing else:\n\n",
@@ -67,9 +67,9 @@ fn line(words: &[&str]) -> String {
 }
 
 /// Prints a command and runs it.
-fn show(words: &[&str], talk: Talk) -> Result<()> {
+fn show(words: &[&str], verbosity: Verbosity) -> Result<()> {
     print(&format!("$ secateur {}\n", line(words)))?;
-    let quiet: &[&str] = if talk == Talk::Quiet { &["-q"] } else { &[] };
+    let quiet: &[&str] = if verbosity == Verbosity::Quiet { &["-q"] } else { &[] };
     let arguments = Arguments::try_parse_from([&["secateur"], words, quiet].concat())?;
     crate::run_command(&arguments)?;
     Ok(())

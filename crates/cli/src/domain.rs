@@ -5,18 +5,18 @@
 use anyhow::{Result, anyhow, bail};
 use secateur::propose;
 
-use crate::arguments::{Domain, Talk};
+use crate::arguments::{Domain, Verbosity};
 use crate::output::{self, Output, json_text};
 use crate::table::{Table, Target};
 
-pub(crate) fn run(command: &Domain, talk: Talk) -> Result<()> {
+pub(crate) fn run(command: &Domain, verbosity: Verbosity) -> Result<()> {
     if let Some(path) = &command.output {
         output::refuse_to_overwrite(path, &[(&command.table, "the table")])?;
     }
     let mut out = Output::open(command.output.as_deref())?;
     let (mut names, mut table) =
         Table::without_model(&command.table, command.target.as_deref(), &command.reading)?;
-    table.header_note().into_iter().for_each(|note| talk.note(note));
+    table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (mut rows, _) = table.first_rows(usize::MAX, Target::Ignored)?;
     let path = command.table.display();
     if rows.is_empty() {
@@ -27,7 +27,7 @@ pub(crate) fn run(command: &Domain, talk: Talk) -> Result<()> {
     if !texts.is_empty() {
         let is_text = |column: usize| texts.iter().any(|&(text, _)| text == column);
         for &(column, first) in &texts {
-            talk.note(format!(
+            verbosity.note(format!(
                 "note: column {:?} holds text (the first is {first:?}) and is left out: all of its values stay possible",
                 names[column]
             ));
@@ -51,7 +51,7 @@ pub(crate) fn run(command: &Domain, talk: Talk) -> Result<()> {
     } else if in_file {
         output::tell(&proposal.support.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     }
-    talk.note(
+    verbosity.note(
         "note: this is what the table suggests; whoever uses it as a domain vouches that no other inputs occur",
     );
     Ok(())

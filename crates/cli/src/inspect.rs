@@ -3,12 +3,12 @@
 use anyhow::{Result, anyhow};
 use secateur::describe_within;
 
-use crate::arguments::{Inspect, Talk};
+use crate::arguments::{Inspect, Verbosity};
 use crate::output::json_text;
 use crate::terminal::fit_stdout;
 use crate::{model, output};
 
-pub(crate) fn run(command: &Inspect, talk: Talk) -> Result<()> {
+pub(crate) fn run(command: &Inspect, verbosity: Verbosity) -> Result<()> {
     let model = model::read(&command.model)?;
     let domain = command.domain(&model.file)?;
     let place = Some((command.model.display().to_string(), model.bytes));
@@ -16,6 +16,6 @@ pub(crate) fn run(command: &Inspect, talk: Talk) -> Result<()> {
     output::print(&if command.json {
         json_text(&facts.json())?
     } else {
-        fit_stdout(&facts.words(talk == Talk::Verbose))
+        fit_stdout(&facts.words(verbosity == Verbosity::Verbose))
     })
 }

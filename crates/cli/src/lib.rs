@@ -124,19 +124,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let talk = arguments.talk();
+    let verbosity = arguments.verbosity();
     match &arguments.command {
-        Command::Prune(command) => return prune::run(command, talk),
-        Command::Verify(command) => return verify::run(command, talk),
-        Command::VerifyMany(command) => return verify_many::run(command, talk),
-        Command::Inspect(command) => inspect::run(command, talk)?,
-        Command::Predict(command) => predict::run(command, talk)?,
-        Command::Domain(command) => domain::run(command, talk)?,
-        Command::Pack(command) => return pack::run(command, talk),
-        Command::SelfTest(command) => return pack::self_test(command, talk),
-        Command::Demo(command) => demo::run(command, talk)?,
+        Command::Prune(command) => return prune::run(command, verbosity),
+        Command::Verify(command) => return verify::run(command, verbosity),
+        Command::VerifyMany(command) => return verify_many::run(command, verbosity),
+        Command::Inspect(command) => inspect::run(command, verbosity)?,
+        Command::Predict(command) => predict::run(command, verbosity)?,
+        Command::Domain(command) => domain::run(command, verbosity)?,
+        Command::Pack(command) => return pack::run(command, verbosity),
+        Command::SelfTest(command) => return pack::self_test(command, verbosity),
+        Command::Demo(command) => demo::run(command, verbosity)?,
         Command::Completions(command) => command.run()?,
-        Command::Man(command) => command.run(talk)?,
+        Command::Man(command) => command.run(verbosity)?,
     }
     Ok(Ending::Done)
 }

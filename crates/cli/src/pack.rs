@@ -12,7 +12,7 @@ use secateur::{
 use secateur_runtime::Model;
 use serde_json::json;
 
-use crate::arguments::{Pack, SelfTest, Talk};
+use crate::arguments::{Pack, SelfTest, Verbosity};
 use crate::failure::Ending;
 use crate::output::{self, Output, json_text};
 use crate::progress::{Progress, percent};
@@ -20,7 +20,7 @@ use crate::terminal::fit_stdout;
 use crate::verify::LimitOrNone;
 use crate::{interrupt, model};
 
-pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
+pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     let kind = Kind::of(command)?;
     let budget = match command.prune {
         true => LimitOrNone::budget(command.time_limit),
@@ -58,7 +58,7 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
     } else {
         None
     };
-    let mut progress = Progress::start(talk);
+    let mut progress = Progress::start(verbosity);
     let deadline = if pruning.is_some() { None } else { budget.deadline() };
     let made = made(command, kind, &original.file, pruning.as_ref(), &mut tested(&mut progress, deadline));
     progress.finish();
@@ -116,7 +116,7 @@ pub(crate) fn run(command: &Pack, talk: Talk) -> Result<Ending> {
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     let interrupted = pruning.as_ref().is_some_and(|pruning| pruning.interrupted);
     if interrupted {
-        talk.note("note: interrupted; the best model that was proved by then is packed");
+        verbosity.note("note: interrupted; the best model that was proved by then is packed");
         return Ok(Ending::Interrupted);
     }
     let done = pruning.is_none_or(|pruning| pruning.pruned.outcome != secateur::Outcome::BudgetReached);
@@ -224,12 +224,12 @@ fn tested(progress: &mut Progress, deadline: Option<Instant>) -> impl FnMut(f64)
 }
 
 /// Runs the cover on every path of this machine.
-pub(crate) fn self_test(command: &SelfTest, talk: Talk) -> Result<Ending> {
+pub(crate) fn self_test(command: &SelfTest, verbosity: Verbosity) -> Result<Ending> {
     let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
     let shown = command.file.display();
     let bytes = std::fs::read(&command.file).with_context(|| format!("{shown}: cannot be read"))?;
     let model = Model::load(&bytes).map_err(|error| anyhow!("{shown}: {error}"))?;
-    let mut progress = Progress::start(talk);
+    let mut progress = Progress::start(verbosity);
     let cover = model.cover_rows();
     let test = model.self_test_on(&cover, &mut tested(&mut progress, budget.deadline()));
     progress.finish();

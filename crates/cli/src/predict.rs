@@ -7,19 +7,19 @@ use csv::WriterBuilder;
 use secateur::{Probabilities, Scorer};
 use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, PredictError, Value};
 
-use crate::arguments::{Predict, Talk};
+use crate::arguments::{Predict, Verbosity};
 use crate::model;
 use crate::output::{Output, refuse_to_overwrite};
 use crate::progress::Progress;
 use crate::table::{Matching, Table};
 use secateur::internal::text::{counted, listed, write_number};
 
-pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
+pub(crate) fn run(command: &Predict, verbosity: Verbosity) -> Result<()> {
     let model = model::read(&command.model)?;
     let ensemble = model.file.ensemble();
     let target = command.target.as_deref();
     let mut table = Table::open_with_ids(&command.data, ensemble, target, &command.id, &command.reading)?;
-    explain_matching(&table, ensemble, talk);
+    explain_matching(&table, ensemble, verbosity);
     if let Some(path) = &command.output {
         refuse_to_overwrite(
             path,
@@ -39,18 +39,18 @@ pub(crate) fn run(command: &Predict, talk: Talk) -> Result<()> {
     if let (Shown::Scores, false, Decision::Scores(Value::NotFixed(transform))) =
         (shown, command.raw, ensemble.decision())
     {
-        talk.note(format!(
+        verbosity.note(format!(
             "note: these are raw scores. The prediction is {}, whose last bits depend on more than the file and the \
              input",
             secateur::internal::transform_words(*transform, "the score")
         ));
     }
     let predictor = Predictor { ensemble, probabilities: probabilities.as_ref(), shown };
-    let rows = predict(&predictor, &mut table, &command.id, &mut output, talk)?;
+    let rows = predict(&predictor, &mut table, &command.id, &mut output, verbosity)?;
     output.finish()?;
-    table.unseen_notes().for_each(|note| talk.note(note));
-    if let (Some(path), true) = (&command.output, talk >= Talk::Normal) {
-        talk.note(format!("{}: {}", path.display(), counted(rows, "row", "rows")));
+    table.unseen_notes().for_each(|note| verbosity.note(note));
+    if let (Some(path), true) = (&command.output, verbosity >= Verbosity::Normal) {
+        verbosity.note(format!("{}: {}", path.display(), counted(rows, "row", "rows")));
     }
     Ok(())
 }
@@ -91,11 +91,11 @@ fn predict(
     table: &mut Table,
     ids: &[String],
     output: &mut Output,
-    talk: Talk,
+    verbosity: Verbosity,
 ) -> Result<u64> {
     let Predictor { ensemble, probabilities, shown } = *model;
     let mut scorer = Scorer::new(ensemble);
-    let mut progress = Progress::start(talk);
+    let mut progress = Progress::start(verbosity);
     let named = matches!(shown, Shown::Class | Shown::Probabilities);
     let labels = if named { label_lines(ensemble.classes())? } else { Vec::new() };
     let number = ensemble.accumulation().number;
@@ -161,8 +161,8 @@ fn predict(
     }
     output.write(text.as_bytes())?;
     let time = progress.finish();
-    if talk == Talk::Verbose {
-        talk.note(format!("{} in {:.3} s", counted(total, "row", "rows"), time.as_secs_f64()));
+    if verbosity == Verbosity::Verbose {
+        verbosity.note(format!("{} in {:.3} s", counted(total, "row", "rows"), time.as_secs_f64()));
     }
     Ok(total)
 }
@@ -204,9 +204,9 @@ fn label_lines(classes: &ClassLabels) -> Result<Vec<String>> {
     (0..classes.len()).map(line).collect()
 }
 
-fn explain_matching(table: &Table, ensemble: &Ensemble, talk: Talk) {
+fn explain_matching(table: &Table, ensemble: &Ensemble, verbosity: Verbosity) {
     if let Some(note) = table.header_note() {
-        talk.note(note);
+        verbosity.note(note);
     }
     match table.matching() {
         Matching::ByOrder => {
@@ -215,11 +215,11 @@ fn explain_matching(table: &Table, ensemble: &Ensemble, talk: Talk) {
             } else {
                 "the model has no feature names"
             };
-            talk.note(format!("note: columns are matched by order ({why})"));
+            verbosity.note(format!("note: columns are matched by order ({why})"));
         }
         Matching::ByName => {
-            if talk == Talk::Verbose {
-                talk.note("columns are matched by name");
+            if verbosity == Verbosity::Verbose {
+                verbosity.note("columns are matched by name");
             }
         }
     }
@@ -227,6 +227,6 @@ fn explain_matching(table: &Table, ensemble: &Ensemble, talk: Talk) {
     if !ignored.is_empty() {
         let names = listed(ignored.iter().map(String::as_str), 8);
         let count = counted(ignored.len() as u64, "column is", "columns are");
-        talk.note(format!("note: {count} not used: {names}"));
+        verbosity.note(format!("note: {count} not used: {names}"));
     }
 }

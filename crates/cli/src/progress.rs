@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use crate::arguments::Talk;
+use crate::arguments::Verbosity;
 use crate::terminal::cut_stderr;
 use secateur::internal::text::grouped;
 
@@ -21,9 +21,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn start(talk: Talk) -> Self {
+    pub(crate) fn start(verbosity: Verbosity) -> Self {
         let start = Instant::now();
-        let next = (talk != Talk::Quiet).then(|| start + SILENT);
+        let next = (verbosity != Verbosity::Quiet).then(|| start + SILENT);
         Self { start, next, live: io::stderr().is_terminal(), shown: false }
     }
 

@@ -17,7 +17,7 @@ use secateur::{
 };
 use secateur_model::{ClassId, Ensemble};
 
-use crate::arguments::{self, Keep, Method, Prune, Talk};
+use crate::arguments::{self, Keep, Method, Prune, Verbosity};
 use crate::failure::Ending;
 use crate::model::Model;
 use crate::output::{Output, PageFile, json_text};
@@ -34,7 +34,7 @@ const LONGEST_TRIALS: Duration = Duration::from_secs(10);
 /// How often the progress is looked at.
 const WATCH: Duration = Duration::from_millis(100);
 
-pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
+pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     let budget = LimitOrNone::budget(command.time_limit);
     refuse_mixed_claims(command)?;
     let unproved = command.method.map(|method| unproved(command, method)).transpose()?;
@@ -42,7 +42,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let original = model::read(&command.model)?;
     let taken = refuse_to_overwrite(command)?;
     let domain = command.domain(&original.file)?;
-    let rows = read_rows(command, original.file.ensemble(), talk)?;
+    let rows = read_rows(command, original.file.ensemble(), verbosity)?;
     // A place that cannot be written to is told before the work, not after it.
     let mut output = Output::open(Some(&command.output))?;
     let certificate = match &command.certificate {
@@ -50,7 +50,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
         None => None,
     };
     let page = PageFile::open(command.report.as_deref(), &taken)?;
-    hint_at_extension(&command.output, &original.file, talk);
+    hint_at_extension(&command.output, &original.file, verbosity);
     if let Some(way) = unproved {
         let options = options(command, solver, domain, &original.file);
         return without_proof(command, way, &original, &rows, output, &options, &budget);
@@ -62,7 +62,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let watch = Watch::default();
     // Until the model is written, a first signal ends what is going on and nothing more.
     let listening = interrupt::listen(&budget.cancel());
-    let pruning = watched(&watch, &budget, options.self_check, trees, talk, || {
+    let pruning = watched(&watch, &budget, options.self_check, trees, verbosity, || {
         prune(&original.file, &rows.values, &options, &budget, &watch)
     });
     let mut pruning = pruning.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
@@ -98,7 +98,7 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let text = if command.json {
         json_text(&report.json())?
     } else {
-        fit_stdout(&report.words(talk == Talk::Verbose))
+        fit_stdout(&report.words(verbosity == Verbosity::Verbose))
     };
     let page = match (page, &command.report) {
         (Some(page), Some(path)) => {
@@ -111,15 +111,15 @@ pub(crate) fn run(command: &Prune, talk: Talk) -> Result<Ending> {
     let written = output::finish_all(files)?;
     drop(listening);
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
-    if !command.json && talk != Talk::Quiet && pruning.has_little() {
-        let told = show_offers(&original, &rows.values, &options, &pruning, &budget, talk);
+    if !command.json && verbosity != Verbosity::Quiet && pruning.has_little() {
+        let told = show_offers(&original, &rows.values, &options, &pruning, &budget, verbosity);
         told.map_err(|error| output::after_writing(error, &written))?;
     }
     if let (Some(outside), true, Some(path)) = (&pruning.outside, command.json, &command.data) {
-        talk.note(format!("note: {}: {}", path.display(), outside.words(original.file.ensemble())));
+        verbosity.note(format!("note: {}: {}", path.display(), outside.words(original.file.ensemble())));
     }
     if options.self_check && !pruning.checked() {
-        talk.note(
+        verbosity.note(
             "note: the time was too short for a certificate; the model is proved, but the checker has not seen it",
         );
         return Ok(if pruning.interrupted { Ending::Interrupted } else { Ending::Undecided });
@@ -139,7 +139,7 @@ fn show_offers(
     options: &PruneOptions,
     pruning: &Pruning,
     budget: &Budget,
-    talk: Talk,
+    verbosity: Verbosity,
 ) -> Result<()> {
     if pruning.interrupted {
         return Ok(());
@@ -151,7 +151,7 @@ fn show_offers(
     if let Some(deadline) = budget.deadline() {
         limit = limit.min(deadline.saturating_duration_since(Instant::now()));
     }
-    let mut progress = Progress::start(talk);
+    let mut progress = Progress::start(verbosity);
     let trees = pruning.pruned.size[1].trees;
     let (working, done) = mpsc::channel::<()>();
     let found = std::thread::scope(|scope| {
@@ -358,7 +358,7 @@ fn refuse_to_overwrite(command: &Prune) -> Result<Vec<(&Path, &'static str)>> {
 }
 
 /// A file is loaded by its name in some libraries: say so where the name promises another format.
-fn hint_at_extension(output: &Path, file: &ModelFile, talk: Talk) {
+fn hint_at_extension(output: &Path, file: &ModelFile, verbosity: Verbosity) {
     let (dialect, own) = (file.dialect(), file.extension());
     let given = output.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     if let Some(given) = given
@@ -366,7 +366,7 @@ fn hint_at_extension(output: &Path, file: &ModelFile, talk: Talk) {
         && ["ubj", "json", "txt", "skops", "onnx"].contains(&given.as_str())
     {
         let shown = output.display();
-        talk.note(format!(
+        verbosity.note(format!(
             "note: {shown} will hold what the model is, {dialect}, whatever its name says; .{own} would fit"
         ));
     }
@@ -381,7 +381,7 @@ struct Rows {
     classes: Vec<ClassId>,
 }
 
-fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
+fn read_rows(command: &Prune, ensemble: &Ensemble, verbosity: Verbosity) -> Result<Rows> {
     let Some(path) = &command.data else {
         if command.target.is_some() {
             bail!("--target goes with --data");
@@ -389,20 +389,20 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, talk: Talk) -> Result<Rows> {
         return Ok(Rows::default());
     };
     let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
-    table.header_note().into_iter().for_each(|note| talk.note(note));
+    table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let wanted = if command.method.is_some() { Target::Classes } else { Target::ClassesIfAll };
     let (values, classes) = table.first_rows(MOST_ROWS, wanted)?;
-    table.unseen_notes().for_each(|note| talk.note(note));
+    table.unseen_notes().for_each(|note| verbosity.note(note));
     let width = ensemble.features().len().max(1);
     let count = values.len() / width;
     let kept = accepted_rows(ensemble, &values);
     if kept.len() < count {
         let left_out = counted((count - kept.len()) as u64, "row has", "rows have");
         let why = "values that the library does not accept as an input of this model";
-        talk.note(format!("note: {}: {left_out} {why} and are left out", path.display()));
+        verbosity.note(format!("note: {}: {left_out} {why} and are left out", path.display()));
     }
     if count == MOST_ROWS {
-        talk.note(format!("note: {}: the first {MOST_ROWS} rows are used", path.display()));
+        verbosity.note(format!("note: {}: the first {MOST_ROWS} rows are used", path.display()));
     }
     if kept.len() == count {
         return Ok(Rows { values, classes });
@@ -419,7 +419,7 @@ fn watched<T: Send>(
     budget: &Budget,
     certifies: bool,
     trees: usize,
-    talk: Talk,
+    verbosity: Verbosity,
     prune: impl FnOnce() -> T + Send,
 ) -> T {
     let (working, done) = mpsc::channel::<()>();
@@ -429,15 +429,15 @@ fn watched<T: Send>(
             let _working = working;
             prune()
         });
-        let mut progress = Progress::start(talk);
+        let mut progress = Progress::start(verbosity);
         let mut told = false;
         let deadline = budget.search_deadline(certifies);
         while done.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
-            told = told || tell_of_interrupt(budget, talk, &mut progress);
+            told = told || tell_of_interrupt(budget, verbosity, &mut progress);
             progress.line(|| status_words(&watch.status(), trees, watch.search.share(), deadline));
         }
         if !told {
-            tell_of_interrupt(budget, talk, &mut progress);
+            tell_of_interrupt(budget, verbosity, &mut progress);
         }
         progress.finish();
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -445,12 +445,12 @@ fn watched<T: Send>(
 }
 
 /// Says what Ctrl-C or another signal does, if one came.
-fn tell_of_interrupt(budget: &Budget, talk: Talk, progress: &mut Progress) -> bool {
+fn tell_of_interrupt(budget: &Budget, verbosity: Verbosity, progress: &mut Progress) -> bool {
     if !budget.is_cancelled() {
         return false;
     }
     progress.clear();
-    talk.note("interrupted: the best model so far is being written (Ctrl-C again: nothing is)");
+    verbosity.note("interrupted: the best model so far is being written (Ctrl-C again: nothing is)");
     true
 }
 

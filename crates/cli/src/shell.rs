@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, CommandFactory};
 
-use crate::arguments::{Arguments, Talk};
+use crate::arguments::{Arguments, Verbosity};
 use crate::output;
 
 /// Print the completion script of a shell
@@ -38,12 +38,12 @@ impl Completions {
 }
 
 impl Man {
-    pub(crate) fn run(&self, talk: Talk) -> Result<()> {
+    pub(crate) fn run(&self, verbosity: Verbosity) -> Result<()> {
         let dir = self.dir.display();
         fs::create_dir_all(&self.dir).with_context(|| format!("{dir}: the folder cannot be made"))?;
         let pages = clap_mangen::generate_to(Arguments::command(), &self.dir);
         pages.with_context(|| format!("{dir}: the pages cannot be written"))?;
-        talk.note(format!("{dir}: a page for each command; read one with man {dir}/secateur.1"));
+        verbosity.note(format!("{dir}: a page for each command; read one with man {dir}/secateur.1"));
         Ok(())
     }
 }

@@ -14,7 +14,7 @@ use secateur::{
 };
 use secateur_model::Ensemble;
 
-use crate::arguments::{Talk, Verify};
+use crate::arguments::{Verbosity, Verify};
 use crate::failure::Ending;
 use crate::output::{Output, PageFile, json_text};
 use crate::table::Table;
@@ -24,7 +24,7 @@ use crate::{interrupt, model, output, progress};
 /// How often the progress is looked at.
 const WATCH: Duration = Duration::from_millis(100);
 
-pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
+pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
     let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
     let [first, second] = [model::read(&command.first)?, model::read(&command.second)?];
     let mut taken: Vec<(&Path, &str)> =
@@ -45,7 +45,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     }
     let page = PageFile::open(command.report.as_deref(), &taken)?;
     let domain = command.domain(&first.file)?;
-    let rows = read_rows(command, first.file.ensemble(), talk)?;
+    let rows = read_rows(command, first.file.ensemble(), verbosity)?;
     let options = VerifyOptions {
         band: command.band.0,
         threshold: command.threshold,
@@ -58,13 +58,21 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
         checkpoint: command.checkpoint.clone(),
     };
     if command.scores {
-        return run_scores(command, talk, [&first, &second], &rows, options.domain, &budget, (out, page));
+        return run_scores(
+            command,
+            verbosity,
+            [&first, &second],
+            &rows,
+            options.domain,
+            &budget,
+            (out, page),
+        );
     }
     let shared = Arc::default();
     // With a checkpoint, a first signal keeps it; else there is nothing to keep.
     let listening = command.checkpoint.as_ref().map(|_| interrupt::listen(&budget.cancel()));
     let answer =
-        watched(&shared, talk, || verify(&first.file, &second.file, &rows, &options, &budget, &shared));
+        watched(&shared, verbosity, || verify(&first.file, &second.file, &rows, &options, &budget, &shared));
     drop(listening);
     let [one, two] = [&command.first, &command.second].map(|path| path.display().to_string());
     let answer = answer.map_err(|error| anyhow!("{one} and {two}: {error}"))?;
@@ -97,15 +105,15 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
     let text = if command.json {
         json_text(&report.json())?
     } else {
-        fit_stdout(&report.words(talk == Talk::Verbose))
+        fit_stdout(&report.words(verbosity == Verbosity::Verbose))
     };
     let written = output::finish_all(files)?;
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     if let (Some(outside), true, Some(path)) = (&answer.outside, command.json, &command.data) {
-        talk.note(format!("note: {}: {}", path.display(), outside.words(first.file.ensemble())));
+        verbosity.note(format!("note: {}: {}", path.display(), outside.words(first.file.ensemble())));
     }
     if answer.verdict == Answer::Identical && options.certificate && !answer.checked() {
-        talk.note("note: the time was too short for the certificate's check, so it is not written");
+        verbosity.note("note: the time was too short for the certificate's check, so it is not written");
         return Ok(Ending::Undecided);
     }
     if budget.is_cancelled() && matches!(answer.verdict, Answer::Undecided(_)) {
@@ -121,7 +129,7 @@ pub(crate) fn run(command: &Verify, talk: Talk) -> Result<Ending> {
 /// How far the scores can be apart.
 fn run_scores(
     command: &Verify,
-    talk: Talk,
+    verbosity: Verbosity,
     [first, second]: [&model::Model; 2],
     rows: &[f64],
     domain: Domain,
@@ -141,8 +149,9 @@ fn run_scores(
     };
     let shared = Arc::default();
     let listening = command.checkpoint.as_ref().map(|_| interrupt::listen(&budget.cancel()));
-    let answer =
-        watched(&shared, talk, || verify_scores(&first.file, &second.file, rows, &options, budget, &shared));
+    let answer = watched(&shared, verbosity, || {
+        verify_scores(&first.file, &second.file, rows, &options, budget, &shared)
+    });
     drop(listening);
     let [one, two] = [&command.first, &command.second].map(|path| path.display().to_string());
     let answer = answer.map_err(|error| anyhow!("{one} and {two}: {error}"))?;
@@ -169,13 +178,14 @@ fn run_scores(
     let text = if command.json {
         json_text(&report.json())?
     } else {
-        fit_stdout(&report.words(talk == Talk::Verbose))
+        fit_stdout(&report.words(verbosity == Verbosity::Verbose))
     };
     let written = output::finish_all(files)?;
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     let proved = matches!(answer.outcome, ScoreOutcome::Within | ScoreOutcome::Measured);
     if proved && options.certificate && !answer.checked() {
-        talk.note("note: the time was too short for the certificate and its check, so it is not written");
+        verbosity
+            .note("note: the time was too short for the certificate and its check, so it is not written");
         return Ok(Ending::Undecided);
     }
     if budget.is_cancelled() && answer.outcome == ScoreOutcome::Undecided {
@@ -189,12 +199,12 @@ fn run_scores(
 }
 
 /// Runs a search and shows how far it has come.
-fn watched<T: Send>(shared: &Progress, talk: Talk, search: impl FnOnce() -> T + Send) -> T {
+fn watched<T: Send>(shared: &Progress, verbosity: Verbosity, search: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         // Nobody is left to listen only where this thread panicked.
         let searcher = scope.spawn(move || sender.send(search()).is_ok());
-        let mut progress = progress::Progress::start(talk);
+        let mut progress = progress::Progress::start(verbosity);
         let result = loop {
             match receiver.recv_timeout(WATCH) {
                 Ok(result) => break Some(result),
@@ -214,7 +224,7 @@ fn watched<T: Send>(shared: &Progress, talk: Talk, search: impl FnOnce() -> T + 
 }
 
 /// The rows of the table, one after the other.
-fn read_rows(command: &Verify, ensemble: &Ensemble, talk: Talk) -> Result<Vec<f64>> {
+fn read_rows(command: &Verify, ensemble: &Ensemble, verbosity: Verbosity) -> Result<Vec<f64>> {
     let Some(path) = &command.data else {
         if command.target.is_some() {
             bail!("--target goes with --data");
@@ -222,7 +232,7 @@ fn read_rows(command: &Verify, ensemble: &Ensemble, talk: Talk) -> Result<Vec<f6
         return Ok(Vec::new());
     };
     let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
-    table.header_note().into_iter().for_each(|note| talk.note(note));
+    table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (mut all, mut chunk) = (Vec::new(), Vec::new());
     let mut count = 0;
     while count < MOST_ROWS {

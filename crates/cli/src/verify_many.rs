@@ -17,7 +17,7 @@ use secateur::{
 };
 use serde_json::{Value, json};
 
-use crate::arguments::{Talk, VerifyMany};
+use crate::arguments::{Verbosity, VerifyMany};
 use crate::failure::{Ending, guard};
 use crate::{model, output};
 
@@ -46,7 +46,7 @@ struct Known {
     kept: bool,
 }
 
-pub(crate) fn run(command: &VerifyMany, talk: Talk) -> Result<Ending> {
+pub(crate) fn run(command: &VerifyMany, verbosity: Verbosity) -> Result<Ending> {
     let pairs = read_list(&command.list)?;
     let mut results = match &command.results {
         Some(path) => Some(Results::open(path)?),
@@ -91,7 +91,7 @@ pub(crate) fn run(command: &VerifyMany, talk: Talk) -> Result<Ending> {
     let (failed, undecided) =
         (count(&|outcome| outcome == "failed"), count(&|outcome| outcome == "undecided"));
     let proved = endings.len() - refuted - failed - undecided;
-    talk.note(format!(
+    verbosity.note(format!(
         "{} pairs: {proved} proved, {refuted} refuted, {undecided} undecided, {failed} failed",
         endings.len()
     ));
