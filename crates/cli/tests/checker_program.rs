@@ -39,6 +39,9 @@ fn the_program_ends_with_the_codes_of_its_contract() {
             assert!(text.is_empty() && errors.contains(reason), "{line}: {errors}");
             continue;
         }
+        // Several threads say the same.
+        let several = run(&[&first, &second, file, "--json", given[0], given[1], "--threads", "3"]);
+        assert_eq!((several.0, &several.1), (code, &text), "{line}: {}", several.2);
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["verdict"], verdict, "{line}");
         assert_eq!(json["reason"].as_str().unwrap_or("-"), reason, "{line}");
@@ -224,4 +227,8 @@ fn the_program_ends_with_the_codes_of_its_contract() {
     let (code, text, _) = run(&["--explain", "accept/bounds"]);
     assert!(code == 0 && text.contains("crossing: point 0") && text.ends_with("complete\n"), "{text}");
     assert_eq!(run(&["--explain", "malformed/half"]).0, 2);
+    for wrong in ["0", "-1", "many", "100000"] {
+        let (code, _, errors) = run(&["models/a", "models/b", "c", "--threads", wrong]);
+        assert!(code == 2 && errors.contains("--threads"), "{wrong}: {errors}");
+    }
 }
