@@ -274,7 +274,7 @@ impl std::str::FromStr for Limit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "a time is 500ms, 30s, 10m, 2h".to_owned();
+        let wrong = || "try 30s, 10m, 2h".to_owned();
         let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
         let parts = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
         let (count, seconds) = parts.ok_or_else(wrong)?;
