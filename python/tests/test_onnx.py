@@ -366,6 +366,17 @@ def test_scalers_that_turn_columns_around_are_refused(what):
         secateur.Model.parse(model.SerializeToString())
 
 
+def test_scalers_that_a_caller_may_change_are_refused():
+    model = in_front(converted("forest"), np.random.default_rng(0))
+    constants = [tensor for tensor in model.graph.initializer if tensor.name.startswith("constant_")]
+    assert constants, "another seed is needed"
+    secateur.Model.parse(model.SerializeToString())
+    for tensor in constants:
+        model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
+    with pytest.raises(secateur.ModelError, match="are an input of the graph"):
+        secateur.Model.parse(model.SerializeToString())
+
+
 def test_the_last_of_several_operator_sets_counts():
     """Converters of pipelines write one for each of their parts."""
     data = converted("forest").SerializeToString()

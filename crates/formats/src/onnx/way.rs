@@ -134,8 +134,21 @@ impl<'a> Graph<'a> {
             let problem = Problem::Length { expected: 2, found: node.inputs.len() };
             return Err(FormatError::new(node.place(), problem));
         };
-        let mut constants = node.inputs.iter().filter_map(|name| self.constants.get(name));
-        let body = constants.next().ok_or_else(|| FormatError::new(node.place(), Problem::Missing))?;
+        let constant = node.inputs.iter().find(|name| self.constants.contains_key(**name));
+        // One that is an input as well is a default, and whoever runs the graph may give another.
+        if let Some(name) = constant
+            && self.inputs.iter().any(|input| input.name == *name)
+        {
+            let what = format!("a scaler whose numbers {name:?} are an input of the graph");
+            return Err(unsupported(
+                node.place(),
+                &what,
+                "remove it from the graph's inputs, so that it is fixed",
+            ));
+        }
+        let body = constant
+            .and_then(|name| self.constants.get(name))
+            .ok_or_else(|| FormatError::new(node.place(), Problem::Missing))?;
         let (sizes, values) = tensor(*body, number, node.place())?;
         // One number, or one for each column of a row.
         match sizes[..] {
