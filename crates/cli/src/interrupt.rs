@@ -17,7 +17,7 @@ use crate::output;
 /// The exit code of a run that a signal ended: Ctrl-C's until another one comes.
 static CODE: AtomicU8 = AtomicU8::new(130);
 
-/// Who is to be told of a first signal.
+/// Who is to be told of a first signal. Nobody any more once told: the switch itself may have been used by a time limit.
 static LISTENER: Mutex<Option<Cancel>> = Mutex::new(None);
 
 fn listener() -> MutexGuard<'static, Option<Cancel>> {
@@ -46,9 +46,7 @@ impl Drop for Listening {
 
 /// A signal has come.
 fn interrupted(code: u8) {
-    if let Some(cancel) = &*listener()
-        && !cancel.is_cancelled()
-    {
+    if let Some(cancel) = listener().take() {
         CODE.store(code, Ordering::Relaxed);
         return cancel.cancel();
     }

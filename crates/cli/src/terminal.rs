@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal};
 
+use secateur::internal::text::wrapped;
 use terminal_size::{Width, terminal_size};
 
 /// The column where the values of a list begin (`secateur::internal::text::entry`).
@@ -79,23 +80,8 @@ fn wrap(line: &str, width: usize) -> String {
         && line.len() > VALUES
         && line[..VALUES].ends_with(' ')
         && !line[VALUES..].starts_with(' ');
-    let (beginning, hanging) = if has_value { (VALUES, VALUES) } else { (indent, indent) };
-    let mut text = line[..beginning].to_owned();
-    let mut column = text.chars().count();
-    for (index, word) in line[beginning..].split(' ').enumerate() {
-        let length = word.chars().count();
-        if index > 0 && column + 1 + length > width {
-            text.push('\n');
-            text.push_str(&" ".repeat(hanging));
-            column = hanging;
-        } else if index > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += length;
-    }
-    text
+    let hanging = if has_value { VALUES } else { indent };
+    wrapped(&line[..hanging], &line[hanging..], hanging, width)
 }
 
 #[cfg(test)]

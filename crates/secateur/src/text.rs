@@ -90,18 +90,21 @@ pub fn entry(key: &str, value: &str) -> String {
     const KEY: usize = 16;
     const WIDTH: usize = 100;
     // A longer key, the name of a column for example, is still apart from its value.
-    let mut text = format!("  {key:<width$} ", width = KEY - 1);
+    wrapped(&format!("  {key:<width$} ", width = KEY - 1), value, KEY + 2, WIDTH)
+}
+
+/// Words behind a beginning, wrapped at their spaces to so many columns; the lines below the first hang at this column.
+pub fn wrapped(beginning: &str, words: &str, hanging: usize, width: usize) -> String {
+    let mut text = beginning.to_owned();
     let mut column = text.chars().count();
-    for (index, word) in value.split(' ').enumerate() {
+    for (index, word) in words.split(' ').enumerate() {
         let length = word.chars().count();
-        if index > 0 {
-            if column + 1 + length > WIDTH {
-                let _ = write!(text, "\n{:width$}", "", width = KEY + 2);
-                column = KEY + 2;
-            } else {
-                text.push(' ');
-                column += 1;
-            }
+        if index > 0 && column + 1 + length > width {
+            let _ = write!(text, "\n{:hanging$}", "");
+            column = hanging;
+        } else if index > 0 {
+            text.push(' ');
+            column += 1;
         }
         text.push_str(word);
         column += length;
