@@ -1,0 +1,213 @@
+//! What the command says: a verdict in words for people, and as JSON.
+
+use secateur_certificate::{BandClaim, Intercept, Statement};
+use secateur_formats::DomainFile;
+use secateur_model::{Domain, Ensemble, FeatureId};
+use serde_json::{Value, json};
+
+use crate::{
+    ColumnBound, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, Reason, Verdict,
+};
+
+/// What `--json` prints about a packed model.
+pub fn packing_json(verdict: &PackingVerdict, original: &Ensemble) -> Value {
+    let (name, reason, claim) = match verdict {
+        PackingVerdict::Valid(proved) => ("valid", None, packing_claim(proved, original)),
+        PackingVerdict::Invalid(reason) => ("invalid", Some(reason), Value::Null),
+        PackingVerdict::Incomplete(reason) => ("incomplete", Some(reason), Value::Null),
+    };
+    let (code, message) = (reason.map(PackingReason::code), reason.map(PackingReason::message));
+    json!({"verdict": name, "reason": code, "message": message, "step": null, "claim": claim})
+}
+
+pub(super) fn packing_words(proved: &PackingProved, is_source: bool, original: &Ensemble) -> String {
+    let same = if is_source {
+        "valid: the source is the model itself: its code is the known text, its tables were compared node by node. The same \
+         raw scores, in every bit, on every input that the library accepts, wherever compiler and processor follow the language \
+         and IEEE 754\n"
+    } else {
+        "valid: the packed file is the model itself, compared node by node: the same raw scores, in every bit, \
+         on every input\n"
+    };
+    match &proved.pruning {
+        None => same.to_owned(),
+        Some(pruning) => {
+            let pruned = words(&Verdict::Valid(pruning.clone()), original);
+            format!(
+                "valid: the original was pruned, and the packed file is the pruned model itself, compared node by node\n\
+                 the pruning is {pruned}"
+            )
+        }
+    }
+}
+
+pub(super) fn packing_claim(proved: &PackingProved, original: &Ensemble) -> Value {
+    let outcome = match proved.pruning.as_ref().map(|pruning| pruning.claim.statement) {
+        None => "same_bits",
+        Some(Statement::Decisions { .. }) => "same_decisions",
+        Some(Statement::Scores { .. }) => "scores_within",
+    };
+    json!({
+        "kind": if proved.pruning.is_some() { "pruned_and_packed" } else { "packed" },
+        "outcome": outcome,
+        "original": proved.original.to_string(),
+        "packed": proved.packed.to_string(),
+        "pruning": proved.pruning.as_ref().map(|pruning| claim_json(pruning, original)),
+    })
+}
+
+/// The domain in words, with the original's names of columns.
+pub(super) fn domain_words(domain: &Domain, original: &Ensemble) -> String {
+    let name = |column: FeatureId| original.features().name(column).escape_debug().to_string();
+    domain.words(&name).join("; ")
+}
+
+pub(super) fn words(verdict: &Verdict, original: &Ensemble) -> String {
+    match verdict {
+        Verdict::Invalid { reason, step } => format!("invalid: {}\n", reason.describe(*step)),
+        Verdict::Incomplete { reason, step } => format!("incomplete: {}\n", reason.describe(*step)),
+        Verdict::Valid(proved) => {
+            let domain = &proved.claim.domain;
+            let inputs = match domain {
+                domain if domain.is_everything() => "every input",
+                domain if domain.is_no_missing() => "every input without missing values",
+                _ => "every input of the domain below",
+            };
+            let mut text = match proved.claim.band() {
+                None => {
+                    let within = proved.claim.within().unwrap_or_default();
+                    format!(
+                        "valid: the raw scores of the two libraries, averaged where they average, are at most {within:e} apart \
+                         on {inputs}, the rounding of both included\n"
+                    )
+                }
+                Some(BandClaim::Exact) => format!(
+                    "valid: the exact sums of the two models decide alike on {inputs}, ties by each model's rule; \
+                     where a library's rounding decides, its classes can differ\n"
+                ),
+                Some(BandClaim::Score(0.0)) => format!(
+                    "valid: the two models decide alike on {inputs}, as the libraries decide, wherever the \
+                     original's scores do not tie\n"
+                ),
+                Some(BandClaim::Score(score)) => format!(
+                    "valid: the two models decide alike on {inputs}, as the libraries decide, wherever the \
+                     original's winner leads by more than {score:e}\n"
+                ),
+            };
+            if let Some([first, second]) = proved.claim.cuts() {
+                text += &format!(
+                    "decisions: at a threshold and not by the libraries' own rules: class 1 from a score of {:?} on ({:?} in the \
+                     pruned model), certain where scores are more than {:e} ({:e}) from it\n",
+                    first.score, second.score, first.gap, second.gap
+                );
+            }
+            if !domain.is_everything() && !domain.is_no_missing() {
+                text += &format!("domain: {}\n", domain_words(domain, original));
+            }
+            text += &label_words(&proved.labels);
+            let family = |bound: &ColumnBound| {
+                let intercept = match bound.intercept {
+                    Intercept::Counted => "where constants other than zero count as one more",
+                    Intercept::Free => "with any constants for free",
+                    Intercept::Scaled => "with its intercept, scaled",
+                    Intercept::None => "without an intercept",
+                };
+                format!("{} columns of the original, {intercept}", bound.columns)
+            };
+            if let Some(bound) = &proved.columns {
+                let reached =
+                    if bound.reached { "; the pruned model has no more trees: minimal" } else { "" };
+                text += &format!("at least {} of {}{reached}\n", bound.bound, family(bound));
+            }
+            if let Some(bound) = &proved.cost {
+                text += &format!("at least cost {} for {}\n", bound.bound, family(bound));
+            }
+            if let Some(splits) = proved.thresholds {
+                text += &format!("at least {splits} threshold splits in any ensemble that decides alike\n");
+            }
+            text
+        }
+    }
+}
+
+/// How category labels were matched, where there are any.
+fn label_words(labels: &MatchedLabels) -> String {
+    let list = |names: &[String]| {
+        names.iter().map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let mut parts = Vec::new();
+    if !labels.by_label.is_empty() {
+        parts.push(format!("matched by label in {}", list(&labels.by_label)));
+    }
+    if !labels.by_code.is_empty() {
+        let names = list(&labels.by_code);
+        parts.push(format!("matched BY CODE in {names}, where only one of the models has labels"));
+    }
+    if labels.unplaced {
+        parts.push(
+            "matched BY CODE where one of the files has labels without naming their columns".to_owned(),
+        );
+    }
+    if parts.is_empty() { String::new() } else { format!("category labels: {}\n", parts.join("; ")) }
+}
+
+/// What `--json` prints; the original has the names of columns.
+pub fn to_json(verdict: &Verdict, original: &Ensemble) -> Value {
+    let (name, reason, step, claim) = match verdict {
+        Verdict::Valid(proved) => ("valid", None, None, claim_json(proved, original)),
+        Verdict::Invalid { reason, step } => ("invalid", Some(reason), *step, Value::Null),
+        Verdict::Incomplete { reason, step } => ("incomplete", Some(reason), *step, Value::Null),
+    };
+    let (code, message) = (reason.map(Reason::code), reason.map(Reason::message));
+    json!({"verdict": name, "reason": code, "message": message, "step": step, "claim": claim})
+}
+
+fn claim_json(proved: &Proved, original: &Ensemble) -> Value {
+    let domain = &proved.claim.domain;
+    let bound = |bound: &ColumnBound| {
+        json!({
+            "bound": bound.bound,
+            "columns": bound.columns,
+            "intercept": intercept_word(bound.intercept),
+            "reached": bound.reached,
+        })
+    };
+    json!({
+        "original": proved.claim.original.to_string(),
+        "pruned": proved.claim.pruned.to_string(),
+        "about": if proved.claim.within().is_some() { "scores" } else { "decisions" },
+        "band": proved.claim.band().map(|band| json!({"exact": band == BandClaim::Exact, "score": band.score()})),
+        "within": proved.claim.within(),
+        "cuts": proved.claim.cuts().map(|cuts| cuts.map(|cut| json!({"score": cut.score, "gap": cut.gap}))),
+        "scope": scope_name(domain),
+        "domain": (!domain.is_everything()).then(|| DomainFile::of(domain, original.features()).to_json()),
+        "labels": {
+            "by_label": proved.labels.by_label,
+            "by_code": proved.labels.by_code,
+            "unplaced": proved.labels.unplaced,
+        },
+        "systems": proved.systems,
+        "steps": proved.steps,
+        "columns": proved.columns.as_ref().map(bound),
+        "cost": proved.cost.as_ref().map(bound),
+        "threshold_splits": proved.thresholds,
+    })
+}
+
+/// One word for the inputs of a claim.
+fn scope_name(domain: &Domain) -> &'static str {
+    match domain {
+        domain if domain.is_everything() => "all",
+        domain if domain.is_no_missing() => "no_missing",
+        _ => "domain",
+    }
+}
+
+fn intercept_word(intercept: Intercept) -> &'static str {
+    match intercept {
+        Intercept::None => "none",
+        Intercept::Scaled => "scaled",
+        Intercept::Free => "free",
+        Intercept::Counted => "counted",
+    }
+}
