@@ -123,6 +123,7 @@ impl<'a> Layout<'a> {
         let all: Vec<&Ensemble> = models.iter().chain(&scorers).copied().collect();
         let grid = Grid::new(&models).map_err(|error| match error {
             GridError::Domain(error) => Reason::ClaimDomain { error },
+            GridError::Steps => Reason::ClaimSteps,
             _ => Reason::ClaimFeatures {
                 original: pair.original.features().len(),
                 pruned: pair.pruned.features().len(),

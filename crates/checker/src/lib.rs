@@ -250,6 +250,10 @@ fn matched<'a>(
     if found != claimed {
         return Err(Reason::DigestPruned { claimed: claimed.into(), found: found.into() });
     }
+    // Digests are of the models alone. What other steps make of an input is another input.
+    if original.features().steps() != pruned.features().steps() {
+        return Err(Reason::ClaimSteps);
+    }
     LabelMatch::new(original, pruned).map_err(|error| Reason::ClaimLabels { error })
 }
 

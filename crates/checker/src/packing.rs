@@ -234,6 +234,9 @@ fn is_the_model(source: &ModelFile, packed: Packed<'_>) -> Result<(), PackingRea
         if claimed == found { Ok(()) } else { Err(PackingReason::Source { claimed, found }) }
     };
     match packed {
+        Packed::Source(_) if source.ensemble().features().steps().is_some() => {
+            Err(PackingReason::Difference(Difference::Part("the steps before the model")))
+        }
         Packed::Source(bytes) => {
             let file = SourceFile::parse(bytes).map_err(PackingReason::NotSource)?;
             same_source_as(file.source())?;

@@ -134,6 +134,9 @@ reasons! {
     /// The models have different numbers of columns.
     ClaimFeatures { original: usize, pruned: usize } = "claim.features",
         "The original has {original} columns and the pruned model has {pruned}.";
+    /// The models are the last steps of pipelines whose earlier steps differ.
+    ClaimSteps = "claim.steps",
+        "The steps of the pipelines before their last ones are not the same, so the same input does not reach both models.";
     /// The models' category labels differ and cannot be matched.
     ClaimLabels { error: LabelError } = "claim.labels",
         "Category labels cannot be matched: {error}.";

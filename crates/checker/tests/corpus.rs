@@ -660,6 +660,7 @@ fn answer(
 /// Reasons that need other models or limits than the corpus has; `rules.rs` and `labels.rs` have them.
 const ELSEWHERE: &[&str] = &[
     "claim.features",
+    "claim.steps",
     "claim.labels",
     "claim.no_certain_margin",
     "claim.band_asked",

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{Opened, assert_told, certified, searched_pair, stump_pair, stumps};
 use fastrand::Rng;
 use num_bigint::BigUint;
@@ -11,7 +13,7 @@ use secateur_certificate::{
 use secateur_checker::{Limits, Reason, Verdict, check, check_until};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
-    InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder, TreeId,
+    InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, Steps, TreeBuilder, TreeId,
 };
 use secateur_oracle::{Band, Comparison, Options, exact_class};
 use secateur_testkit::{Shape, ensemble, every_row};
@@ -114,6 +116,22 @@ fn models_of_different_columns_are_refused() {
     let opened = Opened { claim: claim(&one, &two, BandClaim::Exact), steps: vec![] };
     let reason = reason_with(&opened, [&one, &two], &Limits::default());
     assert_refused(reason, "claim.features", &["original has 1 columns", "pruned model has 2"]);
+}
+
+/// Digests are of the models, so this certificate fits all of these files; the claim would be false of some.
+#[test]
+fn models_behind_different_steps_are_refused() {
+    let behind = |content: &[u8]| {
+        let steps = Steps { names: vec!["scaler".to_owned()], content: content.to_vec() };
+        constants(&[1.0], Order::File).behind(Arc::new(steps))
+    };
+    let (plain, ours, others) = (constants(&[1.0], Order::File), behind(b"1"), behind(b"2"));
+    let opened = Opened { claim: claim(&ours, &ours, BandClaim::Exact), steps: vec![] };
+    let reason = |models| reason_with(&opened, models, &Limits::default());
+    for models in [[&ours, &others], [&others, &ours], [&plain, &ours], [&ours, &plain]] {
+        assert_refused(reason(models), "claim.steps", &["steps", "does not reach both"]);
+    }
+    assert!(reason([&ours, &ours]).is_none_or(|reason| reason.code() != "claim.steps"));
 }
 
 #[test]

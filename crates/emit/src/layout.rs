@@ -32,6 +32,9 @@ pub(crate) struct Layout {
 
 impl Layout {
     pub(crate) fn new(model: &Ensemble) -> Result<Self, EmitError> {
+        if model.features().steps().is_some() {
+            return Err(EmitError::Steps);
+        }
         if model.scale().is_some() {
             return Err(EmitError::Scale);
         }

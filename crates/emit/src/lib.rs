@@ -30,6 +30,12 @@ pub enum EmitError {
         "a model whose sums are multiplied by a scale cannot be written as source: multiply its leaves instead"
     )]
     Scale,
+    /// The last step of a pipeline.
+    #[error(
+        "a model behind the steps of a pipeline cannot be written as source, because a program would be given rows that did not \
+         go through them; save the last step and let the others make its rows"
+    )]
+    Steps,
     /// Something that only models in memory have.
     #[error(
         "a model whose category labels were matched with another's cannot be written as source; use the file itself"

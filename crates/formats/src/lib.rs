@@ -167,7 +167,7 @@ impl ModelFile {
             Format::CatBoostBinary | Format::CatBoostJson => {
                 Self::CatBoost(Box::new(Document::parse_owned(bytes)?))
             }
-            Format::Skops => Self::Sklearn(Box::new(Document::parse_owned(bytes)?)),
+            Format::Skops => sklearn::open(bytes)?,
             Format::Onnx => Self::Onnx(Box::new(Document::parse_owned(bytes)?)),
             Format::Packed => Self::Packed(Box::new(Document::parse_owned(bytes)?)),
         })

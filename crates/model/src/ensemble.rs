@@ -22,17 +22,47 @@ pub struct Features {
     pub(crate) names: Vec<String>,
     pub(crate) categories: BTreeMap<FeatureId, Categories>,
     pub(crate) unplaced: Option<UnplacedLabels>,
+    pub(crate) steps: Option<Arc<Steps>>,
 }
+
+/// What a file does to a caller's row before its trees get it: the earlier steps of a pipeline. Nothing here executes them;
+/// they are kept so that two models are compared only where the same rows reach both.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    /// What each step is called, for messages.
+    pub names: Vec<String>,
+    /// All that the steps are made of.
+    pub content: Vec<u8>,
+}
+
+/// What the steps are called does not matter.
+impl PartialEq for Steps {
+    fn eq(&self, other: &Self) -> bool {
+        self.content == other.content
+    }
+}
+
+impl Eq for Steps {}
 
 impl Features {
     /// So many numeric columns without names.
     pub fn unnamed(count: u32) -> Self {
-        Self { count, names: Vec::new(), categories: BTreeMap::new(), unplaced: None }
+        Self { count, names: Vec::new(), categories: BTreeMap::new(), unplaced: None, steps: None }
     }
 
     /// Numeric columns with these names.
     pub fn named(names: Vec<String>) -> Self {
-        Self { count: names.len() as u32, names, categories: BTreeMap::new(), unplaced: None }
+        Self { count: names.len() as u32, names, categories: BTreeMap::new(), unplaced: None, steps: None }
+    }
+
+    /// Says that the columns are not what a caller gives: these steps make them of that.
+    pub fn set_steps(&mut self, steps: Arc<Steps>) {
+        self.steps = Some(steps);
+    }
+
+    /// The steps that make these columns of what a caller gives; `None` where a caller gives these columns.
+    pub fn steps(&self) -> Option<&Steps> {
+        self.steps.as_deref()
     }
 
     /// Makes a column categorical.
@@ -303,6 +333,12 @@ impl Ensemble {
         &self.classes
     }
 
+    /// The same model behind these steps, which make its columns of what a caller gives.
+    pub fn behind(mut self, steps: Arc<Steps>) -> Self {
+        self.features.set_steps(steps);
+        self
+    }
+
     /// The same model with other labels for its classes; `None` where they are not one for each class.
     pub fn with_classes(&self, labels: ClassLabels) -> Option<Self> {
         (labels.len() == self.classes.len()).then(|| Self { classes: labels, ..self.clone() })
@@ -420,6 +456,7 @@ impl Ensemble {
             count: own.count,
             names: names.names.clone(),
             categories: own.categories.iter().map(|(old, c)| (new[old.index()], c.clone())).collect(),
+            steps: own.steps.clone(),
         };
         let trees = self.trees.iter().map(|tree| tree.with_features(|old| new[old.index()])).collect();
         let inputs = Arc::new(self.inputs.renumbered(|old| new[old.index()]));

@@ -51,6 +51,11 @@ pub use cell_set::CellSet;
 pub enum GridError {
     #[error("the models have {first} and {second} features")]
     FeatureCount { first: usize, second: usize },
+    #[error(
+        "the steps of the pipelines before their last ones are not the same, so the same input does not reach both models; \
+         to compare the models alone, save and give the last steps"
+    )]
+    Steps,
     #[error("the domain does not fit both models: {0}")]
     Domain(#[from] DomainError),
 }
@@ -123,9 +128,15 @@ impl Grid {
                     second: other.features().len(),
                 });
             }
+            if other.features().steps() != first.features().steps() {
+                return Err(GridError::Steps);
+            }
             narrow(&mut domain, other.domain());
         }
         for scorer in ensembles.iter().flat_map(|model| model.inputs().scorers()) {
+            if scorer.features().steps() != first.features().steps() {
+                return Err(GridError::Steps);
+            }
             narrow(&mut domain, scorer.domain());
         }
         Ok(domain)

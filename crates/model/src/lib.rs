@@ -29,7 +29,7 @@ pub use band::{LocalRounding, NoMargin, Rounding};
 pub use builder::{BuildError, EnsembleBuilder, MAX_FEATURES};
 pub use decision::{Cut, Decision, Softmax, Transform, Value};
 pub use domain::{Column, Domain, DomainError, Group, GroupKind, Outside, Side, Where};
-pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, InterceptPosition, Order};
+pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, InterceptPosition, Order, Steps};
 pub use exact::Exact;
 pub use exact_sum::ExactSum;
 pub use feature::{Categories, CategoryRule, Feature, FeatureKind, InputDomain, NumberType};

@@ -212,6 +212,16 @@ impl Model {
         secateur::Digest::of(self.file.ensemble()).to_string()
     }
 
+    /// Raises where a caller's rows are not the model's: it is the last step of a pipeline.
+    fn _check_rows(&self) -> PyResult<()> {
+        match self.file.ensemble().features().steps() {
+            Some(steps) => {
+                Err(error::InputError::new_err(secateur::internal::text::rows_of_a_pipeline(steps)))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// What to know about how this file is executed.
     #[getter]
     fn notes(&self) -> Vec<String> {
@@ -392,6 +402,7 @@ fn given_rows<'py>(
     model: &Bound<'py, Model>,
     rows: &Bound<'py, PyAny>,
 ) -> PyResult<PyReadonlyArray2<'py, f64>> {
+    model.borrow()._check_rows()?;
     if let Ok(array) = rows.extract() {
         return Ok(array);
     }

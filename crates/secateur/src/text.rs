@@ -112,6 +112,16 @@ pub fn wrapped(beginning: &str, words: &str, hanging: usize, width: usize) -> St
     text
 }
 
+/// Why rows are not taken for a model that is the last step of a pipeline.
+pub fn rows_of_a_pipeline(steps: &secateur_model::Steps) -> String {
+    format!(
+        "rows cannot be given for this file: its model is the last step of a pipeline, and the steps before it ({}), which only \
+         scikit-learn executes, make its columns; give the fitted pipeline itself to the Python package, or save the last step \
+         alone and give rows that went through the others",
+        steps.names.join(", ")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -223,6 +223,7 @@ pub(crate) fn stumps_with(intercept: f64, stumps: &[(u32, f64, f64, f64)], missi
 
 /// Reasons whose sentence has no number: nothing was counted or measured.
 const WITHOUT_NUMBERS: &[&str] = &[
+    "claim.steps",
     "claim.no_certain_margin",
     "claim.local_rounding",
     "claim.scope_asked",

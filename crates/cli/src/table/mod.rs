@@ -25,7 +25,7 @@ use cell::{Cell, ClassNames, Meaning, Value};
 use columns::Columns;
 pub(crate) use columns::Matching;
 pub(crate) use reading::Reading;
-use secateur::internal::text::{counted, printable};
+use secateur::internal::text::{counted, printable, rows_of_a_pipeline};
 
 /// How many values a chunk holds, give or take a row.
 const CHUNK_VALUES: usize = 1 << 16;
@@ -123,6 +123,9 @@ impl Table {
         reading: &Reading,
     ) -> Result<Self> {
         let features = ensemble.features();
+        if let Some(steps) = features.steps() {
+            bail!(rows_of_a_pipeline(steps));
+        }
         let is_feature = |name: &str| {
             let mut names = (0..features.len()).map(|index| features.name(FeatureId::new(index)));
             features.has_names() && names.any(|known| known == name)

@@ -26,11 +26,12 @@ use std::io;
 use std::sync::Arc;
 
 use secateur_model::{
-    Accumulation, Average, Ensemble, EnsembleBuilder, GroupId, InputDomain, InterceptPosition, NumberType,
-    Order, Output,
+    Accumulation, Average, ClassLabels, Ensemble, EnsembleBuilder, GroupId, InputDomain, InterceptPosition,
+    NumberType, Order, Output, Steps,
 };
 
 use crate::error::{EditError, FormatError, Place, Problem};
+use crate::sklearn::Holder;
 use crate::{Document, Edit, EditableDocument, Framework};
 use header::{Header, Objective};
 use layout::Layout;
@@ -44,6 +45,32 @@ pub struct File {
     version: String,
     logistic_scale: Option<f64>,
     notes: Vec<String>,
+    /// The archive that the text stands in; `None` for a file of its own.
+    holder: Option<Arc<Holder>>,
+    /// Trees of that archive that are behind the round at which its `predict` stops, and not in the text here.
+    unused_trees: usize,
+}
+
+impl File {
+    /// The same model as it stands in an archive: with the labels of the object around it, behind the steps of its pipeline.
+    /// The labels are as many as the classes.
+    pub(crate) fn held(
+        mut self,
+        holder: Arc<Holder>,
+        labels: Option<ClassLabels>,
+        steps: Option<Arc<Steps>>,
+        unused_trees: usize,
+    ) -> Self {
+        if let Some(named) = labels.and_then(|labels| self.ensemble.with_classes(labels)) {
+            self.ensemble = named;
+        }
+        if let Some(steps) = steps {
+            self.ensemble = self.ensemble.behind(steps);
+        }
+        self.holder = Some(holder);
+        self.unused_trees = unused_trees;
+        self
+    }
 }
 
 /// LightGBM's `kZeroThreshold`, a float literal widened to double.
@@ -63,7 +90,8 @@ impl Document for File {
         let notes = notes(&header, labels_dropped);
         let version = header.version.unwrap_or("without a version").to_owned();
         let logistic_scale = header.objective.logistic_scale();
-        Ok(Self { text: text.into(), layout, ensemble, version, logistic_scale, notes })
+        let text = text.into();
+        Ok(Self { text, layout, ensemble, version, logistic_scale, notes, holder: None, unused_trees: 0 })
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -75,11 +103,16 @@ impl Document for File {
     }
 
     fn dialect(&self) -> String {
-        format!("LightGBM text, {}", self.version)
+        let held = self.holder.as_ref().map(|holder| format!(", {}", holder.describe()));
+        format!("LightGBM text, {}{}", self.version, held.unwrap_or_default())
     }
 
     fn extension(&self) -> &'static str {
-        "txt"
+        if self.holder.is_some() { "skops" } else { "txt" }
+    }
+
+    fn unused_trees(&self) -> usize {
+        self.unused_trees
     }
 
     fn logistic_scale(&self) -> Option<f64> {
@@ -87,11 +120,15 @@ impl Document for File {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.notes.clone()
+        let steps = self.holder.as_ref().and_then(|holder| holder.note());
+        steps.into_iter().chain(self.notes.iter().cloned()).collect()
     }
 
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        out.write_all(self.text.as_bytes())
+        match &self.holder {
+            Some(holder) => out.write_all(holder.bytes()),
+            None => out.write_all(self.text.as_bytes()),
+        }
     }
 }
 
@@ -99,6 +136,10 @@ impl EditableDocument for File {
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         let text = edit::edited_text(&self.text, &self.layout, &self.ensemble, edit)?;
         // Reading back makes sure that the model held here is the one in the bytes.
+        if let Some(holder) = &self.holder {
+            let unchanged = self.unused_trees == 0 && *text == *self.text;
+            return if unchanged { Ok(self.clone()) } else { holder.with_text(&text) };
+        }
         Self::parse(text.as_bytes()).map_err(|error| EditError::ReadBack { reason: error.to_string() })
     }
 }

@@ -29,6 +29,12 @@ pub enum PackError {
         /// What kind of model it is.
         what: &'static str,
     },
+    /// The last step of a pipeline.
+    #[error(
+        "a model behind the steps of a pipeline cannot be packed, because a packed model would be given rows that did not go \
+         through them; save and pack the last step, and let the others make its rows"
+    )]
+    Steps,
     /// Sums that are multiplied as a whole.
     #[error(
         "a model whose sums are multiplied by a scale ({scale}) cannot be packed: multiply its leaves instead, which \
@@ -60,6 +66,9 @@ pub(super) fn encode(
     labels: Option<&ClassLabels>,
     stamp: &Stamp,
 ) -> Result<Vec<u8>, PackError> {
+    if ensemble.features().steps().is_some() {
+        return Err(PackError::Steps);
+    }
     match ensemble.decision() {
         Decision::Scores(Value::Above { .. }) => {
             return Err(PackError::Values { what: "a model that gives a row several labels" });

@@ -8,10 +8,12 @@ mod edit;
 mod hazards;
 mod isolation;
 mod json;
+mod lightgbm;
 mod npy;
 mod numeric;
 mod parts;
 mod patch;
+mod pipeline;
 mod rewrite;
 mod schema;
 mod skops;
@@ -19,9 +21,10 @@ mod skops;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use secateur_model::{Decision, Ensemble};
+use secateur_model::{Decision, Ensemble, Steps};
 
 use archive::Archive;
+pub(crate) use lightgbm::Holder;
 pub use parts::{
     CategoryList, CategoryValues, Estimator, HistogramNode, Parts, PlainNode, TreeArrays, TreePart,
 };
@@ -42,14 +45,75 @@ pub struct File {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// With its schema, which takes longest to read, and its parts, once an edit was drafted from them.
+    /// With its parts, once an edit was drafted from them.
     Skops {
-        bytes: Arc<Vec<u8>>,
-        version: String,
-        schema: Arc<Schema>,
+        opened: Opened,
         parts: OnceLock<Parts>,
     },
     Memory(Parts),
+}
+
+/// An archive whose schema, which takes longest to read, has been read.
+#[derive(Clone, Debug)]
+pub(crate) struct Opened {
+    bytes: Arc<Vec<u8>>,
+    schema: Arc<Schema>,
+    /// The version of skops that wrote it.
+    version: String,
+    /// The number of the last step, where the archive holds a pipeline.
+    step: Option<usize>,
+    /// What the pipeline does before that step.
+    steps: Option<Arc<Steps>>,
+}
+
+impl Opened {
+    fn new(bytes: Vec<u8>) -> Result<Self, FormatError> {
+        let archive = Archive::parse(&bytes)?;
+        let schema = Schema::parse(archive.read(schema::SCHEMA)?, bytes.len())?;
+        let root = schema.root()?;
+        let (_, step) = pipeline::model_node(&root)?;
+        let steps = pipeline::steps_before(&root, &archive)?;
+        let version = root.skops_version().to_owned();
+        Ok(Self { schema: Arc::new(schema), version, step, steps, bytes: Arc::new(bytes) })
+    }
+
+    /// Reads something of the model's node.
+    fn read<T>(
+        &self,
+        read: impl for<'a> FnOnce(skops::Reader<'a>, &schema::Node<'a>) -> Result<T, FormatError>,
+    ) -> Result<T, FormatError> {
+        let archive = Archive::parse(&self.bytes)?;
+        let (model, _) = pipeline::model_node(&self.schema.root()?)?;
+        read(skops::Reader { archive: &archive }, &model)
+    }
+
+    fn parts(&self) -> Result<Parts, FormatError> {
+        self.read(|reader, model| reader.parts(model))
+    }
+
+    /// A model that was read, behind the steps of its pipeline.
+    fn behind_steps(&self, ensemble: Ensemble) -> Ensemble {
+        match &self.steps {
+            Some(steps) => ensemble.behind(steps.clone()),
+            None => ensemble,
+        }
+    }
+
+    /// Where the model stands, as the last words of a dialect.
+    fn describe(&self) -> String {
+        let pipeline = if self.step.is_some() { "the last step of a pipeline, " } else { "" };
+        format!("{pipeline}skops {}", self.version)
+    }
+
+    /// What a user should know of the steps.
+    fn note(&self) -> Option<String> {
+        let names = self.steps.as_ref()?.names.join(", ");
+        Some(format!(
+            "The model is the last step of a pipeline, and its columns are what the steps before it ({names}) make of the \
+             pipeline's inputs. Claims here are about those columns, and so hold for every input of the pipeline; the steps \
+             themselves are kept as they are. An input that is shown may be one that the steps never make."
+        ))
+    }
 }
 
 impl File {
@@ -89,39 +153,45 @@ impl File {
     fn parts(&self) -> Result<&Parts, FormatError> {
         match &self.source {
             Source::Memory(parts) => Ok(parts),
-            Source::Skops { bytes, schema, parts, .. } => match parts.get() {
+            Source::Skops { opened, parts } => match parts.get() {
                 Some(parts) => Ok(parts),
                 None => {
-                    let archive = Archive::parse(bytes)?;
-                    let read = skops::Reader { archive: &archive }.parts(&schema.root()?)?;
+                    let read = opened.parts()?;
                     Ok(parts.get_or_init(|| read))
                 }
             },
         }
     }
 
-    fn edit_skops(&self, bytes: &[u8], schema: &Schema, edit: &Edit) -> Result<Self, EditError> {
+    fn edit_skops(&self, opened: &Opened, edit: &Edit) -> Result<Self, EditError> {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
-        let archive = Archive::parse(bytes).map_err(read_back)?;
+        let archive = Archive::parse(&opened.bytes).map_err(read_back)?;
         let parts = edit::edited(self.parts().map_err(read_back)?, &self.ensemble, edit)?;
-        let bytes = rewrite::rewritten(&archive, schema.element(), &parts)?;
+        let bytes = rewrite::with_parts(&archive, opened.schema.element(), opened.step, &parts)?;
         let edited = Self::parse_owned(bytes).map_err(read_back)?;
-        let expected = build::ensemble(&parts).map_err(read_back)?;
+        let expected = opened.behind_steps(build::ensemble(&parts).map_err(read_back)?);
         if edited.ensemble != expected {
             return Err(EditError::ReadBack { reason: "another model was written".to_owned() });
         }
         Ok(edited)
     }
+
+    fn from_opened(opened: Opened) -> Result<Self, FormatError> {
+        let parts = opened.parts()?;
+        let ensemble = opened.behind_steps(build::ensemble(&parts)?);
+        let Parts { estimator, version, .. } = parts;
+        Ok(Self { source: Source::Skops { opened, parts: OnceLock::new() }, estimator, version, ensemble })
+    }
 }
 
-/// The parts in an archive, its schema, and the version of skops that wrote it.
-fn read(bytes: &[u8]) -> Result<(Parts, Schema, String), FormatError> {
-    let archive = Archive::parse(bytes)?;
-    let schema = Schema::parse(archive.read(schema::SCHEMA)?, bytes.len())?;
-    let root = schema.root()?;
-    let parts = skops::Reader { archive: &archive }.parts(&root)?;
-    let version = root.skops_version().to_owned();
-    Ok((parts, schema, version))
+/// Reads a skops archive, whichever library its model is of.
+pub(crate) fn open(bytes: Vec<u8>) -> Result<crate::ModelFile, FormatError> {
+    let opened = Opened::new(bytes)?;
+    let held = opened.read(lightgbm::read)?;
+    Ok(match held {
+        Some(held) => crate::ModelFile::LightGbm(Box::new(held.into_file(opened)?)),
+        None => crate::ModelFile::Sklearn(Box::new(File::from_opened(opened)?)),
+    })
 }
 
 impl Document for File {
@@ -130,12 +200,7 @@ impl Document for File {
     }
 
     fn parse_owned(bytes: Vec<u8>) -> Result<Self, FormatError> {
-        let (parts, schema, version_of_skops) = read(&bytes)?;
-        let ensemble = build::ensemble(&parts)?;
-        let Parts { estimator, version, .. } = parts;
-        let (bytes, schema, parts) = (Arc::new(bytes), Arc::new(schema), OnceLock::new());
-        let source = Source::Skops { bytes, version: version_of_skops, schema, parts };
-        Ok(Self { source, estimator, version, ensemble })
+        Self::from_opened(Opened::new(bytes)?)
     }
 
     fn ensemble(&self) -> &Ensemble {
@@ -148,7 +213,7 @@ impl Document for File {
 
     fn dialect(&self) -> String {
         let from = match &self.source {
-            Source::Skops { version, .. } => format!("skops {version}"),
+            Source::Skops { opened, .. } => opened.describe(),
             Source::Memory(_) => "in memory".to_owned(),
         };
         let name = self.estimator.name(!self.ensemble.decision().is_classifier());
@@ -177,6 +242,9 @@ impl Document for File {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
+        if let Source::Skops { opened, .. } = &self.source {
+            notes.extend(opened.note());
+        }
         match &self.estimator {
             Estimator::RandomForest | Estimator::ExtraTrees => notes.push(
                 "With n_jobs above 1 scikit-learn adds the trees in an order that changes from run to run; \
@@ -206,7 +274,7 @@ impl Document for File {
 
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         match &self.source {
-            Source::Skops { bytes, .. } => out.write_all(bytes),
+            Source::Skops { opened, .. } => out.write_all(&opened.bytes),
             Source::Memory(_) => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
                 "a scikit-learn model from memory has no file: save the estimator with skops.io.dump",
@@ -235,7 +303,7 @@ impl EditableDocument for File {
             return Ok(self.clone());
         }
         match &self.source {
-            Source::Skops { bytes, schema, .. } => self.edit_skops(bytes, schema, edit),
+            Source::Skops { opened, .. } => self.edit_skops(opened, edit),
             Source::Memory(parts) => {
                 let parts = edit::edited(parts, &self.ensemble, edit)?;
                 Self::from_parts(parts).map_err(|error| EditError::ReadBack { reason: error.to_string() })
@@ -249,6 +317,10 @@ impl EditableDocument for File {
         }
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let parts = edit::edited(self.parts().map_err(read_back)?, &self.ensemble, edit)?;
-        build::ensemble(&parts).map_err(read_back)
+        let ensemble = build::ensemble(&parts).map_err(read_back)?;
+        Ok(match &self.source {
+            Source::Skops { opened, .. } => opened.behind_steps(ensemble),
+            Source::Memory(_) => ensemble,
+        })
     }
 }

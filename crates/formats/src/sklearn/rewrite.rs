@@ -14,16 +14,39 @@ use super::patch::{Patch, member_of};
 use super::schema::{ID, SCHEMA, id_of};
 use crate::error::EditError;
 
-/// The archive with other parts. `schema` is that of the archive and has been read as a model.
-pub(crate) fn rewritten(
+/// The archive with other parts. `schema` is that of the archive and has been read as a model, which is this step of a
+/// pipeline or the whole.
+pub(crate) fn with_parts(
     archive: &Archive<'_>,
-    old: Element<'_>,
+    schema: Element<'_>,
+    step: Option<usize>,
     parts: &Parts,
+) -> Result<Vec<u8>, EditError> {
+    rewritten(archive, schema, step, |editor, model| editor.model(model, parts))
+}
+
+/// The archive of a model of LightGBM's with another text of its booster, all of whose rounds count.
+pub(crate) fn with_booster(
+    archive: &Archive<'_>,
+    schema: Element<'_>,
+    step: Option<usize>,
+    text: &str,
+) -> Result<Vec<u8>, EditError> {
+    rewritten(archive, schema, step, |editor, model| editor.booster(model, text))
+}
+
+fn rewritten<'v>(
+    archive: &Archive<'_>,
+    old: Element<'v>,
+    step: Option<usize>,
+    edit: impl FnOnce(&mut Editor<'_>, &mut Patch<'v>) -> Option<()>,
 ) -> Result<Vec<u8>, EditError> {
     let before: HashSet<&str> = old.objects().filter_map(member_of).collect();
     let used = old.objects().filter_map(id_of).collect();
     let mut editor = Editor { used, next: 1, members: HashMap::new(), archive };
-    let schema = editor.model(old, parts).ok_or_else(|| read_back("the schema has another form"))?;
+    let mut schema = Patch::Same(old);
+    let edited = editor.held(&mut schema, step).and_then(|model| edit(&mut editor, model));
+    edited.ok_or_else(|| read_back("the schema has another form"))?;
     let mut after = HashSet::new();
     schema.add_members(&mut after);
     let mut text = serde_json::to_vec_pretty(&schema).map_err(|error| read_back(&error.to_string()))?;
@@ -62,11 +85,31 @@ struct Editor<'a> {
 
 /// What is `None` here has been read before, so it is there.
 impl Editor<'_> {
-    fn model<'v>(&mut self, old: Element<'v>, parts: &Parts) -> Option<Patch<'v>> {
-        let mut schema = Patch::Same(old);
+    /// The node of the model, which is about to change, and with it the pipeline that holds it.
+    fn held<'p, 'v>(&mut self, schema: &'p mut Patch<'v>, step: Option<usize>) -> Option<&'p mut Patch<'v>> {
+        let Some(step) = step else { return Some(schema) };
+        let steps = self.attributes(schema)?.get_mut("steps")?;
+        self.renew(steps)?;
+        let pair = steps.get_mut("content")?.item_mut(step)?;
+        self.renew(pair)?;
+        pair.get_mut("content")?.item_mut(1)
+    }
+
+    fn booster(&mut self, model: &mut Patch<'_>, text: &str) -> Option<()> {
+        let mut fields = self.attributes(model)?;
+        if fields.get_mut(super::lightgbm::BOOSTER).is_some() {
+            fields.insert("_best_iteration", self.scalar("0".to_owned()))?;
+            fields = self.attributes(fields.get_mut(super::lightgbm::BOOSTER)?)?;
+        }
+        fields.insert("best_iteration", self.scalar("0".to_owned()))?;
+        let text = serde_json::to_string(text).ok()?;
+        fields.insert(super::lightgbm::TEXT, self.scalar(text))
+    }
+
+    fn model<'v>(&mut self, schema: &mut Patch<'v>, parts: &Parts) -> Option<()> {
+        let Patch::Same(old) = *schema else { return None };
         if parts.estimator == Estimator::DecisionTree {
-            self.tree(&mut schema, parts.trees.first()?)?;
-            return Some(schema);
+            return self.tree(schema, parts.trees.first()?);
         }
         let name = match parts.estimator {
             Estimator::HistGradientBoosting { .. } => "_predictors",
@@ -74,7 +117,7 @@ impl Editor<'_> {
         };
         let trees = old.get("content")?.get("content")?.get(name)?.get("content")?.elements()?;
         let trees: Vec<Element<'v>> = trees.collect();
-        let fields = self.attributes(&mut schema)?;
+        let fields = self.attributes(schema)?;
         let list = fields.get_mut(name)?;
         self.renew(list)?;
         let rounds = matches!(
@@ -102,13 +145,11 @@ impl Editor<'_> {
             }
             Estimator::HistGradientBoosting { baseline, .. } => {
                 let array = npy::write_doubles(&[1, baseline.len()], baseline);
-                fields.insert("_baseline_prediction", self.array(array))?;
-                return Some(schema);
+                return fields.insert("_baseline_prediction", self.array(array));
             }
             _ => {}
         }
-        fields.insert("n_estimators", self.scalar(count.to_string()))?;
-        Some(schema)
+        fields.insert("n_estimators", self.scalar(count.to_string()))
     }
 
     /// Rounds of trees, each a list.

@@ -152,6 +152,16 @@ impl<'a> Node<'a> {
         self.error(Problem::Value { found: found.to_string(), expected })
     }
 
+    /// The node as it stands in the schema.
+    pub(crate) fn element(&self) -> Element<'a> {
+        self.map
+    }
+
+    /// Is a node inside this one that nobody reads one that skops takes as it stands?
+    pub(crate) fn check_loader(&self, inside: Element<'a>) -> Result<(), FormatError> {
+        Self::at(inside, self.path.clone(), self.ambiguous)?.loader().map(|_| ())
+    }
+
     fn text_field(&self, key: &str) -> Result<&'a str, FormatError> {
         let Some(value) = self.map.get(key) else {
             return Err(self.value_error(format!("a node without {key}"), "a node of a skops schema"));
@@ -321,6 +331,11 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// The names of all of them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.map.entries().map(|(name, _)| name)
+    }
+
     /// A field that may be absent.
     pub(crate) fn optional(&self, name: &str) -> Result<Option<Node<'a>>, FormatError> {
         let path = || if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) };

@@ -74,13 +74,6 @@ impl<'a> Reader<'a> {
             _ => {
                 let what = format!("a model of class {module}.{class}");
                 let advice = match module.split('.').next() {
-                    Some("sklearn") if class == "Pipeline" => {
-                        "dump its last step, skops.io.dump(pipeline[-1], ...), whose inputs are what the steps before it make; or \
-                         give the fitted pipeline itself to the Python package"
-                    }
-                    Some("lightgbm") => {
-                        "save its booster in LightGBM's own format: model.booster_.save_model(\"model.txt\")"
-                    }
                     Some("xgboost") => "save it in XGBoost's own format: model.save_model(\"model.ubj\")",
                     Some("catboost") => "save it in CatBoost's own format: model.save_model(\"model.cbm\")",
                     _ => SUPPORTED,
@@ -457,7 +450,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The labels in `classes_`; several lists of them mean several outputs.
-    fn class_labels(&self, fields: &Fields<'a>) -> Result<ClassLabels, FormatError> {
+    pub(super) fn class_labels(&self, fields: &Fields<'a>) -> Result<ClassLabels, FormatError> {
         let classes = fields.required("classes_")?;
         if classes.class()? == ("builtins", "list") {
             let what = "a classifier with several outputs".to_owned();
@@ -492,7 +485,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number of Python's or NumPy's.
-    fn number(&self, node: &Node<'a>) -> Result<f64, FormatError> {
+    pub(super) fn number(&self, node: &Node<'a>) -> Result<f64, FormatError> {
         let value = if node.is_numpy()? {
             let numbers = self.array(node, |npy| Array::parse(npy)?.numbers())?;
             if let [value] = numbers[..] { Some(value) } else { None }
