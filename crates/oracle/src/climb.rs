@@ -14,6 +14,39 @@ const RANDOM_STARTS: usize = 24;
 /// The most rounds over all axes in one climb.
 const ROUNDS: usize = 12;
 
+/// From a cell, sets one axis after the other to the cell of the largest value of one row, until none rises or the time of
+/// the budget is up. Gives where it ends.
+pub(crate) fn ascend(
+    row: &Lens,
+    sizes: &[u32],
+    mut cells: Vec<CellId>,
+    rng: &mut Rng,
+    budget: &Budget,
+) -> Vec<CellId> {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    let mut rises = vec![0; sizes.iter().copied().max().unwrap_or(1) as usize];
+    for _ in 0..ROUNDS {
+        rng.shuffle(&mut order);
+        let mut rose = false;
+        for &axis in &order {
+            if budget.over().is_some() {
+                return cells;
+            }
+            let rises = &mut rises[..sizes[axis] as usize];
+            row.rises(&cells, axis, rises);
+            let best = (0..rises.len()).max_by_key(|&cell| (rises[cell], std::cmp::Reverse(cell)));
+            if let Some(best) = best.filter(|&best| rises[best] > 0) {
+                cells[axis] = CellId::new(best);
+                rose = true;
+            }
+        }
+        if !rose {
+            break;
+        }
+    }
+    cells
+}
+
 /// Looks for cells where every row reaches its bound, and calls `visit` with each one found. The search ends when
 /// `visit` returns true, or when the time of the budget is up. Finding none proves nothing.
 pub(crate) fn climb(

@@ -40,9 +40,14 @@ use layer::{Layer, LayerRounding, stacks};
 /// Trees of a model pair may be laid over each other when the result has at most this many times the
 /// leaves of the larger one.
 const OVERLAY_GROWTH: usize = 3;
+/// The same where scores are compared. What a converted tree does differently shows only in the overlay of the two, and
+/// where every threshold has moved a little that has many small leaves.
+const OVERLAY_GROWTH_OF_SCORES: usize = 64;
 /// Pieces of up to this many leaves have masks of leaves for each run of cells, which take as many bits as
 /// leaves times runs; larger ones keep their tree.
 const MOST_MASKED: usize = 1024;
+/// The same where scores are compared, whose overlays are larger.
+const MOST_MASKED_OF_SCORES: usize = 4096;
 /// Pieces with more leaves than this in total make a box slow: the clock is looked at for each of them, and local
 /// search comes before boxes.
 const MANY_LEAVES: usize = 10_000;
@@ -150,13 +155,20 @@ impl Layout {
 
     /// The same within a budget of time.
     pub fn within(models: &[&Ensemble], budget: &Budget) -> Result<Self, LayoutError> {
-        Self::build(models, None, budget, MOST_MASKED)
+        Self::build(models, None, budget, MOST_MASKED, OVERLAY_GROWTH)
+    }
+
+    /// Two models whose scores are compared: trees of the two that stand at the same place are laid over each other even
+    /// where that makes many leaves.
+    pub(crate) fn of_scores(models: &[&Ensemble; 2], budget: &Budget) -> Result<Self, LayoutError> {
+        Self::build(models, None, budget, MOST_MASKED_OF_SCORES, OVERLAY_GROWTH_OF_SCORES)
     }
 
     /// The same with masks only for pieces of up to so many leaves, to test both ways against each other.
     #[cfg(test)]
     pub(crate) fn masked_up_to(models: &[&Ensemble], leaves: usize) -> Self {
-        Self::build(models, None, &Budget::unlimited(), leaves).expect("the models have a common grid")
+        Self::build(models, None, &Budget::unlimited(), leaves, OVERLAY_GROWTH)
+            .expect("the models have a common grid")
     }
 
     /// Two models, with a sum more for each group of the second: the part of its rounding bound that
@@ -167,7 +179,7 @@ impl Layout {
         rounding: &LocalRounding,
         budget: &Budget,
     ) -> Result<Self, LayoutError> {
-        Self::build(&[first, second], Some(rounding), budget, MOST_MASKED)
+        Self::build(&[first, second], Some(rounding), budget, MOST_MASKED, OVERLAY_GROWTH)
     }
 
     fn build(
@@ -175,6 +187,7 @@ impl Layout {
         rounding: Option<&LocalRounding>,
         budget: &Budget,
         most_masked: usize,
+        growth: usize,
     ) -> Result<Self, LayoutError> {
         let go_on = || budget.over().map_or(Ok(()), |reason| Err(LayoutError::Stopped(reason)));
         go_on()?;
@@ -229,7 +242,7 @@ impl Layout {
         let sizes = searched_sizes(&grid, &missing_as);
         let all = layers.iter_mut().flatten().chain(&mut of_scorers);
         all.for_each(|layer| layer.leave_out_undivided(&sizes));
-        let mut maker = PieceMaker { sizes: &sizes, sums, most_masked, budget, pieces: Vec::new() };
+        let mut maker = PieceMaker { sizes: &sizes, sums, most_masked, growth, budget, pieces: Vec::new() };
         for stack in stacks(&layers) {
             maker.add(&stack).map_err(LayoutError::Stopped)?;
         }
@@ -441,6 +454,8 @@ struct PieceMaker<'a> {
     sizes: &'a [u32],
     sums: usize,
     most_masked: usize,
+    /// An overlay has at most this many times the leaves of its largest tree.
+    growth: usize,
     budget: &'a Budget,
     pieces: Vec<Piece>,
 }
@@ -450,7 +465,7 @@ impl PieceMaker<'_> {
     fn add(&mut self, stack: &[&Layer<'_>]) -> Result<(), StopReason> {
         let univariate = stack.iter().all(|layer| layer.axes.len() <= 1);
         let largest = stack.iter().map(|layer| layer.tree.leaf_count()).max().unwrap_or(1);
-        let limit = if univariate || stack.len() == 1 { usize::MAX } else { largest * OVERLAY_GROWTH };
+        let limit = if univariate || stack.len() == 1 { usize::MAX } else { largest * self.growth };
         match Joint::new(stack, self.sizes, self.sums, limit, self.budget)? {
             Some((tree, values)) => {
                 let piece = self.piece(stack, tree, values);

@@ -484,12 +484,18 @@ impl Lens {
         };
         for run in from..to - 1 {
             let loss = widen(&mut allowed, run);
+            if loss == 0 {
+                break;
+            }
             left[(starts[run] as usize).max(first)] += loss;
             left[starts[run + 1] as usize] -= loss;
         }
         allowed.fill(0);
         for run in (from + 1..to).rev() {
             let loss = widen(&mut allowed, run);
+            if loss == 0 {
+                break;
+            }
             right[starts[run] as usize - 1] += loss;
             right[run_end(starts, run, end) - 1] -= loss;
         }

@@ -25,8 +25,10 @@ use secateur_model::{
     CellId, Decision, Domain, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId, Predictor,
 };
 
+use crate::climb::ascend;
 use crate::jobs::{About, Asked, Question, Setup, Task, serve_question};
 use crate::layout::Layout;
+use crate::lens::Lens;
 use crate::outline::{self, CompareError};
 use crate::solve::{Answer, Options, gather, solve, solve_from};
 use crate::stop::{Budget, StopReason};
@@ -44,9 +46,13 @@ const PRECISION_IN_ROUNDING: i64 = 1 << 10;
 /// target is nearer to the upper bound, so that a search that runs out of time has lowered that bound as far as it can.
 const EFFORT: u64 = 1 << 15;
 /// After so many easier questions without an answer, questions may take four times as many boxes.
-const EASIEST: u32 = 5;
+const EASIEST: u32 = 2;
 /// Cells whose scores are looked at before the search: this many of the caller's rows at most.
 const MOST_STARTS: usize = 1_000;
+/// Local search begins at this many of them, those of the largest differences, and at as many random cells.
+const CLIMBS: usize = 16;
+/// The same where the pieces have many leaves, so that looking along an axis takes a while.
+const CLIMBS_IF_LARGE: usize = 4;
 
 /// Two models whose scores are compared.
 pub struct ScoreComparison<'a> {
@@ -148,7 +154,7 @@ impl<'a> ScoreComparison<'a> {
             })
             .collect::<Result<_, _>>()?;
         let [ours, theirs] = labels.models();
-        let layout = Layout::within(&[ours, theirs], budget)?;
+        let layout = Layout::of_scores(&[ours, theirs], budget)?;
         Ok(Self { labels, read: [first, second], domain, layout, outputs })
     }
 
@@ -207,6 +213,11 @@ impl<'a> ScoreComparison<'a> {
             }
             options.progress.begin(asked.min(98), 100);
             asked += 1;
+            if side.lens.is_none() {
+                // Local search is done once for a side. Every question would do it again else, from all rows.
+                side.climb(self, &starts, options).iter().for_each(|cells| see(cells));
+                continue;
+            }
             let solved = side.ask(self, options, asked);
             nodes += solved.nodes;
             match solved.answer {
@@ -435,6 +446,8 @@ struct Side<'a> {
     cells: Vec<CellId>,
     /// No cell has a larger one.
     high: BigInt,
+    /// The row as local search sees it; none before it has begun.
+    lens: Option<Lens>,
     /// The last question was about the next integer, and there was a solution.
     crept: bool,
     /// How much nearer to the upper bound than to the middle the next question is, in powers of two.
@@ -460,6 +473,7 @@ impl<'a> Side<'a> {
             cells: cells.clone(),
             high,
             system,
+            lens: None,
             crept: false,
             easing: 0,
             effort: EFFORT,
@@ -468,6 +482,40 @@ impl<'a> Side<'a> {
 
     fn is_settled(&self) -> bool {
         self.low >= self.high
+    }
+
+    /// Local search from the best of these cells and from random ones. Gives all cells where it ended.
+    fn climb(
+        &mut self,
+        comparison: &ScoreComparison<'_>,
+        starts: &[Vec<CellId>],
+        options: &Options,
+    ) -> Vec<Vec<CellId>> {
+        let lens = self.lens.insert(Lens::of_row(&self.system, 0));
+        let sizes = comparison.layout.axis_sizes();
+        let mut rng = fastrand::Rng::with_seed(options.seed);
+        let count = if comparison.layout.is_large() { CLIMBS_IF_LARGE } else { CLIMBS };
+        let mut best: Vec<(i64, usize)> =
+            starts.iter().enumerate().map(|(index, start)| (lens.at(start), index)).collect();
+        best.sort_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
+        let mut begin: Vec<Vec<CellId>> =
+            best.iter().take(count).map(|&(_, index)| starts[index].clone()).collect();
+        begin.extend(
+            (0..count).map(|_| sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect::<Vec<_>>()),
+        );
+        let climb = |cells: Vec<CellId>| ascend(lens, &sizes, cells, &mut rng, &options.budget);
+        let ends: Vec<Vec<CellId>> = begin.into_iter().map(climb).collect();
+        ends.iter().for_each(|cells| self.keep(cells));
+        ends
+    }
+
+    /// Remembers a cell where the difference is larger than any that is known.
+    fn keep(&mut self, cells: &[CellId]) {
+        let value = value(&self.system, cells);
+        if value > self.low {
+            self.low = value;
+            self.cells = cells.to_vec();
+        }
     }
 
     /// Asks for a difference between the two bounds, and moves one of them, unless the question takes too many boxes.
@@ -489,11 +537,12 @@ impl<'a> Side<'a> {
         let system = System::new(&comparison.layout, &[row]);
         // Questions that are given up after a while stay at home.
         let mut options = Options { crew: None, ..options.clone() };
-        // Other random starts for each question.
+        // Another order of axes for each question's solution.
         options.seed = options.seed.wrapping_add(asked);
         options.budget.nodes = Some(options.budget.nodes.map_or(self.effort, |most| most.min(self.effort)));
-        options.starts.truncate(MOST_STARTS);
-        options.starts.push(self.cells.clone());
+        // Local search has been done, and a single row leaves the other layers nothing to do.
+        options.starts.clear();
+        options.shortcuts = false;
         let solved = solve(&system, &options, &|_| true);
         match &solved.answer {
             Answer::Proof => {
@@ -503,12 +552,14 @@ impl<'a> Side<'a> {
             }
             Answer::Witnesses(found) => {
                 self.crept = step.is_one();
+                let mut rng = fastrand::Rng::with_seed(options.seed);
+                let sizes = comparison.layout.axis_sizes();
                 for cells in found {
-                    let value = value(&self.system, cells);
-                    if value > self.low {
-                        self.low = value;
-                        self.cells.clone_from(cells);
+                    let mut cells = cells.clone();
+                    if let Some(lens) = &self.lens {
+                        cells = ascend(lens, &sizes, cells, &mut rng, &options.budget);
                     }
+                    self.keep(&cells);
                 }
             }
             Answer::Undecided(_) => {

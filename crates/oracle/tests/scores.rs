@@ -198,3 +198,56 @@ fn any_order_of_addition_is_covered() {
     }
     assert!(tried > 100, "{tried}");
 }
+
+/// A regressor of complete trees over a few columns, every threshold moved by the same tiny amount.
+fn moved(seed: u64, move_by: f64) -> Ensemble {
+    use secateur_model::*;
+    const COLUMNS: u32 = 7;
+    let mut rng = Rng::with_seed(seed);
+    let domain = InputDomain { number: NumberType::F64, missing: false, infinities: true, zero_window: None };
+    let accumulation = Accumulation {
+        number: NumberType::F64,
+        intercept: InterceptPosition::First,
+        order: Order::File,
+        average: None,
+    };
+    let (features, decision) = (Features::unnamed(COLUMNS), Decision::Scores(Value::Score));
+    let classes = ClassLabels::Unnamed(0);
+    let mut builder =
+        EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+    for _ in 0..40 {
+        let mut tree = TreeBuilder::new();
+        let mut columns: Vec<u32> = (0..COLUMNS).collect();
+        rng.shuffle(&mut columns);
+        for (depth, &column) in columns[..5].iter().enumerate() {
+            for node in (1 << depth) - 1..(2 << depth) - 1 {
+                let test = Test::LessOrEqual { threshold: 0.5 + move_by };
+                let split = Split { feature: FeatureId(column), test, missing_left: false };
+                tree.split(split, NodeId::new(2 * node + 1), NodeId::new(2 * node + 2));
+            }
+        }
+        for _ in 0..32 {
+            tree.leaf(&[rng.f64() - 0.5]);
+        }
+        builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
+    }
+    builder.build()
+}
+
+#[test]
+fn thresholds_that_all_moved_a_little_are_settled_in_few_boxes() {
+    // The trees are the same but for inputs between the two thresholds of a split. Only their overlays show that.
+    for seed in 0..3 {
+        let (first, second) = (moved(seed, 0.0), moved(seed, 1e-9));
+        let mut options = Options::unlimited();
+        options.budget.nodes = Some(4_000);
+        let comparison = ScoreComparison::new(&first, &second, &Budget::unlimited()).unwrap();
+        let measured = comparison.measure(&options);
+        assert!(measured.ended, "seed {seed}: {measured:?}");
+        let grid = Grid::new(&[&first, &second]).unwrap();
+        let rows: Vec<Vec<f64>> = every_row(&grid).collect();
+        let truth = greatest([&first, &second], &rows);
+        assert!(exact(measured.at_most) >= truth && exact(measured.at_least.distance) <= truth);
+        assert!(measured.at_most <= measured.at_least.distance * 1.001, "seed {seed}: {measured:?}");
+    }
+}
