@@ -19,7 +19,7 @@ pub use claim::{BandClaim, Claim, Statement};
 pub use digest::{Digest, canonical};
 pub use encode::encode;
 pub use explain::{explain_claim, explain_step};
-pub use packing::{FileDigest, PACKING_MAGIC, PackingReadError, PackingRecord, PruningStep};
+pub use packing::{FileDigest, PACKING_MAGIC, PackingReadError, PackingRecord, PruningStep, QuantisedStep};
 pub use reader::{ReadError, Reader};
 pub use step::{CoverTerm, CutTerm, Intercept, Slack, Step};
 pub use writer::Writer;

@@ -1,5 +1,5 @@
 //! The certificate of a packing: which model, which packed file, and, where the model was pruned first, the pruned
-//! model's file with the certificate of its pruning.
+//! model's file with the certificate of its pruning; and, where the leaves of emitted source are quantised, how far that moves scores.
 //!
 //! A packing needs no steps: whoever checks it compares the two files node by node. The record says what is claimed,
 //! so that it can be filed and demanded like any other certificate. It is a file of its own kind: a line of text that names
@@ -15,7 +15,7 @@ use crate::digest::Digest;
 pub const PACKING_MAGIC: &[u8] = b"secateur packing 1\n";
 
 /// What is claimed of a packed file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PackingRecord {
     /// The digest of the original model.
     pub original: Digest,
@@ -23,6 +23,8 @@ pub struct PackingRecord {
     pub packed: FileDigest,
     /// Where the model was pruned before it was packed.
     pub pruning: Option<PruningStep>,
+    /// Where the packed file's leaves are quantised.
+    pub quantised: Option<QuantisedStep>,
 }
 
 /// The pruned model between the original and the packed file.
@@ -32,6 +34,17 @@ pub struct PruningStep {
     pub model: Vec<u8>,
     /// The certificate that it decides as the original does.
     pub certificate: Vec<u8>,
+}
+
+/// What is claimed of a packed file whose leaves are quantised, beside the (pruned) model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantisedStep {
+    /// No score is farther than this from the library's.
+    pub within: f64,
+    /// The certificate of that, a claim about scores; none where it follows from the leaves of each tree by itself.
+    pub scores: Option<Vec<u8>>,
+    /// The certificate that it decides as the (pruned) model does, where that is claimed.
+    pub decisions: Option<Vec<u8>>,
 }
 
 /// BLAKE3 over the bytes of a file.
@@ -94,11 +107,20 @@ impl PackingRecord {
     /// The bytes of the certificate.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = PACKING_MAGIC.to_vec();
-        bytes.push(u8::from(self.pruning.is_some()));
+        bytes.push(u8::from(self.pruning.is_some()) | u8::from(self.quantised.is_some()) << 1);
         bytes.extend_from_slice(&self.original.0);
         bytes.extend_from_slice(&self.packed.0);
         if let Some(pruning) = &self.pruning {
             for part in [&pruning.model, &pruning.certificate] {
+                bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+                bytes.extend_from_slice(part);
+            }
+        }
+        if let Some(quantised) = &self.quantised {
+            bytes.extend_from_slice(&quantised.within.to_le_bytes());
+            // No certificate is empty, so that none is nothing.
+            for part in [&quantised.scores, &quantised.decisions] {
+                let part = part.as_deref().unwrap_or_default();
                 bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
                 bytes.extend_from_slice(part);
             }
@@ -121,20 +143,37 @@ impl PackingRecord {
             digest
         };
         let kind = take(1)?[0];
-        if kind > 1 {
+        if kind > 3 {
             return Err(PackingReadError::Kind { kind });
         }
         let original = Digest(digest(take(32)?));
         let packed = FileDigest(digest(take(32)?));
+        let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
         let mut part = || {
-            let length = take(8)?.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+            let length = word(take(8)?);
             Ok(take(length)?.to_vec())
         };
-        let pruning = match kind {
+        let pruning = match kind & 1 {
             0 => None,
             _ => Some(PruningStep { model: part()?, certificate: part()? }),
         };
-        if rest.is_empty() { Ok(Self { original, packed, pruning }) } else { Err(PackingReadError::Trailing) }
+        let quantised = match kind & 2 {
+            0 => None,
+            _ => {
+                let within = f64::from_bits(word(take(8)?));
+                let mut certificate = || {
+                    let length = word(take(8)?);
+                    let bytes = take(length)?.to_vec();
+                    Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
+                };
+                Some(QuantisedStep { within, scores: certificate()?, decisions: certificate()? })
+            }
+        };
+        if rest.is_empty() {
+            Ok(Self { original, packed, pruning, quantised })
+        } else {
+            Err(PackingReadError::Trailing)
+        }
     }
 }
 
@@ -144,8 +183,18 @@ mod tests {
 
     #[test]
     fn a_record_reads_back_and_nothing_else_is_one() {
-        for pruning in [None, Some(PruningStep { model: vec![1, 2, 3], certificate: vec![] })] {
-            let record = PackingRecord { original: Digest([7; 32]), packed: FileDigest::of(b"spk"), pruning };
+        let prunings = [None, Some(PruningStep { model: vec![1, 2, 3], certificate: vec![] })];
+        let claims = [
+            None,
+            Some(QuantisedStep { within: 0.25, scores: None, decisions: None }),
+            Some(QuantisedStep { within: 1e-9, scores: Some(vec![9]), decisions: Some(vec![8, 7]) }),
+            Some(QuantisedStep { within: 3.0, scores: None, decisions: Some(vec![8, 7]) }),
+        ];
+        let all = prunings.iter().flat_map(|pruning| claims.iter().map(move |claim| (pruning, claim)));
+        for (pruning, quantised) in all {
+            let (pruning, quantised) = (pruning.clone(), quantised.clone());
+            let packed = FileDigest::of(b"spk");
+            let record = PackingRecord { original: Digest([7; 32]), packed, pruning, quantised };
             let bytes = record.to_bytes();
             assert_eq!(PackingRecord::parse(&bytes), Ok(record));
             for cut in 0..bytes.len() {
@@ -154,8 +203,8 @@ mod tests {
             let longer = [&bytes[..], &[0]].concat();
             assert_eq!(PackingRecord::parse(&longer), Err(PackingReadError::Trailing));
             let mut other = bytes.clone();
-            other[PACKING_MAGIC.len()] = 2;
-            assert_eq!(PackingRecord::parse(&other), Err(PackingReadError::Kind { kind: 2 }));
+            other[PACKING_MAGIC.len()] = 4;
+            assert_eq!(PackingRecord::parse(&other), Err(PackingReadError::Kind { kind: 4 }));
         }
     }
 }

@@ -22,8 +22,8 @@ pub use words::{packing_json, to_json};
 use crate::covers::covers;
 use crate::pair::match_classes;
 use crate::{
-    Limits, Packed, PackingReason, PackingVerdict, Proved, Reason, Scorer, Verdict, aligned, check_packing,
-    check_where, check_with_threads,
+    Limits, Packed, PackingReason, PackingVerdict, Proved, QuantisedProved, Reason, Scorer, Verdict, aligned,
+    check_packing, check_where, check_with_threads,
 };
 
 const USAGE: &str = "\
@@ -66,7 +66,7 @@ Exit codes: 0 valid; 1 invalid; 2 bad usage or unreadable files; 3 incomplete.
 ";
 
 /// What was asked for.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Arguments {
     files: Vec<PathBuf>,
     json: bool,
@@ -318,18 +318,25 @@ fn answer_packing(
     let model = original.ensemble();
     let verdict = match verdict {
         PackingVerdict::Valid(proved) => {
-            // Equal bits are all that can be asked for; what a pruning before them proves may be less.
+            // Equal bits are all that can be asked for; what a pruning before them or quantised leaves prove may be less.
             let pruning = proved.pruning.as_ref();
-            // No packing has a pruning for a threshold; without a pruning the bits are the same, whatever they decide.
-            let threshold = arguments.threshold.filter(|_| pruning.is_some()).map(|threshold| {
+            // No packing has a pruning for a threshold, and no claim about quantised leaves speaks of one; without these the bits are the
+            // same, whatever they decide.
+            let exact = pruning.is_none() && proved.quantised.is_none();
+            let threshold = arguments.threshold.filter(|_| !exact).map(|threshold| {
                 let cut = threshold_cut(original, threshold).ok();
                 Reason::ClaimThresholdAsked { claimed: None, asked: cut.map(|cut| [cut; 2]) }
             });
             let missing = threshold
                 .or_else(|| pruning.and_then(|proved| not_what_was_asked(proved, arguments, asked, model)));
+            let leaves = proved.quantised.as_ref();
+            let lossy = || leaves.and_then(|leaves| quantised_not_asked(leaves, arguments, asked, model));
             match missing {
                 Some(reason) => PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None }),
-                None => PackingVerdict::Valid(proved),
+                None => match lossy() {
+                    Some(reason) => PackingVerdict::Invalid(PackingReason::Quantised { reason, step: None }),
+                    None => PackingVerdict::Valid(proved),
+                },
             }
         }
         other => other,
@@ -347,20 +354,42 @@ fn answer_packing(
     Ok((text, code))
 }
 
-/// A verdict about a packed model that says no where the pruning before it is not shown to cover this domain.
+/// What was asked for and quantised leaves are not shown to have.
+fn quantised_not_asked(
+    proved: &QuantisedProved,
+    arguments: &Arguments,
+    asked: Option<&Domain>,
+    original: &Ensemble,
+) -> Option<Reason> {
+    if arguments.band.is_some() && proved.decisions.is_none() {
+        return Some(Reason::ClaimKindAsked { about_scores: true });
+    }
+    if let Some(asked) = arguments.within.filter(|&asked| proved.within > asked) {
+        return Some(Reason::ClaimWithinAsked { claimed: proved.within, asked });
+    }
+    let of = |claim: &Proved, arguments: &Arguments| not_what_was_asked(claim, arguments, asked, original);
+    // A band is asked of decisions, a limit of scores, and inputs of both.
+    let about_scores = Arguments { band: None, ..arguments.clone() };
+    let about_decisions = Arguments { within: None, ..arguments.clone() };
+    let scores = proved.scores.as_ref().and_then(|claim| of(claim, &about_scores));
+    scores.or_else(|| proved.decisions.as_ref().and_then(|claim| of(claim, &about_decisions)))
+}
+
+/// A verdict about a packed model that says no where the pruning before it, or what is claimed of quantised leaves, is not shown to cover this domain.
 pub fn packing_covering(verdict: PackingVerdict, asked: &Domain, original: &Ensemble) -> PackingVerdict {
     let PackingVerdict::Valid(proved) = verdict else { return verdict };
-    let missing = proved
-        .pruning
-        .as_ref()
-        .and_then(|pruning| domain_not_covered(&pruning.claim.domain, asked, original));
-    match missing {
-        Some(why) => {
-            let reason = Reason::ClaimDomainAsked { why };
-            PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None })
-        }
-        None => PackingVerdict::Valid(proved),
+    let not_covered = |claim: &Proved| {
+        let why = domain_not_covered(&claim.claim.domain, asked, original);
+        why.map(|why| Reason::ClaimDomainAsked { why })
+    };
+    if let Some(reason) = proved.pruning.as_ref().and_then(not_covered) {
+        return PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None });
     }
+    let leaves = proved.quantised.iter().flat_map(|leaves| leaves.scores.iter().chain(&leaves.decisions));
+    if let Some(reason) = leaves.filter_map(not_covered).next() {
+        return PackingVerdict::Invalid(PackingReason::Quantised { reason, step: None });
+    }
+    PackingVerdict::Valid(proved)
 }
 
 /// Why a valid certificate proves less than was asked for.
@@ -499,6 +528,19 @@ fn explain(path: &Path, file: File, most: u64) -> Result<(), String> {
                 told(writeln!(
                     out,
                     "pruned first: a model of {model} bytes, with a certificate of {proof} bytes"
+                ))?;
+            }
+            if let Some(leaves) = &record.quantised {
+                let proof = |certificate: &Option<Vec<u8>>, none: &str| match certificate {
+                    Some(bytes) => format!("with a certificate of {} bytes", bytes.len()),
+                    None => none.to_owned(),
+                };
+                told(writeln!(
+                    out,
+                    "quantised leaves: scores within {:e}, {}; the same decisions {}",
+                    leaves.within,
+                    proof(&leaves.scores, "from the leaves of each tree"),
+                    proof(&leaves.decisions, "not claimed")
                 ))?;
             }
             return told(out.flush());

@@ -79,7 +79,8 @@ use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch, Where};
 use bounds::Bounds;
 use layout::Layout;
 pub use packing::{
-    Difference, Packed, PackingProved, PackingReason, PackingVerdict, check_packing, same_model,
+    Difference, Packed, PackingProved, PackingReason, PackingVerdict, QuantisedProved, check_packing,
+    same_model,
 };
 use pair::{Claimed, Pair, Question};
 use proof::{Progress, Proof};

@@ -16,18 +16,23 @@
 //! # Source
 //! Where the packed file is source (`model.c`), it is read and compared as [`crate::source`] says.
 //!
+//! # Quantised leaves
+//! Source with quantised leaves is another model, which [`crate::source::quantised`] reads off it. What is proved of it: its scores are within a bound of those
+//! that the library computes, by a certificate of a claim about scores, or, without one, from the leaves of each tree by itself
+//! ([`crate::source::bound_by_trees`]); and, where that is claimed, that it decides as the model does, by a certificate of its own.
+//!
 //! # With pruning
 //! Where the original was pruned first, the certificate holds the pruned model's file and the certificate of its
 //! pruning. Both steps are checked: original to pruned as ever, pruned to packed as above.
 
 use std::borrow::Cow;
 
-use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, ReadError};
+use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, QuantisedStep, ReadError};
 use secateur_formats::ModelFile;
 use secateur_formats::packed::Link;
 use secateur_model::{ClassLabels, Ensemble, Node, NodeId, Split, Test, Tree};
 
-use crate::source::{SourceFile, Unreadable, same_source};
+use crate::source::{SourceFile, Unreadable, bound_by_trees, quantised, same_source};
 use crate::{Limits, Proved, Reason, Scorer, Verdict, aligned, check_where};
 
 /// What the certificate of a packing proves.
@@ -39,6 +44,19 @@ pub struct PackingProved {
     pub packed: FileDigest,
     /// What is proved of the pruning before the packing, where there was one.
     pub pruning: Option<Proved>,
+    /// What is proved of quantised leaves beside the (pruned) model, where the packed file has such.
+    pub quantised: Option<QuantisedProved>,
+}
+
+/// What is proved of a file with quantised leaves.
+#[derive(Clone, Debug)]
+pub struct QuantisedProved {
+    /// No score is farther than this from the library's, the library's rounding included.
+    pub within: f64,
+    /// The claim about scores, for its inputs; none where the bound follows from the leaves of each tree and holds on every input.
+    pub scores: Option<Proved>,
+    /// The claim about decisions.
+    pub decisions: Option<Proved>,
 }
 
 /// The answer about a packing.
@@ -94,6 +112,32 @@ pub enum PackingReason {
         /// At which of its steps.
         step: Option<u64>,
     },
+    /// The certificate speaks of quantised leaves, and the file has none; or the other way round.
+    Leaves {
+        /// The file has quantised leaves.
+        found: bool,
+    },
+    /// The bound on scores is not shown by the leaves of each tree, and there is no certificate of it.
+    Bound {
+        /// What is claimed.
+        claimed: f64,
+        /// What the leaves show.
+        shown: Option<f64>,
+    },
+    /// A certificate inside that of quantised leaves cannot be read.
+    QuantisedUnreadable(ReadError),
+    /// A certificate inside that of quantised leaves is refused.
+    Quantised {
+        /// Why.
+        reason: Reason,
+        /// At which of its steps.
+        step: Option<u64>,
+    },
+    /// A certificate inside that of quantised leaves is about something else than it should be.
+    QuantisedClaim {
+        /// What it should be about.
+        expected: &'static str,
+    },
 }
 
 impl PackingReason {
@@ -109,6 +153,11 @@ impl PackingReason {
             Self::PrunedModel(_) => "packing.pruned_model",
             Self::PruningUnreadable(_) => "packing.pruning_unreadable",
             Self::Pruning { .. } => "packing.pruning",
+            Self::Leaves { .. } => "packing.leaves",
+            Self::Bound { .. } => "packing.bound",
+            Self::QuantisedUnreadable(_) => "packing.quantised_unreadable",
+            Self::Quantised { .. } => "packing.quantised",
+            Self::QuantisedClaim { .. } => "packing.quantised_claim",
         }
     }
 
@@ -141,6 +190,32 @@ impl PackingReason {
             }
             Self::Pruning { reason, step } => {
                 format!("The pruning is not proved: {}", reason.describe(*step))
+            }
+            Self::Leaves { found: true } => {
+                "The leaves of the packed file are quantised, and the certificate does not speak of that."
+                    .to_owned()
+            }
+            Self::Leaves { found: false } => {
+                "The certificate speaks of quantised leaves, and the packed file has none.".to_owned()
+            }
+            Self::Bound { claimed, shown: Some(shown) } => format!(
+                "The certificate claims scores at most {claimed:e} from the library's without a proof, and the leaves of each tree show \
+                 {shown:e}."
+            ),
+            Self::Bound { claimed, shown: None } => format!(
+                "The certificate claims scores at most {claimed:e} from the library's, and the library's own sums may leave the range of \
+                 their type."
+            ),
+            Self::QuantisedUnreadable(error) => {
+                format!("A certificate of the quantised leaves cannot be read: {error} ({}).", error.code())
+            }
+            Self::Quantised { reason, step } => {
+                format!("What is claimed of the quantised leaves is not proved: {}", reason.describe(*step))
+            }
+            Self::QuantisedClaim { expected } => {
+                format!(
+                    "A certificate of the quantised leaves should be about {expected}, and is about something else."
+                )
             }
         }
     }
@@ -223,8 +298,87 @@ fn judged(
             &read
         }
     };
-    is_the_model(source, packed).map_err(wrong)?;
-    Ok(PackingProved { original: record.original, packed: record.packed, pruning })
+    // A packed model is given rows as they are, which did not go through any steps.
+    if source.ensemble().features().steps().is_some() {
+        return Err(wrong(PackingReason::Difference(Difference::Part("the steps before the model"))));
+    }
+    let quantised = match (&record.quantised, packed) {
+        (Some(step), Packed::Source(bytes)) => {
+            Some(quantised_proved(source.ensemble(), bytes, scorers, step, stop)?)
+        }
+        (Some(_), Packed::File(_)) => return Err(wrong(PackingReason::Leaves { found: false })),
+        (None, _) => {
+            is_the_model(source, packed).map_err(wrong)?;
+            None
+        }
+    };
+    Ok(PackingProved { original: record.original, packed: record.packed, pruning, quantised })
+}
+
+/// Is what is claimed of quantised leaves true?
+fn quantised_proved(
+    model: &Ensemble,
+    bytes: &[u8],
+    scorers: &[Scorer<'_>],
+    step: &QuantisedStep,
+    stop: &dyn Fn() -> bool,
+) -> Result<QuantisedProved, Box<(PackingReason, bool)>> {
+    let wrong = |reason| Box::new((reason, false));
+    let file = SourceFile::parse(bytes).map_err(|error| wrong(PackingReason::NotSource(error)))?;
+    let (claimed, found) = (file.source(), Digest::of(model));
+    if claimed != found {
+        return Err(wrong(PackingReason::Source { claimed, found }));
+    }
+    if !file.is_quantised() {
+        return Err(wrong(PackingReason::Leaves { found: false }));
+    }
+    let theirs = quantised(model, &file).map_err(|error| wrong(PackingReason::Difference(error)))?.model;
+    let followed = |certificate: &[u8]| match check_where(
+        model,
+        &theirs,
+        scorers,
+        certificate,
+        &Limits::default(),
+        stop,
+    ) {
+        Err(error) => Err(wrong(PackingReason::QuantisedUnreadable(error))),
+        Ok(Verdict::Valid(proved)) => Ok(proved),
+        Ok(Verdict::Invalid { reason, step }) => Err(wrong(PackingReason::Quantised { reason, step })),
+        Ok(Verdict::Incomplete { reason, step }) => {
+            Err(Box::new((PackingReason::Quantised { reason, step }, true)))
+        }
+    };
+    let within = step.within;
+    let scores = match &step.scores {
+        Some(certificate) => {
+            let proved = followed(certificate)?;
+            if proved.claim.within() != Some(within) {
+                let expected = "scores that are as near to each other as the certificate around it says";
+                return Err(wrong(PackingReason::QuantisedClaim { expected }));
+            }
+            Some(proved)
+        }
+        None => {
+            let shown = bound_by_trees(model, &theirs);
+            if !shown.is_some_and(|shown| shown <= within && within.is_finite()) {
+                return Err(wrong(PackingReason::Bound { claimed: within, shown }));
+            }
+            None
+        }
+    };
+    let decisions = match &step.decisions {
+        Some(certificate) => {
+            let proved = followed(certificate)?;
+            // Nobody can ask here for a threshold of their own.
+            if proved.claim.band().is_none() || proved.claim.cuts().is_some() {
+                let expected = "decisions by the libraries' own rules";
+                return Err(wrong(PackingReason::QuantisedClaim { expected }));
+            }
+            Some(proved)
+        }
+        None => None,
+    };
+    Ok(QuantisedProved { within, scores, decisions })
 }
 
 /// Is the packed model this one?
@@ -234,12 +388,12 @@ fn is_the_model(source: &ModelFile, packed: Packed<'_>) -> Result<(), PackingRea
         if claimed == found { Ok(()) } else { Err(PackingReason::Source { claimed, found }) }
     };
     match packed {
-        Packed::Source(_) if source.ensemble().features().steps().is_some() => {
-            Err(PackingReason::Difference(Difference::Part("the steps before the model")))
-        }
         Packed::Source(bytes) => {
             let file = SourceFile::parse(bytes).map_err(PackingReason::NotSource)?;
             same_source_as(file.source())?;
+            if file.is_quantised() {
+                return Err(PackingReason::Leaves { found: true });
+            }
             same_source(source.ensemble(), &file).map_err(PackingReason::Difference)
         }
         Packed::File(model @ ModelFile::Packed(file)) => {
@@ -273,6 +427,11 @@ pub enum Difference {
         /// In what.
         what: &'static str,
     },
+    /// Sums of whole numbers may leave 32 bits, or a product of this tree does.
+    Overflow {
+        /// Which.
+        tree: Option<usize>,
+    },
     /// At a node.
     Node {
         /// Of which tree.
@@ -290,6 +449,10 @@ impl std::fmt::Display for Difference {
             Self::Part(what) => write!(f, "{what} differ"),
             Self::Trees { original, packed } => write!(f, "{original} trees became {packed}"),
             Self::Tree { tree, what } => write!(f, "tree {tree} has another {what}"),
+            Self::Overflow { tree: Some(tree) } => {
+                write!(f, "a leaf of tree {tree} adds more than 32 bits hold")
+            }
+            Self::Overflow { tree: None } => write!(f, "its sums may leave 32 bits"),
             Self::Node { tree, node, what } => {
                 write!(f, "tree {tree}, node {node} of the original: another {what}")
             }

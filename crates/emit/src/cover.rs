@@ -11,10 +11,29 @@ use crate::write::float;
 pub struct Cover<'a> {
     /// One row after the other.
     pub rows: &'a [f64],
-    /// The raw scores of each row.
-    pub scores: &'a [f64],
+    /// What the functions give for each row.
+    pub expected: Expected<'a>,
     /// The class of each row; none where there are no classes.
     pub classes: &'a [u32],
+}
+
+/// What is expected of a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Expected<'a> {
+    /// Raw scores, bit for bit.
+    Scores(&'a [f64]),
+    /// Sums that are whole numbers, of quantised leaves.
+    Sums(&'a [i32]),
+}
+
+impl Expected<'_> {
+    /// Where the source's own function decides: an exponential function's ties are the target's own affair.
+    fn compares_classes(self, model: &Ensemble) -> bool {
+        match self {
+            Self::Scores(_) => matches!(model.decision(), Decision::Threshold { .. } | Decision::Argmax),
+            Self::Sums(_) => model.decision().is_classifier(),
+        }
+    }
 }
 
 /// A C program that includes `header` (the declarations, or a model that is all header) and tests the model on the machine that it runs on: it
@@ -49,16 +68,25 @@ pub fn cover_test(
         NumberType::F32 => format!("0x{:08x}u", (score as f32).to_bits()),
         NumberType::F64 => format!("0x{:016x}u", score.to_bits()),
     };
-    let (word, c_input, c_sums) = match sums {
-        NumberType::F32 => ("uint32_t", c_float(input), "float"),
-        NumberType::F64 => ("uint64_t", c_float(input), "double"),
+    let c_input = c_float(input);
+    let (word, c_sums, expected): (_, _, Vec<String>) = match (cover.expected, sums) {
+        (Expected::Sums(sums), _) => ("int32_t", "int32_t", sums.iter().map(i32::to_string).collect()),
+        (Expected::Scores(scores), NumberType::F32) => {
+            ("uint32_t", "float", scores.iter().map(bits).collect())
+        }
+        (Expected::Scores(scores), NumberType::F64) => {
+            ("uint64_t", "double", scores.iter().map(bits).collect())
+        }
     };
-    // Where an exponential function decides, ties are the target's own affair: only raw scores are compared.
-    let classes = matches!(model.decision(), Decision::Threshold { .. } | Decision::Argmax);
+    let given = match cover.expected {
+        Expected::Sums(_) => "the sums that\n * its tables give",
+        Expected::Scores(_) => "the bits that\n * the model's own library gives",
+    };
+    let classes = cover.expected.compares_classes(model);
     let own = |table: &str| format!("{name}_test_{table}");
     let mut text = format!(
-        "/* The cover test of a model that secateur packed: rows that reach every leaf and threshold, with the bits that\n \
-         * the model's own library gives. Compile it with the model and run it on the target: it returns 0 where all bits\n \
+        "/* The cover test of a model that secateur packed: rows that reach every leaf and threshold, with {given}.\n \
+         * Compile it with the model and run it on the target: it returns 0 where all bits\n \
          * are right. Without a console, define {name}_NO_MAIN and call {name}_test, which returns the number of wrong rows.\n */\n\
          #include <math.h>\n#include <stdint.h>\n#include <string.h>\n#ifndef {name}_NO_MAIN\n#include <stdio.h>\n#endif\n#include \"{header}\"\n\n\
          #define {name}_TEST_ROWS {count}\n"
@@ -76,7 +104,7 @@ pub fn cover_test(
         &features.iter().map(u32::to_string).collect::<Vec<_>>(),
     );
     table(&mut text, c_input, &own("value"), &values);
-    table(&mut text, word, &own("expected"), &cover.scores.iter().map(bits).collect::<Vec<_>>());
+    table(&mut text, word, &own("expected"), &expected);
     if classes {
         table(
             &mut text,
@@ -174,10 +202,13 @@ pub fn rust_cover_test(model: &Ensemble, module: &str, cover: &Cover<'_>) -> Str
         NumberType::F64 => ("f64", "u64"),
     };
     let ((float, word), (_, expected_word)) = (of(input), of(sums));
-    let classes = matches!(model.decision(), Decision::Threshold { .. } | Decision::Argmax);
+    let classes = cover.expected.compares_classes(model);
+    let (given, own_bits) = match cover.expected {
+        Expected::Sums(_) => ("the sums that\n//! its tables give", "*score"),
+        Expected::Scores(_) => ("the bits that\n//! the model's own library gives", "score.to_bits()"),
+    };
     let mut text = format!(
-        "//! The cover test of a model that secateur packed: rows that reach every leaf and threshold, with the bits that\n\
-         //! the model's own library gives. It ends with 0 where all bits are right.\n\n#[allow(dead_code)]\n#[path = {module:?}]\nmod model;\n\n"
+        "//! The cover test of a model that secateur packed: rows that reach every leaf and threshold, with {given}. It ends with 0 where all bits are right.\n\n#[allow(dead_code)]\n#[path = {module:?}]\nmod model;\n\n"
     );
     let mut table = |name: &str, kind: &str, tokens: &[String]| {
         text += &format!("static {name}: [{kind}; {}] = [\n", tokens.len());
@@ -188,7 +219,12 @@ pub fn rust_cover_test(model: &Ensemble, module: &str, cover: &Cover<'_>) -> Str
         text += "];\n";
     };
     table("ROWS", word, &bits(input, cover.rows));
-    table("EXPECTED", expected_word, &bits(sums, cover.scores));
+    match cover.expected {
+        Expected::Scores(scores) => table("EXPECTED", expected_word, &bits(sums, scores)),
+        Expected::Sums(sums) => {
+            table("EXPECTED", "i32", &sums.iter().map(i32::to_string).collect::<Vec<_>>());
+        }
+    }
     if classes {
         table("CLASSES", "usize", &cover.classes.iter().map(u32::to_string).collect::<Vec<_>>());
     }
@@ -203,7 +239,7 @@ pub fn test() -> usize {{
         let scores = model::raw(&row);
         let mut right = true;
         for (output, score) in scores.iter().enumerate() {{
-            right &= score.to_bits() == EXPECTED[at * {outputs} + output];
+            right &= {own_bits} == EXPECTED[at * {outputs} + output];
         }}
 {class}        wrong += usize::from(!right);
     }}

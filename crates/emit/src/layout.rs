@@ -14,6 +14,7 @@ use secateur_model::{
 };
 
 use crate::EmitError;
+use crate::quantise::{LeafBits, Quantisation};
 
 /// Thresholds that a bin counts.
 const CHUNK: usize = 255;
@@ -23,26 +24,34 @@ const CHUNK: usize = 255;
 pub(crate) struct Layout {
     pub(crate) parts: BTreeSet<&'static str>,
     pub(crate) integers: BTreeMap<&'static str, Vec<u32>>,
+    pub(crate) signed: BTreeMap<&'static str, Vec<i32>>,
     pub(crate) floats: BTreeMap<&'static str, Vec<f64>>,
     /// Counts in the text.
     pub(crate) counts: BTreeMap<&'static str, usize>,
     /// Other numbers in the text, of the type that is named beside.
     pub(crate) numbers: BTreeMap<&'static str, (f64, NumberType)>,
+    /// The least sum of class 1, where sums are whole numbers.
+    pub(crate) limit: Option<i32>,
 }
 
 impl Layout {
-    pub(crate) fn new(model: &Ensemble) -> Result<Self, EmitError> {
+    /// With leaves as they are, or quantised.
+    pub(crate) fn new(model: &Ensemble, leaves: Option<LeafBits>) -> Result<Self, EmitError> {
         if model.features().steps().is_some() {
             return Err(EmitError::Steps);
         }
         if model.scale().is_some() {
             return Err(EmitError::Scale);
         }
+        let quantised = leaves.map(|bits| Quantisation::new(model, bits)).transpose()?;
         let mut layout = Self::default();
         let bins = Bins::new(model)?;
-        layout.facts(model);
+        match &quantised {
+            Some(quantised) => layout.quantised_facts(model, quantised),
+            None => layout.facts(model),
+        }
         layout.bins(model, &bins);
-        layout.trees(model, &bins)?;
+        layout.trees(model, &bins, quantised.as_ref())?;
         let odd = layout.floats.values().flatten().any(|value| !value.is_finite());
         if odd || ["softmax32", "softmax64", "sigmoid"].iter().any(|part| layout.parts.contains(part)) {
             layout.parts.insert("math");
@@ -56,20 +65,45 @@ impl Layout {
         }
     }
 
-    /// What is neither a column nor a tree.
-    fn facts(&mut self, model: &Ensemble) {
-        let (domain, accumulation) = (model.domain(), model.accumulation());
+    /// What rows are.
+    fn inputs(&mut self, model: &Ensemble) {
+        let domain = model.domain();
         self.counts.insert("features", model.features().len());
         self.counts.insert("outputs", model.group_count());
-        self.floats.insert("intercept", model.intercepts().to_vec());
-        self.part(if domain.number == NumberType::F64 { "f64_input" } else { "f32_input" }, true);
-        self.part(if accumulation.number == NumberType::F64 { "f64_sums" } else { "f32_sums" }, true);
         self.part("single", model.group_count() == 1);
-        self.part("last", accumulation.intercept == InterceptPosition::Last);
+        self.part(if domain.number == NumberType::F64 { "f64_input" } else { "f32_input" }, true);
         if let Some(window) = domain.zero_window {
             self.part("window", true);
             self.numbers.insert("window", (domain.number.floor(window), domain.number));
         }
+    }
+
+    /// What is neither a column nor a tree, where sums are whole numbers.
+    fn quantised_facts(&mut self, model: &Ensemble, quantised: &Quantisation) {
+        self.inputs(model);
+        self.part("quantised", true);
+        self.part("double", model.domain().number == NumberType::F64);
+        self.numbers.insert("unit", (quantised.unit, NumberType::F64));
+        self.signed.insert("intercept", quantised.starts.clone());
+        self.part("class", model.decision().is_classifier());
+        match *model.decision() {
+            Decision::Threshold { group, .. } => {
+                self.part("threshold", true);
+                self.counts.insert("group", group.index());
+                self.limit = quantised.limit;
+            }
+            Decision::Scores(_) => {}
+            _ => self.part("argmax", true),
+        }
+    }
+
+    /// What is neither a column nor a tree.
+    fn facts(&mut self, model: &Ensemble) {
+        let accumulation = model.accumulation();
+        self.inputs(model);
+        self.floats.insert("intercept", model.intercepts().to_vec());
+        self.part(if accumulation.number == NumberType::F64 { "f64_sums" } else { "f32_sums" }, true);
+        self.part("last", accumulation.intercept == InterceptPosition::Last);
         let classes = model.decision().is_classifier();
         self.part("class", classes);
         if let Some(average) = accumulation.average {
@@ -156,7 +190,12 @@ impl Layout {
         }
     }
 
-    fn trees(&mut self, model: &Ensemble, bins: &Bins) -> Result<(), EmitError> {
+    fn trees(
+        &mut self,
+        model: &Ensemble,
+        bins: &Bins,
+        quantised: Option<&Quantisation>,
+    ) -> Result<(), EmitError> {
         let (trees, groups) = (model.trees(), model.group_count());
         if trees.is_empty() {
             return Ok(());
@@ -167,12 +206,12 @@ impl Layout {
         self.part("each", groups > 1 && !every);
         self.counts.insert("trees", trees.len());
         let mut out = Trees { number: model.accumulation().number, groups, every, ..Trees::default() };
-        for tree in trees {
+        for (index, tree) in trees.iter().enumerate() {
             let before = out.bin.len();
-            out.tree(tree, bins);
+            out.tree(tree, bins, quantised.map(|quantised| quantised.leaves[index].as_slice()));
             out.inner.push((out.bin.len() - before) as u32);
         }
-        if out.leaf.len() >= 1 << 31 {
+        if out.leaf.len().max(out.whole.len()) >= 1 << 31 {
             return Err(EmitError::TooLarge("2^31 leaves and more"));
         }
         if self.parts.contains("each") {
@@ -187,6 +226,11 @@ impl Layout {
         self.integers.insert("node_bin", out.bin);
         self.integers.insert("node_rank", out.rank);
         self.integers.insert("node_left", out.left);
+        if let Some(quantised) = quantised {
+            self.integers.insert("factor", quantised.factors.clone());
+            self.integers.insert("leaf", out.whole);
+            return Ok(());
+        }
         // Many equal leaves (forests) are cheaper as numbers of a list.
         let distinct: BTreeSet<u64> = out.leaf.iter().map(|leaf| leaf.to_bits()).collect();
         let distinct: Vec<u64> = distinct.into_iter().collect();
@@ -218,6 +262,8 @@ struct Trees {
     rank: Vec<u32>,
     left: Vec<u32>,
     leaf: Vec<f64>,
+    /// The same where leaves are quantised.
+    whole: Vec<u32>,
 }
 
 impl Default for Trees {
@@ -231,12 +277,13 @@ impl Default for Trees {
             rank: Vec::new(),
             left: Vec::new(),
             leaf: Vec::new(),
+            whole: Vec::new(),
         }
     }
 }
 
 impl Trees {
-    fn tree(&mut self, tree: &Tree, bins: &Bins) {
+    fn tree(&mut self, tree: &Tree, bins: &Bins, whole: Option<&[u32]>) {
         enum Visit {
             Node(NodeId),
             /// The left side of this inner node is complete.
@@ -255,10 +302,27 @@ impl Trees {
                         self.left.push(0);
                         open.extend([Visit::Node(right), Visit::LeftDone(place), Visit::Node(left)]);
                     }
-                    Node::Leaf(leaf) => self.push_leaf(tree, tree.leaf(leaf)),
+                    Node::Leaf(leaf) => match whole {
+                        Some(numbers) => {
+                            let width = tree.leaf(leaf).len();
+                            self.push_whole(tree, &numbers[leaf.index() * width..][..width]);
+                        }
+                        None => self.push_leaf(tree, tree.leaf(leaf)),
+                    },
                     Node::Unused => unreachable!("the builder lets no path reach an unused slot"),
                 },
             }
+        }
+    }
+
+    /// The numbers of a leaf; zero for scores that its tree does not add to.
+    fn push_whole(&mut self, tree: &Tree, numbers: &[u32]) {
+        match tree.output() {
+            Output::Group(group) if self.every => {
+                let number = |at| if at == group.index() { numbers[0] } else { 0 };
+                self.whole.extend((0..self.groups).map(number));
+            }
+            _ => self.whole.extend(numbers),
         }
     }
 

@@ -3,15 +3,19 @@
 //! The code is not made here. It is a text that `secateur-checker` knows (`secateur_checker::source`), which reads the result back
 //! and compares it with the model, node by node. This crate lays the model out in tables, writes these into the text, and writes a
 //! program that tests the result on the machine that it is for.
+//!
+//! With quantised leaves ([`LeafBits`]) the result is another model, near to the first; how near is for the checker to say.
 
 mod cover;
 mod layout;
+mod quantise;
 mod rows;
 mod write;
 
-pub use cover::{Cover, cover_test, rust_cover_test};
+pub use cover::{Cover, Expected, cover_test, rust_cover_test};
+pub use quantise::LeafBits;
 pub use rows::cover_rows;
-pub use write::{DECLARATIONS_START, Form, declarations, emit};
+pub use write::{DECLARATIONS_START, Form, Style, declarations, emit};
 
 use thiserror::Error;
 
@@ -41,6 +45,9 @@ pub enum EmitError {
         "a model whose category labels were matched with another's cannot be written as source; use the file itself"
     )]
     Joined,
+    /// Leaves that cannot become small whole numbers.
+    #[error("the leaves of this model cannot be quantised: {0}")]
+    NotQuantised(&'static str),
     /// A number that the tables have no room for.
     #[error("the model is too large to be written as source: {0}")]
     TooLarge(&'static str),

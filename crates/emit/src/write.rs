@@ -4,12 +4,13 @@ use std::fmt::Write;
 
 use secateur_certificate::Digest;
 use secateur_checker::source::{
-    Head, Language, Line, Piece, first_line, is_name, lines, table_end, table_start, unsigned,
+    Entries, Head, Language, Line, Piece, first_line, is_name, lines, table_end, table_start, unsigned,
 };
 use secateur_model::{Ensemble, NumberType};
 
 use crate::EmitError;
 use crate::layout::Layout;
+use crate::quantise::LeafBits;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +24,24 @@ pub enum Form {
     Rust,
 }
 
-/// The model as source. `name` is what the functions' names start with, `notes` are lines for people in the comment at the
-/// head: what is not ASCII or could end a comment becomes an underscore.
-pub fn emit(model: &Ensemble, form: Form, name: &str, notes: &[String]) -> Result<String, EmitError> {
-    let (layout, head) = laid_out(model, form, name)?;
+/// How it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style<'a> {
+    /// Which kind of file.
+    pub form: Form,
+    /// What the functions' names start with.
+    pub name: &'a str,
+    /// Leaves as small whole numbers; without this as they are, so that scores have the library's bits.
+    pub leaves: Option<LeafBits>,
+}
+
+/// The model as source. `notes` are lines for people in the comment at the head: what is not ASCII or could end a comment becomes an
+/// underscore.
+pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<String, EmitError> {
+    let (layout, head) = laid_out(model, style)?;
     let mut text = first_line(head.language) + "\n";
     let parts: Vec<&str> = head.parts.iter().copied().collect();
+    let name = style.name;
     text += &format!(" * name: {name}\n * parts: {}\n * source: {}\n", parts.join(" "), Digest::of(model));
     for note in notes {
         text += &format!(" * {}\n", plain(note));
@@ -45,7 +58,7 @@ pub fn emit(model: &Ensemble, form: Form, name: &str, notes: &[String]) -> Resul
                 }
                 text.push('\n');
             }
-            Line::Table { name, number } => table(&mut text, &head, &layout, name, number),
+            Line::Table { name, entries } => table(&mut text, &head, &layout, name, entries),
         }
     }
     Ok(text)
@@ -56,19 +69,35 @@ pub const DECLARATIONS_START: &str =
     "/* Declarations of a tree ensemble that secateur packed as C99. Do not edit.";
 
 /// The header for a [`Form::C`] file.
-pub fn declarations(model: &Ensemble, name: &str) -> Result<String, EmitError> {
-    let (layout, head) = laid_out(model, Form::C, name)?;
-    let (input, sums) = (head.language.float(head.input()), head.language.float(head.sums()));
+pub fn declarations(model: &Ensemble, style: Style<'_>) -> Result<String, EmitError> {
+    let name = style.name;
+    let (layout, head) = laid_out(model, Style { form: Form::C, ..style })?;
+    let input = head.language.float(head.input());
+    let (sums, written) = match head.sums() {
+        Entries::Float(number) => {
+            (head.language.float(number), "raw scores with the bits of the model's own library".to_owned())
+        }
+        _ => {
+            let unit = float(Language::C, layout.numbers["unit"].0, NumberType::F64);
+            (head.language.signed(), format!("sums; a score is its sum times {name}_UNIT, {unit}"))
+        }
+    };
     let mut text = format!(
         "{DECLARATIONS_START}
  *
  * A row has {name}_FEATURES numbers, in the order of the model's columns; a missing value is NaN.
- * {name}_raw writes {name}_OUTPUTS raw scores with the bits of the model's own library.
+ * {name}_raw writes {name}_OUTPUTS {written}.
 "
     );
     if head.has("class") {
         text += &format!(" * {name}_class returns the position of the class among the model's classes.\n");
     }
+    let unit = match layout.numbers.get("unit") {
+        Some(&(unit, number)) => {
+            format!("#define {name}_UNIT {}\n\n#include <stdint.h>\n", float(Language::C, unit, number))
+        }
+        None => String::new(),
+    };
     text += &format!(
         " */
 #ifndef {name}_DECLARED
@@ -76,7 +105,7 @@ pub fn declarations(model: &Ensemble, name: &str) -> Result<String, EmitError> {
 
 #define {name}_FEATURES {}
 #define {name}_OUTPUTS {}
-
+{unit}
 #ifdef __cplusplus
 extern \"C\" {{
 #endif
@@ -92,11 +121,12 @@ void {name}_raw(const {input} *row, {sums} *scores);
 }
 
 /// The tables, and what the head of the file says of them.
-fn laid_out(model: &Ensemble, form: Form, name: &str) -> Result<(Layout, Head), EmitError> {
+fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitError> {
+    let Style { form, name, leaves } = style;
     if !is_name(name) {
         return Err(EmitError::Name(name.to_owned()));
     }
-    let layout = Layout::new(model)?;
+    let layout = Layout::new(model, leaves)?;
     let mut parts = layout.parts.clone();
     if form == Form::Header {
         parts.insert("header");
@@ -112,6 +142,9 @@ pub(crate) fn plain(note: &str) -> String {
 }
 
 fn number(language: Language, layout: &Layout, name: &str) -> String {
+    if let Some(limit) = layout.limit.filter(|_| name == "limit") {
+        return limit.to_string();
+    }
     match (layout.counts.get(name), layout.numbers.get(name)) {
         (Some(count), _) => count.to_string(),
         // Rust's text computes these as doubles, whatever type would do.
@@ -123,14 +156,14 @@ fn number(language: Language, layout: &Layout, name: &str) -> String {
     }
 }
 
-fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, number: Option<NumberType>) {
-    let (kind, tokens) = match number {
-        Some(number) => {
-            let tokens: Vec<String> =
-                layout.floats[name].iter().map(|&value| float(head.language, value, number)).collect();
-            (head.language.float(number), tokens)
+fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, entries: Entries) {
+    let (kind, tokens): (&str, Vec<String>) = match entries {
+        Entries::Float(number) => {
+            let token = |&value: &f64| float(head.language, value, number);
+            (head.language.float(number), layout.floats[name].iter().map(token).collect())
         }
-        None => {
+        Entries::Signed => (head.language.signed(), layout.signed[name].iter().map(i32::to_string).collect()),
+        Entries::Unsigned => {
             let values = &layout.integers[name];
             let largest = u64::from(values.iter().copied().max().unwrap_or_default());
             let sizes = unsigned(head.language);
@@ -140,7 +173,7 @@ fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, nu
     };
     *text += &table_start(head, name, kind, tokens.len());
     text.push('\n');
-    for line in tokens.chunks(if number.is_some() { 8 } else { 24 }) {
+    for line in tokens.chunks(if matches!(entries, Entries::Float(_)) { 8 } else { 24 }) {
         *text += &line.join(", ");
         *text += ",\n";
     }

@@ -10,7 +10,7 @@ use std::process::Command;
 use common::{Judged, judged};
 use fastrand::Rng;
 use secateur_checker::source::{SourceFile, same_source};
-use secateur_emit::{Cover, Form, cover_rows, cover_test, declarations, emit};
+use secateur_emit::{Cover, Expected, Form, cover_rows, cover_test, declarations, emit};
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
     InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
@@ -43,7 +43,8 @@ fn run(folder: &Path, program: &str) -> (i32, String) {
 }
 
 fn test_of(model: &Ensemble, name: &str, header: &str, judged: &Judged) -> String {
-    let cover = Cover { rows: &judged.rows, scores: &judged.scores, classes: &judged.classes };
+    let cover =
+        Cover { rows: &judged.rows, expected: Expected::Scores(&judged.scores), classes: &judged.classes };
     cover_test(model, name, header, &cover).unwrap()
 }
 
@@ -53,8 +54,11 @@ fn program_of_all(folder: &Path, models: &[(String, Ensemble)], rng: &mut Rng) {
     let mut calls = String::new();
     for (index, (label, model)) in models.iter().enumerate() {
         let name = format!("m{index}");
-        std::fs::write(folder.join(format!("{name}.h")), emit(model, Form::Header, &name, &[]).unwrap())
-            .unwrap();
+        std::fs::write(
+            folder.join(format!("{name}.h")),
+            emit(model, common::exact(Form::Header, &name), &[]).unwrap(),
+        )
+        .unwrap();
         let test = test_of(model, &name, &format!("{name}.h"), &judged(model, rng));
         std::fs::write(folder.join(format!("{name}_test.h")), test).unwrap();
         writeln!(main, "#define {name}_NO_MAIN\n#include \"{name}_test.h\"").unwrap();
@@ -131,7 +135,7 @@ fn columns_with_more_thresholds_than_a_byte_counts_have_the_exact_bits() {
     for number in [NumberType::F32, NumberType::F64] {
         for zeros in [false, true] {
             let model = many_thresholds(&mut rng, number, zeros);
-            let text = emit(&model, Form::C, "model", &[]).unwrap();
+            let text = emit(&model, common::exact(Form::C, "model"), &[]).unwrap();
             assert!(text.contains("chunks") && text.contains("zeros") == zeros, "{text}");
             let file = SourceFile::parse(text.as_bytes()).unwrap();
             assert_eq!(same_source(&model, &file), Ok(()));
@@ -155,8 +159,9 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
     let (_, file) = models.iter().find(|(name, _)| name.contains("3.4.1-logistic")).unwrap();
     let model = file.ensemble();
     let folder = common::folder("one-model");
-    let text = emit(model, Form::C, "house", &[]).unwrap();
-    std::fs::write(folder.join("house.h"), declarations(model, "house").unwrap()).unwrap();
+    let text = emit(model, common::exact(Form::C, "house"), &[]).unwrap();
+    std::fs::write(folder.join("house.h"), declarations(model, common::exact(Form::C, "house")).unwrap())
+        .unwrap();
     // The rows that people get.
     let rows = common::judge(model, cover_rows(model));
     std::fs::write(folder.join("test.c"), test_of(model, "house", "house.h", &rows)).unwrap();
@@ -168,7 +173,8 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
         assert!(code == 0 && told.starts_with("0 of "), "{level}: {told}");
     }
     // C++ takes the declarations, and the model that is all header.
-    std::fs::write(folder.join("all.h"), emit(model, Form::Header, "other", &[]).unwrap()).unwrap();
+    std::fs::write(folder.join("all.h"), emit(model, common::exact(Form::Header, "other"), &[]).unwrap())
+        .unwrap();
     std::fs::write(
         folder.join("service.cc"),
         "#include \"house.h\"\n#include \"all.h\"\nint main() {\n    float row[house_FEATURES] = {}, a[1], b[1];\n    \

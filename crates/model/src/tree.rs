@@ -160,6 +160,12 @@ impl Tree {
         (values.len() == self.values.len()).then(|| Self { values, ..self.clone() })
     }
 
+    /// The same tree with another weight.
+    #[must_use]
+    pub fn with_weight(self, weight: f64) -> Self {
+        Self { weight, ..self }
+    }
+
     /// The same tree with every feature replaced.
     pub(crate) fn with_features(&self, new: impl Fn(FeatureId) -> FeatureId) -> Self {
         let mut tree = self.clone();

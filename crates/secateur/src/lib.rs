@@ -66,6 +66,7 @@ mod error;
 pub mod internal;
 mod logistic;
 mod pack;
+mod pack_quantised;
 mod pack_source;
 mod page;
 mod places;
@@ -86,6 +87,7 @@ pub use pack::{
     Packing, PackingCheck, PackingError, check_packing, check_packing_covering, malformed_packing, pack,
     pack_pruned, pack_watched,
 };
+pub use pack_quantised::{LeafOptions, QuantisedPacking, pack_quantised};
 pub use pack_source::{SourceOptions, SourcePacking, check_source, pack_source, pack_source_pruned};
 pub use places::Places;
 pub use predict::{Scorer, predict, raw_scores, values};
@@ -104,7 +106,7 @@ pub use secateur_certificate::ReadError as CertificateError;
 pub use secateur_certificate::{Digest, PACKING_MAGIC};
 pub use secateur_checker::{PackingProved, PackingReason, PackingVerdict};
 pub use secateur_checker::{Proved, Reason, Verdict};
-pub use secateur_emit::{DECLARATIONS_START, Form as SourceForm};
+pub use secateur_emit::{DECLARATIONS_START, Form as SourceForm, LeafBits};
 pub use secateur_formats::catboost::category_hash;
 pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, ModelFile, ReadError};
 pub use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain, PredictError};

@@ -23,6 +23,9 @@ pub enum PackingError {
     /// The model cannot be written as source.
     #[error(transparent)]
     Emit(#[from] EmitError),
+    /// The quantised model and the original cannot be compared.
+    #[error(transparent)]
+    Compare(#[from] Box<crate::Error>),
     /// The pruned model has no file or no certificate that the packing could refer to.
     #[error(
         "the pruned model has no certificate, so that the two steps cannot be proved together; give it more time"
@@ -41,6 +44,12 @@ pub enum PackingError {
 impl PackingError {
     pub(crate) fn fault(what: impl std::fmt::Display) -> Self {
         Self::Fault(what.to_string())
+    }
+}
+
+impl From<crate::Error> for PackingError {
+    fn from(error: crate::Error) -> Self {
+        Self::Compare(Box::new(error))
     }
 }
 
@@ -132,8 +141,12 @@ fn packed_as(
     if let Some((path, _)) = test.paths.iter().find(|(_, fits)| !fits) {
         return Err(PackingError::fault(format!("the path {path} does not give the library's bits")));
     }
-    let record =
-        PackingRecord { original: Digest::of(original.ensemble()), packed: FileDigest::of(&bytes), pruning };
+    let record = PackingRecord {
+        original: Digest::of(original.ensemble()),
+        packed: FileDigest::of(&bytes),
+        pruning,
+        quantised: None,
+    };
     let certificate = record.to_bytes();
     let read = ModelFile::parse(&bytes).map_err(PackingError::fault)?;
     match secateur_checker::check_packing(original, Packed::File(&read), scorers, &certificate, &|| false) {

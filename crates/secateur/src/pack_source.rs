@@ -2,10 +2,12 @@
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::{Packed, PackingVerdict, Scorer};
-use secateur_emit::{Cover, Form, cover_rows, cover_test, declarations, emit, rust_cover_test};
+use secateur_emit::{
+    Cover, Expected, Form, Style, cover_rows, cover_test, declarations, emit, rust_cover_test,
+};
 use secateur_formats::ModelFile;
 use secateur_formats::packed::{self, Stamp};
-use secateur_model::{ClassLabels, FeatureId, NumberType, Predictor};
+use secateur_model::{ClassLabels, Ensemble, FeatureId, NumberType, Predictor};
 use serde_json::{Value, json};
 
 use crate::pack::{PackingCheck, exact_scores};
@@ -98,19 +100,20 @@ fn written(
     watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<SourcePacking, PackingError> {
     let ensemble = model.ensemble();
-    // What a packed file has no place for is refused here too, with the same words.
-    let stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
-    packed::File::pack(model, options.labels, &stamp)?;
+    refused_by_packing(model, options)?;
     if !watch(0.0) {
         return Err(PackingError::Stopped);
     }
-    let text = emit(ensemble, options.form, options.name, &notes(model, options.form, options.labels))?;
+    let style = Style { form: options.form, name: options.name, leaves: None };
+    let text = emit(ensemble, style, &style_notes(model, options))?;
     let header = match options.form {
-        Form::C => Some(declarations(ensemble, options.name)?),
+        Form::C => Some(declarations(ensemble, style)?),
         _ => None,
     };
     let packed = FileDigest::of(text.as_bytes());
-    let certificate = PackingRecord { original: Digest::of(original.ensemble()), packed, pruning }.to_bytes();
+    let certificate =
+        PackingRecord { original: Digest::of(original.ensemble()), packed, pruning, quantised: None };
+    let certificate = certificate.to_bytes();
     let source = Packed::Source(text.as_bytes());
     match secateur_checker::check_packing(original, source, scorers, &certificate, &|| false) {
         Ok(PackingVerdict::Valid(_)) => {}
@@ -129,15 +132,36 @@ fn written(
         } else {
             Vec::new()
         };
-        let cover = Cover { rows: &rows, scores: &scores, classes: &classes };
+        let cover = Cover { rows: &rows, expected: Expected::Scores(&scores), classes: &classes };
         test_rows = rows.len() / ensemble.features().len().max(1);
-        test = Some(match options.form {
-            Form::Rust => rust_cover_test(ensemble, header, &cover),
-            _ => cover_test(ensemble, options.name, header, &cover)?,
-        });
+        test = Some(made_test(ensemble, options, header, &cover)?);
     }
     let table_bytes = table_bytes(&text);
     Ok(SourcePacking { text, header, certificate, test, test_rows, table_bytes })
+}
+
+/// What a packed file has no place for is refused here too, with the same words.
+pub(crate) fn refused_by_packing(model: &ModelFile, options: &SourceOptions<'_>) -> Result<(), PackingError> {
+    let stamp = Stamp { source: Digest::of(model.ensemble()).0, cover_rows: 0, cover_hash: 0 };
+    packed::File::pack(model, options.labels, &stamp)?;
+    Ok(())
+}
+
+/// The cover test in the language of the source.
+pub(crate) fn made_test(
+    model: &Ensemble,
+    options: &SourceOptions<'_>,
+    header: &str,
+    cover: &Cover<'_>,
+) -> Result<String, PackingError> {
+    Ok(match options.form {
+        Form::Rust => rust_cover_test(model, header, cover),
+        _ => cover_test(model, options.name, header, cover)?,
+    })
+}
+
+pub(crate) fn style_notes(model: &ModelFile, options: &SourceOptions<'_>) -> Vec<String> {
+    notes(model, options.form, options.labels)
 }
 
 /// What people read at the head of the file.
@@ -172,7 +196,7 @@ fn notes(model: &ModelFile, form: Form, labels: Option<&ClassLabels>) -> Vec<Str
 }
 
 /// Bytes of the tables in the source, from the types and counts in their first lines.
-fn table_bytes(text: &str) -> usize {
+pub(crate) fn table_bytes(text: &str) -> usize {
     let table = |line: &str| {
         let (kind, count) = match line.strip_suffix("] = {") {
             Some(line) => {
@@ -184,7 +208,7 @@ fn table_bytes(text: &str) -> usize {
         let size = match kind {
             "uint8_t" | "u8" => 1,
             "uint16_t" | "u16" => 2,
-            "uint32_t" | "float" | "u32" | "f32" => 4,
+            "uint32_t" | "int32_t" | "float" | "u32" | "i32" | "f32" => 4,
             _ => 8,
         };
         Some(size * count.parse::<usize>().ok()?)
@@ -205,8 +229,8 @@ impl SourcePacking {
         })
     }
 
-    /// The same in words.
-    pub fn words(&self, before: Option<u64>) -> String {
+    /// How large it is, in words, and the bytes of its tables.
+    pub(crate) fn size_words(&self, before: Option<u64>) -> (String, usize) {
         let tables = self.table_bytes;
         let size = match before {
             Some(before) => format!(
@@ -215,6 +239,12 @@ impl SourcePacking {
             ),
             None => format!("{tables} bytes of tables, and a page of code\n"),
         };
+        (size, tables)
+    }
+
+    /// The same in words.
+    pub fn words(&self, before: Option<u64>) -> String {
+        let (size, _) = self.size_words(before);
         let mut text = format!("{size}same bits on every input: read back, and checked node by node\n");
         if self.test.is_some() {
             text += &format!("the test has {} rows that reach every leaf and threshold\n", self.test_rows);

@@ -6,7 +6,8 @@ use secateur_model::{Domain, Ensemble, FeatureId};
 use serde_json::{Value, json};
 
 use crate::{
-    ColumnBound, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, Reason, Verdict,
+    ColumnBound, MatchedLabels, PackingProved, PackingReason, PackingVerdict, Proved, QuantisedProved,
+    Reason, Verdict,
 };
 
 /// What `--json` prints about a packed model.
@@ -29,6 +30,9 @@ pub(super) fn packing_words(proved: &PackingProved, is_source: bool, original: &
         "valid: the packed file is the model itself, compared node by node: the same raw scores, in every bit, \
          on every input\n"
     };
+    if let Some(leaves) = &proved.quantised {
+        return quantised_words(proved, leaves, original);
+    }
     match &proved.pruning {
         None => same.to_owned(),
         Some(pruning) => {
@@ -41,18 +45,62 @@ pub(super) fn packing_words(proved: &PackingProved, is_source: bool, original: &
     }
 }
 
+/// What is said of quantised leaves.
+fn quantised_words(proved: &PackingProved, leaves: &QuantisedProved, original: &Ensemble) -> String {
+    let model = if proved.pruning.is_some() { "the pruned model" } else { "the model" };
+    let inputs = match leaves.scores.as_ref().map(|scores| &scores.claim.domain) {
+        None => "every input",
+        Some(domain) if domain.is_everything() => "every input",
+        Some(domain) if domain.is_no_missing() => "every input without missing values",
+        Some(_) => "every input of the domain below",
+    };
+    let mut text = format!(
+        "valid: the source asks the questions of {model}, and its leaves are quantised: its code is the known text, its tables were compared \
+         node by node, and no sum leaves its type. Its scores are at most {:e} from the raw scores of {model}'s library, averaged where it averages, on \
+         {inputs}, the rounding of the library included, wherever compiler and processor follow the language\n",
+        leaves.within
+    );
+    let domain = leaves.scores.as_ref().map(|scores| &scores.claim.domain);
+    if let Some(domain) = domain.filter(|domain| !domain.is_everything() && !domain.is_no_missing()) {
+        text += &format!("domain: {}\n", domain_words(domain, original));
+    }
+    if let Some(decisions) = &leaves.decisions {
+        let words = words(&Verdict::Valid(decisions.clone()), original);
+        text += &words.replacen("valid: the two models", "decisions: the source and the model", 1);
+    }
+    if let Some(pruning) = &proved.pruning {
+        text += &format!("the pruning is {}", words(&Verdict::Valid(pruning.clone()), original));
+    }
+    text
+}
+
 pub(super) fn packing_claim(proved: &PackingProved, original: &Ensemble) -> Value {
     let outcome = match proved.pruning.as_ref().map(|pruning| pruning.claim.statement) {
+        _ if proved.quantised.is_some() => match &proved.quantised {
+            Some(QuantisedProved { decisions: Some(_), .. }) => "same_decisions",
+            _ if proved.pruning.is_some() => "scores_within_of_pruned",
+            _ => "scores_within",
+        },
         None => "same_bits",
         Some(Statement::Decisions { .. }) => "same_decisions",
         Some(Statement::Scores { .. }) => "scores_within",
     };
     json!({
-        "kind": if proved.pruning.is_some() { "pruned_and_packed" } else { "packed" },
+        "kind": match (&proved.pruning, &proved.quantised) {
+            (None, None) => "packed",
+            (Some(_), None) => "pruned_and_packed",
+            (None, Some(_)) => "quantised",
+            (Some(_), Some(_)) => "pruned_and_quantised",
+        },
         "outcome": outcome,
         "original": proved.original.to_string(),
         "packed": proved.packed.to_string(),
         "pruning": proved.pruning.as_ref().map(|pruning| claim_json(pruning, original)),
+        "quantised": proved.quantised.as_ref().map(|leaves| json!({
+            "within": leaves.within,
+            "scores": leaves.scores.as_ref().map(|claim| claim_json(claim, original)),
+            "decisions": leaves.decisions.as_ref().map(|claim| claim_json(claim, original)),
+        })),
     })
 }
 

@@ -7,18 +7,23 @@
 //! compiler and a processor follow the language and IEEE 754, the raw scores have the library's bits on every input that the
 //! library accepts. Every index in a table is shown to be within the table that it points into.
 //!
+//! A file whose leaves are quantised is another model. [`quantised`] says which: the questions are compared as ever, and what the program
+//! adds up is read off the tables.
+//!
 //! # What is not
 //! That a given compiler follows the language. The text refuses what is known to break it (`#error`), and the cover test that is
 //! emitted beside the model (`--test`) runs on the target. Scores on inputs that the library refuses are not fixed. Where the
 //! decision takes an exponential function, its last bits are those of the target's.
 
+mod quantised;
 mod read;
 mod same;
 mod text;
 
+pub use quantised::{LARGEST_SUM, Quantised, bound_by_trees, quantised};
 pub use read::{SourceFile, Unreadable};
 pub use same::same_source;
 pub use text::{
-    Head, Language, Line, PARTS, Piece, RULES, first_line, is_name, lines, part, table_end, table_start,
-    unsigned,
+    Entries, Head, Language, Line, PARTS, Piece, RULES, first_line, is_name, lines, part, table_end,
+    table_start, unsigned,
 };

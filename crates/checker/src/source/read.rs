@@ -10,7 +10,7 @@ use secateur_certificate::Digest;
 use secateur_model::NumberType;
 
 use super::text::{
-    self, Head, Language, Line, Piece, first_line, is_name, part, table_end, table_start, unsigned,
+    self, Entries, Head, Language, Line, Piece, first_line, is_name, part, table_end, table_start, unsigned,
 };
 
 /// Why a file is not one that we emit.
@@ -32,6 +32,7 @@ impl fmt::Display for Unreadable {
 #[derive(Clone, Debug)]
 pub(super) enum Table {
     Integers(Vec<u32>),
+    Signed(Vec<i32>),
     Floats(Vec<f64>),
 }
 
@@ -67,7 +68,7 @@ impl SourceFile {
         for line in text::lines(&file.head) {
             match line {
                 Line::Text(pieces) => file.text_line(&pieces, &mut lines)?,
-                Line::Table { name, number } => file.table(name, number, &mut lines)?,
+                Line::Table { name, entries } => file.table(name, entries, &mut lines)?,
             }
         }
         match lines.next() {
@@ -109,22 +110,27 @@ impl SourceFile {
     fn table(
         &mut self,
         name: &'static str,
-        number: Option<NumberType>,
+        entries: Entries,
         lines: &mut Lines<'_>,
     ) -> Result<(), Unreadable> {
         let language = self.head.language;
         let first = lines.next()?;
         let count = count_of(first).ok_or_else(|| lines.wrong("a table should start here"))?;
-        let kinds = match number {
-            Some(number) => vec![(language.float(number), 0)],
-            None => unsigned(language).to_vec(),
+        let kinds = match entries {
+            Entries::Float(number) => vec![(language.float(number), 0)],
+            Entries::Signed => vec![(language.signed(), 0)],
+            Entries::Unsigned => unsigned(language).to_vec(),
         };
         let kind = kinds.into_iter().find(|(kind, _)| table_start(&self.head, name, kind, count) == first);
         let Some((_, most)) = kind else {
             return Err(lines.wrong(&format!("the table {name} should start here")));
         };
-        let mut integers: Vec<u32> = Vec::new();
-        let mut floats: Vec<f64> = Vec::new();
+        let mut table = match entries {
+            Entries::Float(_) => Table::Floats(Vec::new()),
+            Entries::Signed => Table::Signed(Vec::new()),
+            Entries::Unsigned => Table::Integers(Vec::new()),
+        };
+        let mut found = 0;
         loop {
             let line = lines.next()?;
             if line == table_end(language) {
@@ -134,26 +140,24 @@ impl SourceFile {
                 return Err(lines.wrong("a line of a table ends with a comma"));
             };
             for token in line.split(", ") {
-                match number {
-                    Some(number) => {
-                        let value = float(language, token, number).ok_or_else(|| {
-                            lines.wrong(&format!("{token:?} is not a number of this table"))
-                        })?;
-                        floats.push(value);
+                let read = match (&mut table, entries) {
+                    (Table::Floats(values), Entries::Float(number)) => {
+                        float(language, token, number).map(|value| values.push(value))
                     }
-                    None => {
+                    (Table::Signed(values), _) => signed(token).map(|value| values.push(value)),
+                    (Table::Integers(values), _) => {
                         let value = integer(token).filter(|&value| u64::from(value) <= most);
-                        integers.push(value.ok_or_else(|| {
-                            lines.wrong(&format!("{token:?} is not a number of this table"))
-                        })?);
+                        value.map(|value| values.push(value))
                     }
-                }
+                    (Table::Floats(_), _) => None,
+                };
+                read.ok_or_else(|| lines.wrong(&format!("{token:?} is not a number of this table")))?;
+                found += 1;
             }
         }
-        if count == 0 || integers.len() + floats.len() != count {
+        if count == 0 || found != count {
             return Err(lines.wrong(&format!("the table {name} has not as many numbers as it says")));
         }
-        let table = if number.is_some() { Table::Floats(floats) } else { Table::Integers(integers) };
         self.tables.insert(name, table);
         Ok(())
     }
@@ -237,6 +241,17 @@ pub(super) fn integer(token: &str) -> Option<u32> {
     let canonical =
         token.bytes().all(|byte| byte.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
     if canonical { token.parse().ok() } else { None }
+}
+
+/// A number with a sign in its one spelling, from -(2^31 - 1) to 2^31 - 1: the one below these has no literal of its own in C.
+pub(super) fn signed(token: &str) -> Option<i32> {
+    let (digits, sign) = match token.strip_prefix('-') {
+        Some("0") => return None,
+        Some(digits) => (digits, -1),
+        None => (token, 1),
+    };
+    let size = i32::try_from(integer(digits)?).ok()?;
+    Some(sign * size)
 }
 
 /// A float of this type, in its one spelling.
@@ -323,6 +338,9 @@ fn hexadecimal(token: &str) -> Option<f64> {
         _ => return None,
     };
     let size = i64::from(integer(size)?);
+    if down && size == 0 {
+        return None;
+    }
     let exponent = if down { -size } else { size };
     let biased = match normal {
         true if (-1022..=1023).contains(&exponent) => (exponent + 1023) as u64,
@@ -376,6 +394,7 @@ mod tests {
             "0x1P+0",
             "0X1p+0",
             "0x1p+00",
+            "0x1p-0",
             "0x1p+1024",
             "0x2p+0",
             "0x1p-1023",

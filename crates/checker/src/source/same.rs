@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use secateur_certificate::Digest;
 use secateur_model::{
-    CategoryRule, Decision, Ensemble, InterceptPosition, Node, NodeId, NumberType, Output, Softmax, Split,
-    Test, Tree,
+    CategoryRule, Decision, Ensemble, InterceptPosition, LeafId, Node, NodeId, NumberType, Output, Softmax,
+    Split, Test, Tree,
 };
 
 use super::read::{SourceFile, Table, float, integer};
@@ -15,15 +15,10 @@ use crate::Difference;
 /// Compares an emitted file with the model that it should be.
 pub fn same_source(original: &Ensemble, file: &SourceFile) -> Result<(), Difference> {
     let read = Read::new(original, file)?;
-    read.parts()?;
+    read.parts(false)?;
     read.columns()?;
     read.sums()?;
-    let mut at = Place { node: 0, leaf: 0 };
-    for (index, tree) in original.trees().iter().enumerate() {
-        read.tree(index, tree, &mut at)?;
-    }
-    // Nothing is left over, so every number of the tables was looked at.
-    same(at.node == read.nodes() && read.leaf_places()? == at.leaf, "the number of nodes")
+    read.trees(&mut |tree, leaf, place| read.same_leaf(&original.trees()[tree], leaf, place))
 }
 
 impl SourceFile {
@@ -31,9 +26,14 @@ impl SourceFile {
     pub fn source(&self) -> Digest {
         self.source
     }
+
+    /// Are its leaves small whole numbers ([`super::quantised`]), and not the model's own?
+    pub fn is_quantised(&self) -> bool {
+        self.head.has("quantised")
+    }
 }
 
-fn same(same: bool, what: &'static str) -> Result<(), Difference> {
+pub(super) fn same(same: bool, what: &'static str) -> Result<(), Difference> {
     if same { Ok(()) } else { Err(Difference::Part(what)) }
 }
 
@@ -43,7 +43,10 @@ struct Place {
     leaf: usize,
 }
 
-struct Read<'a> {
+/// Asked of every leaf: of which tree, which leaf of the model, and at which place of the file's leaves it stands.
+pub(super) type AtLeaf<'a> = &'a mut dyn FnMut(usize, LeafId, usize) -> Result<bool, Difference>;
+
+pub(super) struct Read<'a> {
     model: &'a Ensemble,
     file: &'a SourceFile,
     input: NumberType,
@@ -54,7 +57,7 @@ struct Read<'a> {
 }
 
 impl<'a> Read<'a> {
-    fn new(model: &'a Ensemble, file: &'a SourceFile) -> Result<Self, Difference> {
+    pub(super) fn new(model: &'a Ensemble, file: &'a SourceFile) -> Result<Self, Difference> {
         let mut read = Self {
             model,
             file,
@@ -72,15 +75,15 @@ impl<'a> Read<'a> {
         Ok(read)
     }
 
-    fn has(&self, part: &str) -> bool {
+    pub(super) fn has(&self, part: &str) -> bool {
         self.file.head.has(part)
     }
 
-    fn token(&self, name: &str) -> Result<&'a str, Difference> {
+    pub(super) fn token(&self, name: &str) -> Result<&'a str, Difference> {
         self.file.numbers.get(name).map(String::as_str).ok_or(Difference::Part("the numbers of the program"))
     }
 
-    fn count(&self, name: &str) -> Result<usize, Difference> {
+    pub(super) fn count(&self, name: &str) -> Result<usize, Difference> {
         let count = integer(self.token(name)?).ok_or(Difference::Part("the numbers of the program"))?;
         Ok(count as usize)
     }
@@ -92,13 +95,20 @@ impl<'a> Read<'a> {
         value.ok_or(Difference::Part("the numbers of the program"))
     }
 
-    fn float(&self, token: &str, number: NumberType) -> Option<f64> {
+    pub(super) fn float(&self, token: &str, number: NumberType) -> Option<f64> {
         float(self.file.head.language, token, number)
     }
 
-    fn integers(&self, name: &str) -> Result<&'a [u32], Difference> {
+    pub(super) fn integers(&self, name: &str) -> Result<&'a [u32], Difference> {
         match self.file.tables.get(name) {
             Some(Table::Integers(table)) => Ok(table),
+            _ => Err(Difference::Part("the tables")),
+        }
+    }
+
+    pub(super) fn signed(&self, name: &str) -> Result<&'a [i32], Difference> {
+        match self.file.tables.get(name) {
+            Some(Table::Signed(table)) => Ok(table),
             _ => Err(Difference::Part("the tables")),
         }
     }
@@ -110,26 +120,29 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// What the model needs of the text, and nothing that it does not have.
-    fn parts(&self) -> Result<(), Difference> {
+    /// What the model needs of the text, and nothing that it does not have. With quantised leaves the text adds whole numbers, in whose unit
+    /// average and threshold are contained, and the largest sum decides between several.
+    pub(super) fn parts(&self, quantised: bool) -> Result<(), Difference> {
         let model = self.model;
         let (accumulation, trees) = (model.accumulation(), model.trees());
         same(model.scale().is_none(), "what the sums are multiplied by")?;
         let mut parts: BTreeSet<&str> = BTreeSet::new();
         parts.insert(if self.input == NumberType::F64 { "f64_input" } else { "f32_input" });
-        parts.insert(if self.number == NumberType::F64 { "f64_sums" } else { "f32_sums" });
+        parts.insert(match self.number {
+            _ if quantised => "quantised",
+            NumberType::F64 => "f64_sums",
+            NumberType::F32 => "f32_sums",
+        });
         let mut expect = |part: &'static str, there: bool| {
             if there {
                 parts.insert(part);
             }
         };
-        expect("last", accumulation.intercept == InterceptPosition::Last);
-        expect("average_raw", accumulation.average.is_some_and(|average| average.in_raw_scores));
+        let average = accumulation.average.filter(|_| !quantised);
+        expect("last", !quantised && accumulation.intercept == InterceptPosition::Last);
+        expect("average_raw", average.is_some_and(|average| average.in_raw_scores));
         let classes = model.decision().is_classifier();
-        expect(
-            "average_class",
-            classes && accumulation.average.is_some_and(|average| !average.in_raw_scores),
-        );
+        expect("average_class", classes && average.is_some_and(|average| !average.in_raw_scores));
         expect("window", model.domain().zero_window.is_some());
         expect("class", classes);
         expect("trees", !trees.is_empty());
@@ -137,13 +150,14 @@ impl<'a> Read<'a> {
         match *model.decision() {
             Decision::Threshold { strict, .. } => {
                 expect("threshold", true);
-                expect("strict", strict);
+                expect("strict", strict && !quantised);
             }
+            Decision::Scores(_) => {}
+            _ if quantised => expect("argmax", true),
             Decision::Argmax => expect("argmax", true),
             Decision::ArgmaxSoftmax(Softmax::XgBoost) => expect("softmax32", true),
             Decision::ArgmaxSoftmax(Softmax::LightGbm) => expect("softmax64", true),
             Decision::ArgmaxSigmoid { .. } => expect("sigmoid", true),
-            Decision::Scores(_) => {}
         }
         // How the tables are laid out is the writer's choice; what they say is compared below.
         let layout = [
@@ -159,6 +173,7 @@ impl<'a> Read<'a> {
         same(several || !self.has("each") && !self.has("every"), "the parts of the program")?;
         same(self.has("trees") || !self.has("splits") && !self.has("listed"), "the parts of the program")?;
         same(self.has("numbers") || !self.has("zeros") && !self.has("chunks"), "the parts of the program")?;
+        same(!quantised || !self.has("listed"), "the parts of the program")?;
         self.doubles()
     }
 
@@ -168,13 +183,13 @@ impl<'a> Read<'a> {
             // Its types are IEEE's everywhere.
             return Ok(());
         }
-        let cut = self.has("threshold") && !self.token("threshold")?.ends_with('f');
+        let cut = self.has("threshold") && !self.has("quantised") && !self.token("threshold")?.ends_with('f');
         let parts =
             ["f64_input", "f64_sums", "average_raw", "average_class", "softmax32", "softmax64", "sigmoid"];
         let used = cut || parts.into_iter().any(|part| self.has(part));
         same(self.has("double") || !used, "the types that the compiler is asked for")?;
         let finite = self.file.tables.values().all(|table| match table {
-            Table::Integers(_) => true,
+            Table::Integers(_) | Table::Signed(_) => true,
             Table::Floats(values) => values.iter().all(|value| value.is_finite()),
         });
         let exponentials = ["softmax32", "softmax64", "sigmoid"].into_iter().any(|part| self.has(part));
@@ -182,7 +197,7 @@ impl<'a> Read<'a> {
     }
 
     /// Thresholds are in order, and every index in these tables is within the table that it points into.
-    fn columns(&self) -> Result<(), Difference> {
+    pub(super) fn columns(&self) -> Result<(), Difference> {
         let what = "the tables of columns";
         let features = self.model.features().len();
         let within = |table: &[u32], count: usize| {
@@ -236,12 +251,7 @@ impl<'a> Read<'a> {
             let divisor = self.float(self.token("divisor")?, NumberType::F64);
             same(divisor.map(f64::to_bits) == Some(average.divisor.to_bits()), "the divisor of the scores")?;
         }
-        if let Some(window) = model.domain().zero_window {
-            // The program compares in the type of inputs: the largest of its numbers within the window is as good.
-            let found = self.float(self.token("window")?, self.input);
-            let floor = self.input.floor(window);
-            same(window >= 0.0 && found.map(f64::to_bits) == Some(floor.to_bits()), "the window of zero")?;
-        }
+        self.window()?;
         match *model.decision() {
             Decision::Threshold { group, threshold, .. } => {
                 same(self.count("group")? == group.index(), "the decision rules")?;
@@ -255,6 +265,15 @@ impl<'a> Read<'a> {
         }
     }
 
+    /// Which inputs count as zero.
+    pub(super) fn window(&self) -> Result<(), Difference> {
+        let Some(window) = self.model.domain().zero_window else { return Ok(()) };
+        // The program compares in the type of inputs: the largest of its numbers within the window is as good.
+        let found = self.float(self.token("window")?, self.input);
+        let floor = self.input.floor(window);
+        same(window >= 0.0 && found.map(f64::to_bits) == Some(floor.to_bits()), "the window of zero")
+    }
+
     fn nodes(&self) -> usize {
         if self.has("splits") { self.integers("node_bin").map_or(0, <[u32]>::len) } else { 0 }
     }
@@ -264,14 +283,33 @@ impl<'a> Read<'a> {
         if !self.has("trees") {
             return Ok(0);
         }
-        let values =
-            if self.has("listed") { self.integers("leaf_index")?.len() } else { self.floats("leaf")?.len() };
+        let values = match (self.has("quantised"), self.has("listed")) {
+            (true, _) => self.integers("leaf")?.len(),
+            (false, true) => self.integers("leaf_index")?.len(),
+            (false, false) => self.floats("leaf")?.len(),
+        };
         let width = if self.has("every") { self.model.group_count() } else { 1 };
         same(values.is_multiple_of(width), "the number of leaves")?;
         Ok(values / width)
     }
 
-    fn tree(&self, index: usize, tree: &Tree, at: &mut Place) -> Result<(), Difference> {
+    /// Walks all trees: every question is the model's, and every leaf is one of which `leaf` says yes.
+    pub(super) fn trees(&self, leaf: AtLeaf<'_>) -> Result<(), Difference> {
+        let mut at = Place { node: 0, leaf: 0 };
+        for (index, tree) in self.model.trees().iter().enumerate() {
+            self.tree(index, tree, &mut at, leaf)?;
+        }
+        // Nothing is left over, so every number of the tables was looked at.
+        same(at.node == self.nodes() && self.leaf_places()? == at.leaf, "the number of nodes")
+    }
+
+    fn tree(
+        &self,
+        index: usize,
+        tree: &Tree,
+        at: &mut Place,
+        same_leaf: AtLeaf<'_>,
+    ) -> Result<(), Difference> {
         let trees = self.model.trees().len();
         let inner = self.integers("inner")?;
         same(inner.len() == trees && self.count("trees")? == trees, "the number of trees")?;
@@ -295,7 +333,7 @@ impl<'a> Read<'a> {
         while let Some((node, inner, leaf, theirs)) = open.pop() {
             match (inner, tree.node(theirs)) {
                 (0, Node::Leaf(id)) => {
-                    if !self.same_leaf(tree, tree.leaf(id), leaf)? {
+                    if !same_leaf(index, id, leaf)? {
                         return differ(theirs, "leaf");
                     }
                 }
@@ -319,12 +357,13 @@ impl<'a> Read<'a> {
         Ok(())
     }
 
-    fn table_at(&self, name: &str, at: usize) -> Result<u32, Difference> {
+    pub(super) fn table_at(&self, name: &str, at: usize) -> Result<u32, Difference> {
         self.integers(name)?.get(at).copied().ok_or(Difference::Part("the tables of nodes"))
     }
 
     /// Does a leaf add the same numbers? What the library multiplies by the tree's weight and rounds is done already.
-    fn same_leaf(&self, tree: &Tree, theirs: &[f64], leaf: usize) -> Result<bool, Difference> {
+    fn same_leaf(&self, tree: &Tree, theirs: LeafId, leaf: usize) -> Result<bool, Difference> {
+        let theirs = tree.leaf(theirs);
         let rounded = |value: f64| self.number.round(tree.weight() * value).to_bits();
         let values = self.floats("leaf")?;
         let value = |place: usize| {

@@ -22,6 +22,8 @@
 
 #define $NAME_FEATURES {features}
 #define $NAME_OUTPUTS {outputs}
+@quantised /* Sums are whole numbers; a score is its sum times this. */
+@quantised #define $NAME_UNIT {unit}
 
 @header #ifdef __cplusplus
 @header extern "C" {
@@ -58,9 +60,12 @@
 [splits node_rank]
 [splits node_left]
 [each tree_output]
-@trees /* What the leaves add. */
+@trees+!quantised /* What the leaves add. */
+@trees+quantised /* A leaf adds its number times the factor of its tree. */
+[trees+quantised factor]
 [listed leaf_index]
-[trees leaf SUM]
+[trees+!quantised leaf SUM]
+[trees+quantised leaf]
 [always intercept SUM]
 
 @sets static uint8_t $NAME_right_of_set(uint32_t set, $T value)
@@ -194,12 +199,15 @@
 @splits             }
 @splits             node++;
 @splits         }
-@trees+single+!listed         sum += $NAME_leaf[leaf];
+@trees+single+!listed+!quantised         sum += $NAME_leaf[leaf];
+@trees+single+quantised         sum += (int32_t)((uint32_t)$NAME_factor[tree] * $NAME_leaf[leaf]);
 @trees+single+listed         sum += $NAME_leaf[$NAME_leaf_index[leaf]];
-@trees+each+!listed         scores[$NAME_tree_output[tree]] += $NAME_leaf[leaf];
+@trees+each+!listed+!quantised         scores[$NAME_tree_output[tree]] += $NAME_leaf[leaf];
+@trees+each+quantised         scores[$NAME_tree_output[tree]] += (int32_t)((uint32_t)$NAME_factor[tree] * $NAME_leaf[leaf]);
 @trees+each+listed         scores[$NAME_tree_output[tree]] += $NAME_leaf[$NAME_leaf_index[leaf]];
 @trees+every         for (output = 0; output < $NAME_OUTPUTS; output++) {
-@trees+every+!listed             scores[output] += $NAME_leaf[leaf * $NAME_OUTPUTS + output];
+@trees+every+!listed+!quantised             scores[output] += $NAME_leaf[leaf * $NAME_OUTPUTS + output];
+@trees+every+quantised             scores[output] += (int32_t)((uint32_t)$NAME_factor[tree] * $NAME_leaf[leaf * $NAME_OUTPUTS + output]);
 @trees+every+listed             scores[output] += $NAME_leaf[$NAME_leaf_index[leaf * $NAME_OUTPUTS + output]];
 @trees+every         }
 @trees     }
@@ -229,8 +237,9 @@
 @average_class+!threshold     for (output = 0; output < $NAME_OUTPUTS; output++) {
 @average_class+!threshold         scores[output] = ($S)((double)scores[output] / {divisor});
 @average_class+!threshold     }
+@threshold+quantised     return scores[{group}] >= {limit};
 @threshold+strict     return scores[{group}] > {threshold};
-@threshold+!strict     return scores[{group}] >= {threshold};
+@threshold+!strict+!quantised     return scores[{group}] >= {threshold};
 @argmax     for (output = 1; output < $NAME_OUTPUTS; output++) {
 @argmax         best = scores[output] > scores[best] ? output : best;
 @argmax     }

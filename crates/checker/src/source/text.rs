@@ -6,7 +6,8 @@
 //!
 //! A line of a template starts with `@`, conditions and a space where it belongs to some models only: parts that a model must
 //! have, or with `!` must not have, with `+` between them. `$NAME`, `$T` and `$S` are the name, the type of inputs and the type of
-//! sums. `{number}` is a place for a number. A line `[part table TYPE]` is a place for a table, in models with that part.
+//! sums. `{number}` is a place for a number. A line `[conditions table TYPE]` is a place for a table: of unsigned numbers without a
+//! type, else `IN` of the type of inputs, `SUM` of that of sums.
 
 use std::collections::BTreeSet;
 
@@ -41,6 +42,14 @@ impl Language {
         }
     }
 
+    /// The language's word for whole numbers of 32 bits with a sign.
+    pub fn signed(self) -> &'static str {
+        match self {
+            Self::C => "int32_t",
+            Self::Rust => "i32",
+        }
+    }
+
     /// The language's word for a float type.
     pub fn float(self, number: NumberType) -> &'static str {
         match (self, number) {
@@ -58,11 +67,12 @@ pub fn first_line(language: Language) -> String {
 }
 
 /// The parts that a model can have. Types and names of tables follow from them.
-pub const PARTS: [&str; 25] = [
+pub const PARTS: [&str; 26] = [
     "f32_input",
     "f64_input",
     "f32_sums",
     "f64_sums",
+    "quantised",
     "header",
     "double",
     "math",
@@ -112,8 +122,14 @@ impl Head {
     }
 
     /// The type that sums have.
-    pub fn sums(&self) -> NumberType {
-        if self.has("f64_sums") { NumberType::F64 } else { NumberType::F32 }
+    pub fn sums(&self) -> Entries {
+        if self.has("quantised") {
+            Entries::Signed
+        } else if self.has("f64_sums") {
+            Entries::Float(NumberType::F64)
+        } else {
+            Entries::Float(NumberType::F32)
+        }
     }
 
     /// Is a condition of the template fulfilled?
@@ -139,9 +155,20 @@ pub enum Line {
     Table {
         /// Its name, without the model's.
         name: &'static str,
-        /// The type of its numbers; unsigned integers of a size that the file says where this is `None`.
-        number: Option<NumberType>,
+        /// The type of its numbers.
+        entries: Entries,
     },
+}
+
+/// The type of the numbers of a table, and of sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// Whole numbers without a sign, of a size that the file says.
+    Unsigned,
+    /// Whole numbers of 32 bits with a sign.
+    Signed,
+    /// Floats.
+    Float(NumberType),
 }
 
 /// A piece of a line.
@@ -169,14 +196,14 @@ pub fn lines(head: &Head) -> Vec<Line> {
         };
         if let Some(table) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             let mut words = table.split(' ');
-            let (part, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-            let number = match words.next() {
-                Some("IN") => Some(head.input()),
-                Some(_) => Some(head.sums()),
-                None => None,
+            let (condition, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+            let entries = match words.next() {
+                Some("IN") => Entries::Float(head.input()),
+                Some(_) => head.sums(),
+                None => Entries::Unsigned,
             };
-            if head.has(part) {
-                lines.push(Line::Table { name, number });
+            if head.fulfils(condition) {
+                lines.push(Line::Table { name, entries });
             }
             continue;
         }
@@ -186,10 +213,12 @@ pub fn lines(head: &Head) -> Vec<Line> {
 }
 
 fn pieces(line: &'static str, head: &Head) -> Vec<Piece> {
+    let sums = match head.sums() {
+        Entries::Float(number) => head.language.float(number),
+        Entries::Signed | Entries::Unsigned => head.language.signed(),
+    };
     let filled = |text: &str| {
-        text.replace("$NAME", &head.name)
-            .replace("$T", head.language.float(head.input()))
-            .replace("$S", head.language.float(head.sums()))
+        text.replace("$NAME", &head.name).replace("$T", head.language.float(head.input())).replace("$S", sums)
     };
     let mut pieces = Vec::new();
     let mut rest = line;

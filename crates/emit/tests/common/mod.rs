@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
+use secateur_emit::{Form, Style};
 use secateur_formats::packed::{File, Link, Stamp};
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Ensemble, Predictor};
@@ -66,6 +67,11 @@ fn hostile(rng: &mut Rng, known: &[f64]) -> f64 {
         11 => near.next_up(),
         _ => near,
     }
+}
+
+/// With leaves as they are.
+pub(crate) fn exact(form: Form, name: &str) -> Style<'_> {
+    Style { form, name, leaves: None }
 }
 
 /// A folder of a test's own, empty.

@@ -28,7 +28,7 @@ use crate::prune::threads;
 pub use scores::{ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, verify_scores};
 pub(crate) use scores::{probability as score_probability, upper};
 pub use words::VerifyReport;
-pub(crate) use words::{ROUNDING_NOTE, rounding_words, rows_json};
+pub(crate) use words::{ROUNDING_NOTE, json_number, rounding_words, rows_json};
 
 /// What may be spent, after a time limit is reached, on saying what is known.
 const AFTER_LIMIT: Duration = Duration::from_millis(200);
@@ -198,6 +198,38 @@ pub fn verify(
         seconds,
         certificate,
         compared: [labelled, other],
+    })
+}
+
+/// The same of two models that need no matching: the second has the columns and classes of the first, and no file.
+pub(crate) fn verify_models(
+    ours: &Ensemble,
+    theirs: Ensemble,
+    options: &VerifyOptions,
+    budget: &Budget,
+    progress: &Arc<Progress>,
+) -> Result<Verification, Error> {
+    let outline = Outline::new(ours, &theirs, options.band)?;
+    let (band, domain, accepted) = (outline.band(), outline.inputs(), *outline.domain());
+    let cells_log10 = if domain.is_everything() { None } else { outline.log10_cells() };
+    let found = search(outline, [ours, &theirs], &[], options, budget, progress)?;
+    Ok(Verification {
+        verdict: found.verdict,
+        band,
+        threshold: None,
+        exact: options.band == Band::Exact,
+        seen: None,
+        domain,
+        accepted,
+        cells_log10,
+        outside: None,
+        matching: "by order",
+        proved_above: found.proved_above,
+        nearest: None,
+        nodes: found.nodes,
+        seconds: budget.elapsed().as_secs_f64(),
+        certificate: found.certificate,
+        compared: [Some(ours.clone()), Some(theirs)],
     })
 }
 

@@ -288,7 +288,7 @@ pub(crate) fn rows_json(seen: &RowsSeen) -> Value {
 }
 
 /// Missing values are null; JSON has no infinities, so they are text.
-pub(super) fn json_number(value: f64) -> Value {
+pub(crate) fn json_number(value: f64) -> Value {
     if value.is_nan() {
         Value::Null
     } else if value.is_infinite() {

@@ -1,0 +1,196 @@
+//! Leaves as small whole numbers: a factor for each tree, and one unit, a power of two, for all sums.
+//!
+//! The least leaf of a tree becomes zero, the largest about 255 (65535), and what the least one was goes into the intercept: so a tree uses its numbers for
+//! the range of its own leaves, however far from zero that is. The unit is as fine as sums in 32 bits and factors in 16 bits allow. Everything here is computed in doubles:
+//! how far it moves scores is no promise of this file's, but computed by the checker, exactly, from what was written.
+
+use secateur_checker::source::LARGEST_SUM;
+use secateur_model::{Decision, Ensemble, Exact, Output, Tree};
+
+use crate::EmitError;
+
+/// The number type of quantised leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LeafBits {
+    /// A byte for each leaf.
+    Eight,
+    /// Two bytes for each leaf.
+    Sixteen,
+}
+
+impl LeafBits {
+    /// The largest number of a leaf.
+    fn largest(self) -> f64 {
+        match self {
+            Self::Eight => 255.0,
+            Self::Sixteen => 65535.0,
+        }
+    }
+}
+
+/// The largest factor of a tree.
+const LARGEST_FACTOR: f64 = 65535.0;
+/// Exponents of units that the checker takes, and a little less.
+const EXPONENTS: std::ops::RangeInclusive<i32> = -800..=800;
+
+/// A model's leaves as whole numbers.
+pub(crate) struct Quantisation {
+    pub(crate) unit: f64,
+    /// What sums start from.
+    pub(crate) starts: Vec<i32>,
+    pub(crate) factors: Vec<u32>,
+    /// For each tree the numbers of its leaves, as the model numbers them; for a tree of all scores one for each score.
+    pub(crate) leaves: Vec<Vec<u32>>,
+    /// Of two classes: the least sum of class 1.
+    pub(crate) limit: Option<i32>,
+}
+
+impl Quantisation {
+    pub(crate) fn new(model: &Ensemble, bits: LeafBits) -> Result<Self, EmitError> {
+        let trees: Vec<Spread> = model.trees().iter().map(|tree| Spread::of(model, tree)).collect();
+        let groups = model.group_count();
+        let divisor = model.accumulation().divisor();
+        let mut least: Vec<f64> = model.intercepts().iter().map(|start| start / divisor).collect();
+        let mut largest = least.clone();
+        for tree in &trees {
+            for (&(group, low), &high) in tree.low.iter().zip(&tree.high) {
+                least[group] += low;
+                largest[group] += high;
+            }
+        }
+        let reach = least.iter().chain(&largest).fold(0.0f64, |reach, sum| reach.max(sum.abs()));
+        let widest = trees.iter().fold(0.0f64, |widest, tree| widest.max(tree.range));
+        if !reach.is_finite() || !widest.is_finite() {
+            return Err(EmitError::NotQuantised("its scores leave the range of doubles"));
+        }
+        let finest = (reach / LARGEST_SUM as f64).max(widest / (bits.largest() * LARGEST_FACTOR));
+        let mut exponent = if finest > 0.0 { finest.log2().ceil() as i32 } else { 0 };
+        exponent = exponent.max(*EXPONENTS.start());
+        while EXPONENTS.contains(&exponent) {
+            let unit = f64::exp2(f64::from(exponent));
+            if let Some(found) = Self::in_units(model, &trees, (unit, exponent), groups, bits) {
+                return Ok(found);
+            }
+            exponent += 1;
+        }
+        Err(EmitError::NotQuantised("its scores are too large"))
+    }
+
+    /// With this unit; `None` where something does not fit.
+    fn in_units(
+        model: &Ensemble,
+        trees: &[Spread],
+        (unit, exponent): (f64, i32),
+        groups: usize,
+        bits: LeafBits,
+    ) -> Option<Self> {
+        let mut factors = Vec::with_capacity(trees.len());
+        let mut leaves = Vec::with_capacity(trees.len());
+        let divisor = model.accumulation().divisor();
+        let mut starts: Vec<f64> = model.intercepts().iter().map(|start| start / divisor / unit).collect();
+        // The largest sum in units, and how far the leaves of all trees are off, at least and at most.
+        let mut most = vec![0.0f64; groups];
+        let mut errors = vec![[0.0f64; 2]; groups];
+        for (tree, spread) in model.trees().iter().zip(trees) {
+            let factor = (spread.range / unit / bits.largest()).ceil().max(1.0);
+            if factor > LARGEST_FACTOR {
+                return None;
+            }
+            let mut own = vec![0; tree.leaf_values().len()];
+            let width = spread.low.len();
+            for (column, &(group, low)) in spread.low.iter().enumerate() {
+                let mut highest = 0.0f64;
+                let mut error = [f64::INFINITY, f64::NEG_INFINITY];
+                for leaf in (column..own.len()).step_by(width) {
+                    let exact = (value(tree, divisor, leaf) - low) / unit;
+                    let number = (exact / factor).round().clamp(0.0, bits.largest());
+                    own[leaf] = number as u32;
+                    let added = number * factor;
+                    highest = highest.max(added);
+                    error = [error[0].min(added - exact), error[1].max(added - exact)];
+                }
+                // A product by itself has to fit too, however far below zero the sum starts.
+                if highest > LARGEST_SUM as f64 {
+                    return None;
+                }
+                starts[group] += low / unit;
+                most[group] += highest;
+                errors[group] = [errors[group][0] + error[0], errors[group][1] + error[1]];
+            }
+            factors.push(factor as u32);
+            leaves.push(own);
+        }
+        // Errors to one side are moved to the middle.
+        let starts: Vec<f64> = starts
+            .iter()
+            .zip(&errors)
+            .map(|(start, error)| (start - (error[0] + error[1]) / 2.0).round())
+            .collect();
+        let largest = LARGEST_SUM as f64;
+        let fits =
+            starts.iter().zip(&most).all(|(start, most)| *start >= -largest && start + most <= largest);
+        fits.then(|| Self {
+            unit,
+            starts: starts.iter().map(|&start| start as i32).collect(),
+            factors,
+            leaves,
+            limit: limit(model, i64::from(exponent)),
+        })
+    }
+}
+
+/// What the leaves of a tree add: for each score that it adds to, between which numbers.
+struct Spread {
+    /// The score, and the least that the tree adds to it.
+    low: Vec<(usize, f64)>,
+    high: Vec<f64>,
+    /// The widest of the ranges.
+    range: f64,
+}
+
+impl Spread {
+    fn of(model: &Ensemble, tree: &Tree) -> Self {
+        let groups: Vec<usize> = match tree.output() {
+            Output::Group(group) => vec![group.index()],
+            Output::All => (0..model.group_count()).collect(),
+        };
+        let divisor = model.accumulation().divisor();
+        let width = groups.len();
+        let mut spread = Self { low: Vec::new(), high: Vec::new(), range: 0.0 };
+        for (column, group) in groups.into_iter().enumerate() {
+            let values = (column..tree.leaf_values().len()).step_by(width);
+            let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+            for leaf in values {
+                let value = value(tree, divisor, leaf);
+                (low, high) = (low.min(value), high.max(value));
+            }
+            spread.range = spread.range.max(high - low);
+            spread.low.push((group, low));
+            spread.high.push(high);
+        }
+        spread
+    }
+}
+
+/// What a leaf adds to its score.
+fn value(tree: &Tree, divisor: f64, leaf: usize) -> f64 {
+    tree.weight() * tree.leaf_values()[leaf] / divisor
+}
+
+/// The least sum of class 1 of two. No sum reaches either end of what 32 bits hold.
+fn limit(model: &Ensemble, exponent: i64) -> Option<i32> {
+    let Decision::Threshold { threshold, strict, .. } = *model.decision() else { return None };
+    let threshold = Exact::from_f64(threshold)?;
+    let is_one = |sum: i64| {
+        let score = Exact::new(sum.into(), exponent);
+        score > threshold || !strict && score == threshold
+    };
+    // The first of the numbers from -(2^31 - 1) on whose score is that of class 1.
+    let (mut low, mut high) = (-i64::from(i32::MAX), i64::from(i32::MAX));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_one(middle) { high = middle } else { low = middle + 1 }
+    }
+    i32::try_from(low).ok()
+}

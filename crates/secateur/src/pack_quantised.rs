@@ -1,0 +1,424 @@
+//! The road of `pack --leaves`: source with quantised leaves, how far its scores can be from the library's, proved and checked, and, where
+//! it is wanted, a proof that no decision changes.
+//!
+//! The checker reads back what was written as a model of its own ([`secateur_checker::source::quantised`]). So everything that is known of two models can be asked of
+//! it and the original: how far their scores can be apart, and whether they decide alike. What is claimed in the end the checker finds proved in the certificate.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use secateur_certificate::{Digest, FileDigest, PackingRecord, PruningStep, QuantisedStep};
+use secateur_checker::source::{Quantised, SourceFile, bound_by_trees, quantised};
+use secateur_checker::{Packed, PackingVerdict, Scorer};
+use secateur_emit::{Cover, Expected, LeafBits, Style, cover_rows, emit};
+use secateur_formats::{DomainFile, ModelFile};
+use secateur_model::{Decision, Domain, Ensemble, FeatureId, Predictor};
+use secateur_oracle::{
+    Budget as SearchBudget, CompareError, Limit, Measured, Options, Progress, ScoreComparison, ScorePoint,
+    Verdict, has_inputs,
+};
+use secateur_prune::{CertifyError, have_checked};
+use serde_json::{Map, Value, json};
+
+use crate::budget::Budget;
+use crate::domain::{begin, scope_name};
+use crate::error::Error;
+use crate::pack_source::{made_test, refused_by_packing, style_notes, table_bytes};
+use crate::prune::threads;
+use crate::text::{entry, number, plain, printable};
+use crate::verify::{VerifyOptions, VerifyReport, json_number, upper, verify_models};
+use crate::{PackingError, Places, Pruning, SourceOptions, SourcePacking, Verification};
+
+/// The share of the time that is left which the search for a smaller bound may take; its certificate and the check take the rest.
+const MEASURING: f64 = 0.5;
+
+/// How leaves are quantised, and what is to be proved of that.
+#[derive(Clone, Debug)]
+pub struct LeafOptions {
+    /// How many bits a leaf has.
+    pub bits: LeafBits,
+    /// The inputs that the bound, and a proof about decisions, are for.
+    pub domain: Domain,
+    /// Ask for a proof that no decision changes.
+    pub same_decisions: bool,
+    /// Threads of the search; `None` for all cores.
+    pub threads: Option<usize>,
+    /// Where random choices start.
+    pub seed: u64,
+}
+
+impl LeafOptions {
+    /// Leaves of so many bits, for every input, by all cores.
+    pub fn new(bits: LeafBits) -> Self {
+        Self { bits, domain: Domain::everything(), same_decisions: false, threads: None, seed: 0 }
+    }
+}
+
+/// A model as source with quantised leaves.
+#[derive(Debug)]
+pub struct QuantisedPacking {
+    /// The source, with the certificate of all that is claimed here.
+    pub source: SourcePacking,
+    /// How many bits a leaf has.
+    pub bits: LeafBits,
+    /// On every input of the domain the scores of the source are at most this far from the library's, its rounding included; proved, and accepted by the checker.
+    pub within: f64,
+    /// The bound that the leaves of each tree by itself give, which holds on every input.
+    pub by_trees: f64,
+    /// An input whose scores are this far apart; none where the models could not be laid out in time.
+    pub at_least: Option<ScorePoint>,
+    /// The greatest difference is known, to four digits.
+    pub ended: bool,
+    /// The inputs of the bound.
+    pub domain: Domain,
+    /// Whether decisions change, where that was asked: `Answer::Identical` is part of the certificate.
+    pub decisions: Option<Verification>,
+    /// A score is a sum of the source times this.
+    pub unit: f64,
+    /// The model is the pruned one: what is said here is said of it.
+    pruned: bool,
+}
+
+/// Writes a model as source whose leaves are small whole numbers, and proves how far that moves its scores.
+///
+/// Where a proof about decisions is asked for and an input is found that is decided otherwise, that is told, and the source is handed out all the same: what to
+/// do with it is the caller's choice, and its certificate claims nothing about decisions.
+///
+/// ```
+/// use secateur::{Budget, LeafBits, LeafOptions, ModelFile, SourceForm, SourceOptions, pack_quantised};
+/// use std::time::Duration;
+///
+/// let model = ModelFile::parse(secateur::demo::MODEL)?;
+/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, test: None };
+/// let budget = Budget::limit(Duration::from_secs(2));
+/// let packed =
+///     pack_quantised(&model, None, &options, &LeafOptions::new(LeafBits::Eight), &budget, &Default::default(), &mut |_| true)?;
+/// assert!(packed.source.text.contains("void loans_raw(const double *row, int32_t *scores)"));
+/// assert!(packed.within <= packed.by_trees && packed.within >= packed.at_least.as_ref().unwrap().distance);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn pack_quantised(
+    original: &ModelFile,
+    pruning: Option<&Pruning>,
+    options: &SourceOptions<'_>,
+    leaves: &LeafOptions,
+    budget: &Budget,
+    progress: &Arc<Progress>,
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<QuantisedPacking, PackingError> {
+    let step = pruning.map(|pruning| {
+        let step = pruning.bytes.as_ref().zip(pruning.certificate.as_ref());
+        let step = step.map(|(model, certificate)| PruningStep {
+            model: model.clone(),
+            certificate: certificate.bytes.clone(),
+        });
+        step.ok_or(PackingError::NotCertified)
+    });
+    let step = step.transpose()?;
+    let model = pruning.map_or(original, |pruning| &pruning.pruned.file);
+    let ensemble = model.ensemble();
+    refused_by_packing(model, options)?;
+    if !watch(0.0) {
+        return Err(PackingError::Stopped);
+    }
+    let style = Style { form: options.form, name: options.name, leaves: Some(leaves.bits) };
+    let text = emit(ensemble, style, &style_notes(model, options))?;
+    let file = SourceFile::parse(text.as_bytes()).map_err(PackingError::fault)?;
+    let read = quantised(ensemble, &file).map_err(PackingError::fault)?;
+    let by_trees = bound_by_trees(ensemble, &read.model)
+        .ok_or_else(|| Error::from(CompareError::ScoreOverflow { model: "first" }))?;
+    let ours = ensemble.within(&leaves.domain).map_err(|error| Error::from(CompareError::from(error)))?;
+    has_inputs(ours.inputs()).map_err(|error| Error::from(CompareError::from(error)))?;
+    let found = measured(&ours, &read.model, leaves, budget, progress)?;
+    let decisions = match leaves.same_decisions {
+        true => {
+            let asked = VerifyOptions {
+                domain: leaves.domain.clone(),
+                threads: leaves.threads,
+                seed: leaves.seed,
+                certificate: true,
+                ..VerifyOptions::default()
+            };
+            Some(verify_models(&ours, read.model.clone(), &asked, budget, progress)?)
+        }
+        false => None,
+    };
+    let (within, scores) = match found.as_ref().and_then(|found| found.proof.clone()) {
+        Some((within, proof)) if within < by_trees => (within, Some(proof)),
+        _ => (by_trees, None),
+    };
+    let claimed = QuantisedStep {
+        within,
+        scores,
+        decisions: decisions.as_ref().and_then(|answer| answer.certificate.clone()),
+    };
+    let certificate = PackingRecord {
+        original: Digest::of(original.ensemble()),
+        packed: FileDigest::of(text.as_bytes()),
+        pruning: step,
+        quantised: Some(claimed),
+    }
+    .to_bytes();
+    let mut scorers = pruning.map_or_else(Vec::new, |pruning| Scorer::of(&pruning.pruned.domain));
+    scorers.extend(Scorer::of(&leaves.domain));
+    let source = Packed::Source(text.as_bytes());
+    match secateur_checker::check_packing(original, source, &scorers, &certificate, &|| false) {
+        Ok(PackingVerdict::Valid(_)) => {}
+        Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
+            return Err(PackingError::fault(reason.message()));
+        }
+        Err(error) => return Err(PackingError::fault(error)),
+    }
+    let (test, test_rows) = tested(ensemble, &read, options)?;
+    let header = secateur_emit::declarations(ensemble, style)?;
+    let header = (options.form == secateur_emit::Form::C).then_some(header);
+    let table_bytes = table_bytes(&text);
+    Ok(QuantisedPacking {
+        source: SourcePacking { text, header, certificate, test, test_rows, table_bytes },
+        bits: leaves.bits,
+        within,
+        by_trees,
+        at_least: found.as_ref().map(|found| found.measured.at_least.clone()),
+        ended: found.as_ref().is_some_and(|found| found.measured.ended && within < by_trees),
+        domain: ours.inputs().clone(),
+        decisions,
+        unit: read.unit,
+        pruned: pruning.is_some(),
+    })
+}
+
+/// What the search says of scores.
+struct Found {
+    measured: Measured,
+    /// The bound and its certificate, which the checker has accepted.
+    proof: Option<(f64, Vec<u8>)>,
+}
+
+/// How far scores can be apart, as far as the time reaches; nothing where the models cannot be laid out.
+fn measured(
+    ours: &Ensemble,
+    theirs: &Ensemble,
+    leaves: &LeafOptions,
+    budget: &Budget,
+    progress: &Arc<Progress>,
+) -> Result<Option<Found>, PackingError> {
+    // Where decisions are asked about too, they have half of the time that is left.
+    let parts = if leaves.same_decisions { 2 } else { 1 };
+    let now = Instant::now();
+    let left = budget.deadline().map(|end| end.saturating_duration_since(now) / parts);
+    let until = |share: f64| left.map(|left: Duration| now + left.mul_f64(share));
+    let limited =
+        |share| SearchBudget { deadline: until(share), cancel: budget.cancel(), ..SearchBudget::unlimited() };
+    let comparison = match ScoreComparison::new(ours, theirs, &limited(MEASURING)) {
+        Ok(comparison) => comparison,
+        // What the leaves of each tree say holds all the same.
+        Err(CompareError::Stopped(_) | CompareError::ScoresWhere | CompareError::ScoreScale) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(Error::from(error).into()),
+    };
+    let mut settings = Options {
+        budget: limited(MEASURING),
+        threads: threads(leaves.threads),
+        seed: leaves.seed,
+        progress: progress.clone(),
+        ..Options::unlimited()
+    };
+    let measured = comparison.measure(&settings);
+    // The search knows the answer; its last questions are asked again for the record.
+    settings.budget = limited(1.0);
+    let within = measured.at_most;
+    let proof = match comparison.certify(within, &settings, Vec::new()) {
+        Ok((Limit::Within, _, Some(writer))) => writer.finish(true).map_err(PackingError::fault)?,
+        Ok(_) => return Ok(Some(Found { measured, proof: None })),
+        Err(error) => return Err(PackingError::fault(error)),
+    };
+    let proof = match budget.finishing(|stop| have_checked(ours, theirs, &proof, stop)) {
+        Ok(_) => Some((within, proof)),
+        Err(CertifyError::Interrupted) => None,
+        Err(error) => return Err(Error::from(error).into()),
+    };
+    Ok(Some(Found { measured, proof }))
+}
+
+/// The cover test, where one is asked for.
+fn tested(
+    model: &Ensemble,
+    read: &Quantised,
+    options: &SourceOptions<'_>,
+) -> Result<(Option<String>, usize), PackingError> {
+    let Some(header) = options.test else { return Ok((None, 0)) };
+    let rows = cover_rows(model);
+    let predictor = Predictor::new(&read.model);
+    let scores = predictor.raw_scores(&rows).map_err(PackingError::fault)?;
+    let sums: Vec<i32> = scores.iter().map(|score| (score / read.unit) as i32).collect();
+    let classes: Vec<u32> = match model.decision().is_classifier() && !rows.is_empty() {
+        true => {
+            let classes = predictor.classes(&rows).map_err(PackingError::fault)?;
+            classes.iter().map(|class| class.0).collect()
+        }
+        false => Vec::new(),
+    };
+    let cover = Cover { rows: &rows, expected: Expected::Sums(&sums), classes: &classes };
+    let test = made_test(model, options, header, &cover)?;
+    Ok((Some(test), rows.len() / model.features().len().max(1)))
+}
+
+impl QuantisedPacking {
+    /// Where the library's score of a row is farther than this from the threshold, or, of several classes, the largest leads by more, the source decides as
+    /// the library does; `None` for a model without classes, and where rounded probabilities of the library may tie at any lead.
+    pub fn certain_beyond(&self, model: &Ensemble) -> Option<f64> {
+        match model.decision() {
+            Decision::Scores(_) => None,
+            Decision::Threshold { .. } => Some(self.within),
+            _ => Some((2.0 * self.within + model.decision_gap()?).next_up()),
+        }
+    }
+
+    /// Was it shown that a decision changes?
+    pub fn is_different(&self) -> bool {
+        self.decisions.as_ref().is_some_and(|answer| matches!(answer.verdict, Verdict::Different(_)))
+    }
+
+    /// Is it proved that no decision changes, with a certificate that the checker accepted?
+    pub fn is_same(&self) -> bool {
+        self.decisions.as_ref().is_some_and(Verification::checked)
+    }
+
+    /// One word for scripts.
+    pub fn outcome(&self) -> &'static str {
+        match &self.decisions {
+            _ if self.is_different() => "different",
+            _ if self.is_same() => "same_decisions",
+            Some(_) => "undecided",
+            None if self.pruned => "scores_within_of_pruned",
+            None => "scores_within",
+        }
+    }
+
+    fn report<'a>(&'a self, model: &'a ModelFile) -> Option<VerifyReport<'a>> {
+        let answer = self.decisions.as_ref()?;
+        Some(VerifyReport { first: model, second: model, answer, places: Places::default() })
+    }
+
+    /// What `secateur pack --leaves --json` prints. `model` is the one that was quantised, `before` the size of its file, `certificate` where that is written.
+    pub fn json(&self, model: &ModelFile, before: Option<u64>, certificate: Option<&str>) -> Value {
+        let ensemble = model.ensemble();
+        let features = ensemble.features();
+        let input = self.at_least.as_ref().map(|point| {
+            let values = point.row.iter().enumerate();
+            let named = values.map(|(index, &value)| {
+                (features.name(FeatureId::new(index)).into_owned(), json_number(value))
+            });
+            Value::Object(named.collect::<Map<String, Value>>())
+        });
+        let domain = match self.domain.is_everything() {
+            true => Value::Null,
+            false => DomainFile::of(&self.domain, features).to_json(),
+        };
+        let mut object = self.source.json(before, certificate);
+        object["outcome"] = json!(self.outcome());
+        object["within"] = json!(self.within);
+        object["leaves"] = json!({
+            "bits": bits(self.bits),
+            "unit": self.unit,
+            "within": self.within,
+            "by_trees": self.by_trees,
+            "at_least": self.at_least.as_ref().map(|point| point.distance),
+            "input": input,
+            "output": self.at_least.as_ref().map(|point| point.output),
+            "of_input": self.at_least.as_ref().map(|point| point.scores),
+            "ended": self.ended,
+            "certain_beyond": self.certain_beyond(ensemble),
+            "scope": scope_name(&self.domain),
+            "domain": domain,
+            "of_pruned": self.pruned,
+        });
+        object["decisions"] = self.report(model).map_or(Value::Null, |report| report.json());
+        object
+    }
+
+    /// The same in words; `verbose` with every column of an input.
+    pub fn words(&self, model: &ModelFile, before: Option<u64>, verbose: bool) -> String {
+        let ensemble = model.ensemble();
+        let (size, _) = self.source.size_words(before);
+        let whose = if self.pruned { "the pruned model's" } else { "the library's" };
+        let mut text = format!(
+            "{size}leaves of {} bits: scores at most {} from {whose}: proved, and checked\n",
+            bits(self.bits),
+            upper(self.within)
+        );
+        let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
+        let inputs = begin(&self.domain);
+        line(
+            "claim",
+            &format!(
+                "{inputs}the distance of the source's scores, its sums times {}, from the raw scores of the library, averaged where it averages, its \
+                 rounding included; no sum leaves its 32 bits",
+                plain(self.unit)
+            ),
+        );
+        match (ensemble.decision(), self.certain_beyond(ensemble)) {
+            (Decision::Threshold { .. }, Some(beyond)) => line(
+                "classes",
+                &format!(
+                    "the same wherever the library's score is more than {} from its threshold",
+                    upper(beyond)
+                ),
+            ),
+            (_, Some(beyond)) => line(
+                "classes",
+                &format!(
+                    "the same wherever the library's largest score leads by more than {}",
+                    upper(beyond)
+                ),
+            ),
+            _ => {}
+        }
+        if let Some(report) = self.report(model) {
+            match &report.answer.verdict {
+                Verdict::Identical if self.is_same() => {
+                    line("decisions", "the same, proved and checked: see the claim below");
+                    text +=
+                        &report.words(verbose).replacen("identical: proved", "the same decisions: proved", 1);
+                }
+                _ => text += &report.words(verbose),
+            }
+        } else if let Some(point) = self.at_least.as_ref().filter(|point| point.distance > 0.0) {
+            let of = match ensemble.group_count() {
+                1 => String::new(),
+                _ => format!(" (output {})", point.output),
+            };
+            line("shown", &format!("{} apart on the input below{of}", plain(point.distance)));
+            line("library", &number(point.scores[0], ensemble.accumulation().number));
+            line("source", &number(point.scores[1], secateur_model::NumberType::F64));
+            let looked_at: Vec<bool> = used_columns(ensemble);
+            for (index, &value) in
+                point.row.iter().enumerate().filter(|(index, _)| verbose || looked_at[*index])
+            {
+                let name = ensemble.features().name(FeatureId::new(index));
+                line(&printable(&name), &number(value, ensemble.domain().number));
+            }
+        }
+        if self.source.test.is_some() {
+            text +=
+                &format!("the test has {} rows that reach every leaf and threshold\n", self.source.test_rows);
+        }
+        text
+    }
+}
+
+fn used_columns(model: &Ensemble) -> Vec<bool> {
+    let mut used = vec![false; model.features().len()];
+    for split in model.trees().iter().flat_map(|tree| tree.splits()) {
+        used[split.feature.index()] = true;
+    }
+    used
+}
+
+fn bits(bits: LeafBits) -> u32 {
+    match bits {
+        LeafBits::Eight => 8,
+        _ => 16,
+    }
+}
