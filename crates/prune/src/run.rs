@@ -198,6 +198,13 @@ fn passes<M: Editable>(
     reweight(&mut search);
     if thorough {
         eliminate_again(&mut search, &mut known, &mut rng);
+    } else if search.sees_all()
+        && let Some(weights) = search.best_weights.clone()
+    {
+        // Linear programs end at whatever corner of theirs comes first. Where every cell is looked at, an attempt to do without
+        // one of its columns costs little.
+        let indispensable = known.indispensable(search.points.columns().len());
+        known.irreducible = eliminate(&mut search, &weights, &indispensable, None).irreducible;
     }
     if thorough {
         // Where most columns are left, perhaps all of them are needed.

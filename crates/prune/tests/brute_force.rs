@@ -291,10 +291,11 @@ fn stumps_of_many_classes_end_minimal_and_decide_alike_on_every_cell() {
     assert!((0..2).all(|many| minimal[many] * 10 > runs[many] * 9), "{minimal:?} of {runs:?}");
 }
 
-/// Many trees over few cells: columns go by the cells' word and the end is proved.
+/// Many trees over few cells: columns go by the cells' word and the end is proved, also where little effort is asked for, since
+/// a linear program ends at any corner.
 #[test]
-fn elimination_goes_past_reweighting() {
-    let (mut runs, mut past, mut irreducible) = (0, 0, 0);
+fn what_is_left_of_few_cells_is_irreducible_at_every_effort() {
+    let (mut runs, mut past, mut irreducible) = (0, 0, [0, 0]);
     for seed in 0..60 {
         let mut rng = Rng::with_seed(2000 + seed);
         let mut shape = Shape::random(&mut rng);
@@ -310,12 +311,15 @@ fn elimination_goes_past_reweighting() {
             let config = Config { effort, ..Config::default() };
             prune_model(&memory, &[], &config, &Watch::default()).expect(&context)
         });
+        check(&model, &fast, Band::Auto, &context);
         check(&model, &thorough, Band::Auto, &context);
         assert!(thorough.size[1].trees <= fast.size[1].trees, "{context}");
         runs += 1;
-        irreducible += usize::from(thorough.irreducible);
+        irreducible[0] += usize::from(fast.irreducible);
+        irreducible[1] += usize::from(thorough.irreducible);
         past += usize::from(thorough.size[1].trees < fast.size[1].trees);
     }
     // Now and then the last bits leave a step open.
-    assert!(runs > 20 && past * 4 > runs && irreducible * 10 > runs * 9, "{past}, {irreducible} of {runs}");
+    let most = irreducible.iter().all(|&count| count * 10 > runs * 9);
+    assert!(runs > 20 && past > 0 && most, "{past}, {irreducible:?} of {runs}");
 }
