@@ -28,7 +28,7 @@ from harness import hostile_rows
 from prunable import CASES, case, saved_and_loaded
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
     GradientBoostingClassifier,
@@ -227,6 +227,17 @@ def test_equal_votes_of_many_classes_become_one_without_a_search():
     assert result.trees_after < 50
     assert result.lower_bound == result.trees_after
     assert (result.model.predict(rows) == model.predict(rows)).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_start_of_boosted_classes_takes_no_round_of_its_own(seed):
+    X, y = load_iris(return_X_y=True)
+    model = GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=seed).fit(X, y)
+    pruned = secateur.prune(model, moves="weights", effort="fast").model
+    assert len(pruned.estimators_) < len(model.estimators_)
+    assert all(tree.tree_.node_count > 1 for tree in pruned.estimators_.ravel())
+    rows = np.concatenate([X, np.random.default_rng(seed).uniform(0, 8, (5000, 4))])
+    assert (pruned.predict(rows) == model.predict(rows)).all()
 
 
 def test_weights_and_fates_say_what_became_of_each_tree():

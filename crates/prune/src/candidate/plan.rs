@@ -130,7 +130,9 @@ impl<M: Editable> Writer<'_, M> {
         let places: &[Place] = match (&plan.constants, self.file.votes_only()) {
             (Constants::Own(_), false) => &[Place::Leaves, Place::LeavesAlone, Place::Intercepts],
             (Constants::Own(_), true) | (Constants::Zero, _) => &[Place::Intercepts],
-            (Constants::File, _) => &[Place::Leaves],
+            // Some formats hold an intercept of several numbers only as a round of trees, and leaves have room for it.
+            (Constants::File, false) => &[Place::Leaves, Place::LeavesAlone],
+            (Constants::File, true) => &[Place::Leaves],
         };
         let mut best: Result<Draft, EditError> = Err(EditError::NoTrees { model: "candidate" });
         for &place in places {
