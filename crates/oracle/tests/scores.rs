@@ -202,7 +202,7 @@ fn any_order_of_addition_is_covered() {
 /// A regressor of complete trees over a few columns, every threshold moved by the same tiny amount.
 fn moved(seed: u64, move_by: f64) -> Ensemble {
     use secateur_model::*;
-    const COLUMNS: u32 = 7;
+    const COLUMNS: u32 = 8;
     let mut rng = Rng::with_seed(seed);
     let domain = InputDomain { number: NumberType::F64, missing: false, infinities: true, zero_window: None };
     let accumulation = Accumulation {
@@ -226,8 +226,14 @@ fn moved(seed: u64, move_by: f64) -> Ensemble {
                 tree.split(split, NodeId::new(2 * node + 1), NodeId::new(2 * node + 2));
             }
         }
-        for _ in 0..32 {
-            tree.leaf(&[rng.f64() - 0.5]);
+        // A column pulls to the same side in every tree, but for a little noise.
+        for leaf in 0..32u32 {
+            let pull = |(depth, &column): (usize, &u32)| {
+                let side = if (leaf >> (4 - depth) & 1 == 1) == (column % 2 == 0) { 1.0 } else { -1.0 };
+                side * f64::from(column + 1)
+            };
+            let pulls: f64 = columns[..5].iter().enumerate().map(pull).sum();
+            tree.leaf(&[pulls + rng.f64() * 0.1]);
         }
         builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
     }
@@ -236,11 +242,12 @@ fn moved(seed: u64, move_by: f64) -> Ensemble {
 
 #[test]
 fn thresholds_that_all_moved_a_little_are_settled_in_few_boxes() {
+    const NODES: u64 = 40;
     // The trees are the same but for inputs between the two thresholds of a split. Only their overlays show that.
     for seed in 0..3 {
         let (first, second) = (moved(seed, 0.0), moved(seed, 1e-9));
         let mut options = Options::unlimited();
-        options.budget.nodes = Some(4_000);
+        options.budget.nodes = Some(NODES);
         let comparison = ScoreComparison::new(&first, &second, &Budget::unlimited()).unwrap();
         let measured = comparison.measure(&options);
         assert!(measured.ended, "seed {seed}: {measured:?}");
