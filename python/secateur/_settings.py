@@ -242,7 +242,7 @@ CATBOOST = _settings(
 
 SKLEARN = _settings(
     ("classes_ n_classes_", "honoured", "the labels that `predict` returns, with their type"),
-    ("n_outputs_", "refused", "if there are several outputs"),
+    ("n_outputs_", "honoured", "a regressor has a score for each output; a classifier with several is refused"),
     (
         "tree_ estimators_ _predictors",
         "honoured",

@@ -164,10 +164,7 @@ def _extract(estimator: Any) -> dict[str, Any]:
     regressor = _has_no_classes(name)
     if not hasattr(estimator, "n_features_in_" if regressor else "classes_"):
         raise ModelError(f"this {name} is not fitted")
-    if regressor:
-        if getattr(estimator, "n_outputs_", 1) != 1:
-            raise ModelError("a regressor with several outputs is not supported; fit one model for each output")
-    elif isinstance(estimator.classes_, list):
+    if not regressor and isinstance(estimator.classes_, list):
         raise ModelError("a classifier with several outputs is not supported; fit one model for each output")
     names = getattr(estimator, "feature_names_in_", None)
     parts: dict[str, Any] = {

@@ -163,6 +163,9 @@ SKLEARN = {
     "extra_tree": lambda: tree.ExtraTreeRegressor(max_depth=6, random_state=0),
     "forest": lambda: ensemble.RandomForestRegressor(13, max_depth=6, random_state=0),
     "extra_trees": lambda: ensemble.ExtraTreesRegressor(13, max_depth=6, random_state=0),
+    "tree_outputs": lambda: tree.DecisionTreeRegressor(max_depth=5, random_state=0),
+    "forest_outputs": lambda: ensemble.RandomForestRegressor(13, max_depth=5, random_state=0),
+    "extra_trees_outputs": lambda: ensemble.ExtraTreesRegressor(13, max_depth=6, random_state=0),
     "boosting": lambda: ensemble.GradientBoostingRegressor(n_estimators=15, random_state=0),
     "boosting_quantile": lambda: ensemble.GradientBoostingRegressor(loss="quantile", n_estimators=15),
     "boosting_huber": lambda: ensemble.GradientBoostingRegressor(loss="huber", n_estimators=15),
@@ -189,6 +192,8 @@ def test_sklearn(name: str, tmp_path) -> None:
     rows, target = table(missing=False)
     if name in ("histogram_poisson", "histogram_gamma"):
         target = np.exp(target / 2)
+    if name.endswith("_outputs"):
+        target = np.c_[target, -(target**2), np.abs(target)]
     estimator = SKLEARN[name]().fit(rows, target)
     model = secateur.load(estimator)
     assert not model.is_classifier and "Regressor" in model.dialect
@@ -204,10 +209,35 @@ def test_sklearn(name: str, tmp_path) -> None:
     read = secateur.load(path)
     assert_same_bits(read.raw_scores(hostile), sklearn_scores(estimator, hostile), hostile)
     for trees in (half_of_the_trees(model), reweighted_trees(model)):
-        edited = read.edit(trees, [0.25])
+        edited = read.edit(trees, [0.25 + 0.5 * n for n in range(len(model.intercepts))])
         path.write_bytes(edited.to_bytes())
         again = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
         assert_same_bits(edited.raw_scores(hostile), sklearn_scores(again, hostile), hostile)
+
+
+@pytest.mark.parametrize("name", ["tree_outputs", "forest_outputs", "extra_trees_outputs"])
+def test_several_outputs_are_pruned_and_verified(name: str) -> None:
+    """One-hot columns and three targets, so that every input is a row of the table."""
+    rows = np.array([[int(bit) for bit in f"{number:06b}"] for number in range(64)], dtype=np.float64)
+    weights = np.array([[3.0, 0.5, 0.0], [1.0, 0.2, 2.0], [0.5, 0.1, 1.0], [0.2, 0.0, 0.5], [0.1, 0.4, 0.1], [0.0, 0.3, 0.2]])
+    target = rows @ weights
+    estimator = SKLEARN[name]().fit(rows, target)
+    domain = secateur.Domain(missing=False, columns={column: {"values": [0.0, 1.0]} for column in range(6)})
+    result = secateur.prune(estimator, rows, within=0.4, domain=domain, threads=1, time_limit=20)
+    assert result.checked
+    before, after = estimator.predict(rows), result.model.predict(rows)
+    assert after.shape == (64, 3)
+    assert np.abs(before - after).max() <= 0.4
+    assert result.leaves_after < result.leaves_before
+    found = secateur.verify(estimator, result.model, rows, scores=True, domain=domain, threads=1)
+    shown = np.abs(before - after).max()
+    # Order of addition is free in forests: the bound has room for it.
+    assert found.at_least <= shown * (1 + 1e-12) and shown <= found.at_most
+    assert found.at_most <= shown * (1 + 1e-6) + 1e-12
+    kind = type(estimator)
+    other = kind(max_depth=5, random_state=0).fit(rows, target[:, :2])
+    with pytest.raises(secateur.ComparisonError, match="scores"):
+        secateur.verify(estimator, other, scores=True)
 
 
 def test_live_objects_of_the_boosting_libraries() -> None:
@@ -348,8 +378,6 @@ def test_refusals_say_why() -> None:
     rows, target = table(missing=False)
     with pytest.raises(secateur.ModelError, match="weighted median"):
         secateur.load(ensemble.AdaBoostRegressor(n_estimators=3).fit(rows, target))
-    with pytest.raises(secateur.ModelError, match="several outputs"):
-        secateur.load(ensemble.RandomForestRegressor(3).fit(rows, np.c_[target, target]))
     model = ensemble.RandomForestRegressor(3, max_depth=2).fit(rows, target)
     with pytest.raises(secateur.SecateurError, match="scores"):
         secateur.prune(model)

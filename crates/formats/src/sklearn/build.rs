@@ -9,7 +9,7 @@
 //!   `-1 / (K - 1)` times it for the others, divided by the sum of all weights. For two classes the
 //!   decision function is twice the second column.
 //! - Gradient boosting adds `learning_rate * value` to the start; class 1 iff the sum is `>= 0`.
-//! - Regressors have one sum: a tree's value, the forest's sum divided once by the number of trees, or the start and
+//! - Regressors have one sum for each output, and most have one output: a tree's value, the forest's sum divided once by the number of trees, or the start and
 //!   what boosting adds to it.
 //! - An isolation forest adds, for each tree, the length of the path to the leaf and what is to be expected below it. Infinities are
 //!   accepted. Sums start at zero, and a caller's joblib context can change their order.
@@ -68,10 +68,12 @@ pub(crate) fn ensemble(parts: &Parts) -> Result<Ensemble, FormatError> {
     for (index, part) in parts.trees.iter().enumerate() {
         let tree = TreeId::new(index);
         let (builder_tree, output) = match (&part.arrays, &parts.estimator) {
-            (TreeArrays::Plain { nodes, values }, estimator) if !histogram => {
+            (TreeArrays::Plain { nodes, values, outputs }, estimator) if !histogram => {
+                check_outputs(parts, tree, *outputs as usize)?;
                 let regression = parts.regression.is_some();
-                let classes = parts.classes.len();
-                plain_tree(tree, nodes, values, (estimator, regression), classes, index % groups)?
+                // A regressor's tree has a value for each output, as a classifier's has one for each class.
+                let width = if regression { *outputs as usize } else { parts.classes.len() };
+                plain_tree(tree, nodes, values, (estimator, regression), width, index % groups)?
             }
             (
                 TreeArrays::Histogram { nodes, left, .. },
@@ -106,7 +108,7 @@ pub(crate) fn group_count(parts: &Parts) -> Result<usize, FormatError> {
         return match parts.estimator {
             Estimator::AdaBoost { .. } => Err(at("estimators_", "an AdaBoostRegressor", "another regressor")),
             _ if classes > 0 => Err(at("classes_", format!("{classes} class(es)"), "none for a regressor")),
-            _ => Ok(1),
+            _ => Ok(parts.outputs()),
         };
     }
     match parts.estimator {
@@ -117,6 +119,21 @@ pub(crate) fn group_count(parts: &Parts) -> Result<usize, FormatError> {
         _ if classes == 2 => Ok(1),
         _ => Err(at("classes_", format!("{classes} class(es)"), "two classes or more")),
     }
+}
+
+/// Every tree has the outputs of the first, and only plain trees and forests that are regressors have several.
+fn check_outputs(parts: &Parts, tree: TreeId, outputs: usize) -> Result<(), FormatError> {
+    let several = parts.regression.is_some()
+        && matches!(
+            parts.estimator,
+            Estimator::DecisionTree | Estimator::RandomForest | Estimator::ExtraTrees
+        );
+    if outputs == parts.outputs() && (outputs == 1 || several) {
+        return Ok(());
+    }
+    let found = format!("a tree with {outputs} output(s)");
+    let place = Place::TreeField { tree, field: "values" };
+    Err(FormatError::new(place, Problem::Value { found, expected: "as many outputs as the model has" }))
 }
 
 fn check_tree_count(parts: &Parts, groups: usize) -> Result<(), FormatError> {
@@ -256,11 +273,12 @@ fn plain_tree(
     nodes: &[PlainNode],
     values: &[f64],
     (estimator, regressor): (&Estimator, bool),
-    classes: usize,
+    width: usize,
     group: usize,
 ) -> Result<(TreeBuilder, Output), FormatError> {
-    let regression = regressor || matches!(estimator, Estimator::GradientBoosting { .. });
-    let width = if regression { 1 } else { classes };
+    let boosting = matches!(estimator, Estimator::GradientBoosting { .. });
+    let (classes, width) = (width, if boosting { 1 } else { width });
+    let one_value = boosting || regressor && width == 1;
     if nodes.is_empty() || values.len() != nodes.len() * width {
         let place = Place::TreeField { tree, field: "values" };
         let problem = Problem::Length { expected: nodes.len() * width, found: values.len() };
@@ -291,7 +309,7 @@ fn plain_tree(
         };
         builder.split(split, child(node.left_child)?, child(node.right_child)?);
     }
-    let one_sum = regression || matches!(estimator, Estimator::AdaBoost { .. }) && classes == 2;
+    let one_sum = one_value || matches!(estimator, Estimator::AdaBoost { .. }) && classes == 2;
     Ok((builder, if one_sum { Output::Group(GroupId::new(group)) } else { Output::All }))
 }
 

@@ -78,7 +78,7 @@ impl Change<'_> {
             return Ok(self.leaf(TreeId(0), shift.unwrap_or(&zeros)));
         };
         let mut part = self.plain_tree(edit.source(), edit)?;
-        if let (Some(shift), TreeArrays::Plain { nodes, values }) = (shift, &mut part.arrays) {
+        if let (Some(shift), TreeArrays::Plain { nodes, values, .. }) = (shift, &mut part.arrays) {
             for (node, values) in nodes.iter().zip(values.chunks_exact_mut(shift.len())) {
                 if node.left_child == -1 {
                     values.iter_mut().zip(shift).for_each(|(value, shift)| *value += shift);
@@ -208,7 +208,7 @@ impl Change<'_> {
             return self.replaced_plain(tree, with, &leaves, width);
         }
         let mut part = self.part(tree).clone();
-        if let TreeArrays::Plain { nodes, values } = &mut part.arrays {
+        if let TreeArrays::Plain { nodes, values, .. } = &mut part.arrays {
             let slots = nodes.iter().zip(values.chunks_exact_mut(width));
             let slots = slots.filter(|(node, _)| node.left_child == -1);
             for ((_, slot), leaf) in slots.zip(leaves.chunks_exact(width)) {
@@ -267,7 +267,8 @@ impl Change<'_> {
             }
         }
         let origin = self.part(tree).origin;
-        Ok(TreePart { origin, edited: true, arrays: TreeArrays::Plain { nodes, values } })
+        let outputs = self.parts.outputs() as u32;
+        Ok(TreePart { origin, edited: true, arrays: TreeArrays::Plain { nodes, values, outputs } })
     }
 
     fn histogram_tree(
@@ -298,7 +299,8 @@ impl Change<'_> {
             let node = HistogramNode { value: values[0], ..HISTOGRAM_LEAF };
             TreeArrays::Histogram { nodes: vec![node], left: Vec::new(), binned: Vec::new() }
         } else {
-            TreeArrays::Plain { nodes: vec![LEAF], values: values.to_vec() }
+            let outputs = self.parts.outputs() as u32;
+            TreeArrays::Plain { nodes: vec![LEAF], values: values.to_vec(), outputs }
         };
         TreePart { origin: like.map_or(0, |part| part.origin), edited: true, arrays }
     }

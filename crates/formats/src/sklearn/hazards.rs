@@ -78,7 +78,7 @@ impl Opened {
     fn nodes(&mut self, change: impl FnOnce(&mut Vec<PlainNode>, &mut Vec<f64>)) {
         let (nodes, values) = (self.member("nodes").clone(), self.member("values").clone());
         let mut arrays = TreeArrays::plain_from_npy(TreeId(0), &nodes, &values).unwrap();
-        if let TreeArrays::Plain { nodes, values } = &mut arrays {
+        if let TreeArrays::Plain { nodes, values, .. } = &mut arrays {
             change(nodes, values);
         }
         let npy = arrays.to_npy();

@@ -50,7 +50,7 @@ pub(crate) fn arrays(
         }
     }
     let values = depths(tree, &nodes)?.iter().zip(below).map(|(depth, below)| depth + below - 1.0).collect();
-    Ok(TreeArrays::Plain { nodes, values })
+    Ok(TreeArrays::Plain { nodes, values, outputs: 1 })
 }
 
 /// The depth of each node, 1 for the root. Nodes that nothing leads to have some number, and nobody asks for it.

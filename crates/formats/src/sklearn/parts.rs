@@ -27,6 +27,19 @@ pub struct Parts {
     pub trees: Vec<TreePart>,
 }
 
+/// A regressor has no more outputs than this.
+const MOST_OUTPUTS: usize = 1 << 16;
+
+impl Parts {
+    /// The outputs of a regressor, as its first tree has them; one for everything else.
+    pub fn outputs(&self) -> usize {
+        match self.trees.first().map(|tree| &tree.arrays) {
+            Some(TreeArrays::Plain { outputs, .. }) => *outputs as usize,
+            _ => 1,
+        }
+    }
+}
+
 /// The kinds of models that are supported: classifiers, and regressors of the same trees (but for AdaBoost).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Estimator {
@@ -135,8 +148,10 @@ pub enum TreeArrays {
     Plain {
         /// The nodes.
         nodes: Vec<PlainNode>,
-        /// As many values for each node as there are classes, or one.
+        /// As many values for each node as there are classes, or one for each output of a regressor.
         values: Vec<f64>,
+        /// The outputs of the tree: more than one for a regressor that was fitted on several targets only.
+        outputs: u32,
     },
     /// `TreePredictor` of the histogram-based models.
     Histogram {
@@ -241,8 +256,9 @@ impl TreeArrays {
     /// The arrays of a plain tree from their `.npy` forms.
     pub fn plain_from_npy(tree: TreeId, nodes: &[u8], values: &[u8]) -> Result<Self, FormatError> {
         let nodes = plain_nodes(nodes).map_err(|problem| in_tree(tree, "nodes", problem))?;
-        let values = plain_values(values, nodes.len()).map_err(|problem| in_tree(tree, "values", problem))?;
-        Ok(Self::Plain { nodes, values })
+        let (values, outputs) =
+            plain_values(values, nodes.len()).map_err(|problem| in_tree(tree, "values", problem))?;
+        Ok(Self::Plain { nodes, values, outputs })
     }
 
     /// The arrays of a histogram-based tree from their `.npy` forms.
@@ -269,12 +285,12 @@ impl TreeArrays {
     /// The arrays in `.npy` form: nodes and values, or nodes and both kinds of sets.
     pub fn to_npy(&self) -> Vec<Vec<u8>> {
         match self {
-            Self::Plain { nodes, values } => {
+            Self::Plain { nodes, values, outputs } => {
                 let mut data = Vec::with_capacity(nodes.len() * PlainNode::SIZE);
                 nodes.iter().for_each(|node| node.write(&mut data));
                 let nodes_npy = npy::write(&descriptor(PLAIN_FIELDS), &[nodes.len()], &data);
-                let width = values.len() / nodes.len();
-                vec![nodes_npy, npy::write_doubles(&[nodes.len(), 1, width], values)]
+                let (outputs, width) = (*outputs as usize, values.len() / nodes.len());
+                vec![nodes_npy, npy::write_doubles(&[nodes.len(), outputs, width / outputs], values)]
             }
             Self::Histogram { nodes, left, binned } => {
                 let mut data = Vec::with_capacity(nodes.len() * HistogramNode::SIZE);
@@ -320,14 +336,18 @@ pub(crate) fn plain_nodes(npy: &[u8]) -> Result<Vec<PlainNode>, Problem> {
     Ok(Array::parse(npy)?.records(PLAIN_FIELDS, PlainNode::SIZE)?.map(PlainNode::read).collect())
 }
 
-/// The values of so many nodes: shape (nodes, 1, classes).
-pub(crate) fn plain_values(npy: &[u8], nodes: usize) -> Result<Vec<f64>, Problem> {
+/// The values of so many nodes, and the number of outputs: shape (nodes, 1, classes), or (nodes, outputs, 1).
+pub(crate) fn plain_values(npy: &[u8], nodes: usize) -> Result<(Vec<f64>, u32), Problem> {
     let array = Array::parse(npy)?;
     match *array.shape() {
-        [found, 1, width] if found == nodes && width > 0 => array.doubles(),
+        [found, 1, width] if found == nodes && width > 0 => Ok((array.doubles()?, 1)),
+        [found, outputs, 1] if found == nodes && (2..=MOST_OUTPUTS).contains(&outputs) => {
+            Ok((array.doubles()?, outputs as u32))
+        }
         _ => {
             let found = format!("shape {:?} beside {nodes} nodes", array.shape());
-            Err(Problem::Value { found, expected: "one output with values for each node and class" })
+            let expected = "one output with values for each node and class, or one value for each output";
+            Err(Problem::Value { found, expected })
         }
     }
 }
@@ -367,9 +387,11 @@ mod tests {
             weighted_n_node_samples: 7.5,
             missing_go_to_left: 1,
         };
-        let plain = TreeArrays::Plain { nodes: vec![node], values: vec![0.25, 0.75] };
-        let npy = plain.to_npy();
-        assert_eq!(TreeArrays::plain_from_npy(TreeId(0), &npy[0], &npy[1]).unwrap(), plain);
+        for outputs in [1, 2] {
+            let plain = TreeArrays::Plain { nodes: vec![node], values: vec![0.25, 0.75], outputs };
+            let npy = plain.to_npy();
+            assert_eq!(TreeArrays::plain_from_npy(TreeId(0), &npy[0], &npy[1]).unwrap(), plain);
+        }
         let node = HistogramNode {
             value: 1.5,
             count: 3,

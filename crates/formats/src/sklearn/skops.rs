@@ -98,7 +98,6 @@ impl<'a> Reader<'a> {
         let (classes, regression) = if isolation {
             (ClassLabels::Unnamed(0), Some(Answer::NotFixed(Transform::PathLength)))
         } else if regressor {
-            check_one_output(&fields)?;
             (ClassLabels::Unnamed(0), Some(Answer::Score))
         } else {
             (self.class_labels(&fields)?, None)
@@ -126,6 +125,9 @@ impl<'a> Reader<'a> {
             Estimator::GradientBoosting { .. } => self.gradient_boosting(&fields, &mut parts)?,
             Estimator::HistGradientBoosting { .. } => self.histogram(&fields, &mut parts)?,
             Estimator::IsolationForest { .. } => self.isolation_forest(&fields, &mut parts)?,
+        }
+        if regressor {
+            check_output_count(&fields, parts.outputs())?;
         }
         Ok(parts)
     }
@@ -440,13 +442,14 @@ impl<'a> Reader<'a> {
         expect_class(&tree, &[("sklearn.tree._tree", "Tree")], "a tree")?;
         let state = tree.attributes()?;
         let nodes = self.array(&state.required("nodes")?, parts::plain_nodes)?;
-        let values = self.array(&state.required("values")?, |npy| parts::plain_values(npy, nodes.len()))?;
+        let (values, outputs) =
+            self.array(&state.required("values")?, |npy| parts::plain_values(npy, nodes.len()))?;
         let declared = state.required("node_count")?.count()?;
         if declared != nodes.len() {
             let place = Place::TreeField { tree: TreeId::new(index), field: "node_count" };
             return Err(FormatError::new(place, Problem::Length { expected: declared, found: nodes.len() }));
         }
-        Ok(TreeArrays::Plain { nodes, values })
+        Ok(TreeArrays::Plain { nodes, values, outputs })
     }
 
     /// The labels in `classes_`; several lists of them mean several outputs.
@@ -542,16 +545,15 @@ fn histogram_value(loss: &Node<'_>) -> Result<Answer, FormatError> {
     }
 }
 
-/// Regressors of several outputs are not read.
-fn check_one_output(fields: &Fields<'_>) -> Result<(), FormatError> {
+/// A regressor's number of outputs is that of its trees.
+fn check_output_count(fields: &Fields<'_>, of_trees: usize) -> Result<(), FormatError> {
     let Some(outputs) = fields.optional("n_outputs_")? else { return Ok(()) };
-    match outputs.count()? {
-        1 => Ok(()),
-        count => {
-            let what = format!("a regressor with {count} outputs");
-            Err(outputs.error(Problem::Unsupported { what, advice: "fit one model for each output" }))
-        }
+    let count = outputs.count()?;
+    if count == of_trees {
+        return Ok(());
     }
+    let found = format!("{count} output(s) beside trees with {of_trees}");
+    Err(outputs.value_error(found, "as many outputs as the trees have"))
 }
 
 fn version(fields: &Fields<'_>) -> Result<String, FormatError> {
