@@ -325,6 +325,7 @@ fn options(
         self_check: command.certificate.is_some() || !command.no_self_check,
         record: command.report.is_some(),
         crew: None,
+        checkpoint: command.checkpoint.clone(),
     }
 }
 
@@ -353,6 +354,10 @@ fn refuse_to_overwrite(command: &Prune) -> Result<Vec<(&Path, &'static str)>> {
     if let Some(path) = &command.certificate {
         output::refuse_to_overwrite(path, &taken)?;
         taken.push((path, "the certificate, and each needs a file of its own"));
+    }
+    if let Some(path) = &command.checkpoint {
+        output::refuse_to_overwrite(path, &taken)?;
+        taken.push((path, "the checkpoint, and each needs a file of its own"));
     }
     Ok(taken)
 }

@@ -31,7 +31,10 @@ pub use certify::{Kept, Stretch};
 pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};
 #[cfg(feature = "_broken")]
 pub use fault::{Fault, with_fault};
-pub use jobs::{CheckpointError, Crew, JobError, Keep, Keeper, Reply, WireError, Workers, WorkersGone, work};
+pub use jobs::{
+    CheckpointError, Crew, In, JobError, Keep, Keeper, Out, Pace, Reply, WireError, Workers, WorkersGone,
+    work,
+};
 pub use layout::{Cells, Layout, LayoutError, Piece};
 pub use occurs::has_inputs;
 pub use outline::{Band, CompareError, Outline};

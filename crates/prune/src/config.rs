@@ -1,10 +1,13 @@
 //! What a user may choose.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use secateur_lp::LinearSolver;
 use secateur_model::Domain;
 use secateur_oracle::{Band, Cancel};
+
+use crate::journal::Journal;
 
 /// How far to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +114,9 @@ pub struct Config {
     pub threads: usize,
     /// Where random choices start: same seed, same bytes.
     pub seed: u64,
+    /// What an earlier run of the same kind learned, and where this one keeps what it learns. It goes without a deadline, which would steer the run:
+    /// the switch ends it.
+    pub journal: Option<Arc<Journal>>,
 }
 
 impl Default for Config {
@@ -127,6 +133,7 @@ impl Default for Config {
             cancel: Cancel::default(),
             threads: 1,
             seed: 0,
+            journal: None,
         }
     }
 }

@@ -9,6 +9,7 @@ mod bounds;
 mod candidate;
 mod certify;
 mod config;
+mod journal;
 mod outcome;
 mod passes;
 mod points;
@@ -28,6 +29,7 @@ pub use certify::{
     Certificate, CertifyError, certify, certify_scores, certify_scores_with, certify_with, have_checked,
 };
 pub use config::{Claim, Config, Effort, Moves, Objective, Unit};
+pub use journal::Journal;
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use passes::class_changes::class_changes;
 pub use passes::minimum::{Minimum, Settle, Settled, minimum};
@@ -52,6 +54,12 @@ use secateur_formats::ModelFile;
 /// points are.
 pub fn prune(file: &ModelFile, data: &[f64], config: &Config, watch: &Watch) -> Result<Pruned, PruneError> {
     prune_model(file, data, config, watch)
+}
+
+/// The answer of a run that ends before it has begun: the model as it is, which decides as it does and needs no proof.
+pub fn unpruned(file: &ModelFile, config: &Config) -> Result<Pruned, PruneError> {
+    let model = file.ensemble().within(&config.domain)?;
+    run::unchanged(file, model.as_ref(), config)
 }
 
 /// As [`prune`], for whatever can be edited.

@@ -152,6 +152,8 @@ pub struct Pruned<M = ModelFile> {
     pub evidence: Evidence,
     /// Which thresholds matter, where that was looked at.
     pub relevant: Option<Relevant>,
+    /// That the model is proved is the word of a [`Journal`](crate::Journal), in which an earlier run wrote it: it has to be proved anew before it counts.
+    pub recalled: bool,
 }
 
 impl<M> Pruned<M> {
@@ -173,6 +175,7 @@ impl<M> Pruned<M> {
             fates: self.fates,
             evidence: self.evidence,
             relevant: self.relevant,
+            recalled: self.recalled,
         }
     }
 }

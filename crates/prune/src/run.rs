@@ -104,8 +104,10 @@ fn run_once<M: Editable>(
         status.best = Some(model.trees().len());
     });
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
+    // The best model of a journal is made of the folded one, so that folding is worth its time however late it is.
+    let has_best = config.journal.as_ref().is_some_and(|journal| journal.best().is_some());
     loop {
-        let stop = || spent(config);
+        let stop = || spent(config) && !has_best;
         let Some(folded) = fold_for(config.moves, model, &limits, &stop) else {
             return unchanged(file, model, config);
         };
@@ -137,7 +139,11 @@ fn run_once<M: Editable>(
 }
 
 /// The answer where the budget was spent before anything was known: the model as it is, which needs no proof.
-fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result<Pruned<M>, PruneError> {
+pub(crate) fn unchanged<M: Editable>(
+    file: &M,
+    model: &Ensemble,
+    config: &Config,
+) -> Result<Pruned<M>, PruneError> {
     let band = match config.claim {
         Claim::Decisions { band } => claimed_band(model, band)?,
         Claim::Scores { .. } => None,
@@ -162,6 +168,7 @@ fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result
         fates: vec![Fate::Kept; model.trees().len()],
         evidence: Evidence::new(&points, intercept(file, config)),
         relevant: None,
+        recalled: false,
     })
 }
 
@@ -430,7 +437,8 @@ fn bound_again<M: Editable>(search: &mut Search<'_, M>, cutter: &mut Cutter, kno
     known.cuts.extend(found);
 }
 
-fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
+fn finish<M: Editable>(mut search: Search<'_, M>, known: Known) -> Pruned<M> {
+    search.take_saved_best();
     let bound = cover_bound(&search, &known);
     let lower_bound = bound.as_ref().map_or(0, |(bound, _)| *bound as usize);
     let trees = search.best.size.trees;
@@ -462,6 +470,7 @@ fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
         fates,
         evidence,
         relevant: known.relevant,
+        recalled: search.best.recalled,
         file: search.best.file,
     }
 }

@@ -140,6 +140,30 @@ impl Budget {
         })
     }
 
+    /// Runs a search that no clock may steer, with a switch of its own: it ends when the search has to, or when an early end is asked for.
+    pub(crate) fn searching<T>(&self, certifies: bool, work: impl FnOnce(&Cancel) -> T) -> T {
+        let stop = Cancel::default();
+        let deadline = self.search_deadline(certifies);
+        let (working, done) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let timer = stop.clone();
+            scope.spawn(move || {
+                // The end of the work closes the channel.
+                loop {
+                    let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                    if late || self.cancel.is_cancelled() {
+                        return timer.cancel();
+                    }
+                    if done.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+                        return;
+                    }
+                }
+            });
+            let _working = working;
+            work(&stop)
+        })
+    }
+
     /// Runs the last part of a call, the certificate and its check, with a switch of its own: it ends at the
     /// deadline, or when the grace after an early end is over.
     pub(crate) fn finishing<T>(&self, work: impl FnOnce(&Cancel) -> T) -> T {
@@ -223,6 +247,25 @@ mod tests {
             stop.is_cancelled()
         });
         assert!(stopped);
+    }
+
+    #[test]
+    fn a_search_that_no_clock_steers_is_ended_by_its_switch() {
+        let ended = |budget: &Budget| {
+            budget.searching(true, |stop| {
+                let started = Instant::now();
+                while !stop.is_cancelled() && started.elapsed() < Duration::from_secs(60) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                stop.is_cancelled()
+            })
+        };
+        let budget = Budget::limit(Duration::from_millis(30));
+        assert!(ended(&budget) && !budget.is_cancelled(), "the time limit is no interruption");
+        let budget = Budget::unlimited();
+        budget.cancel().cancel();
+        assert!(ended(&budget));
+        assert!(!Budget::unlimited().searching(true, |stop| stop.is_cancelled()));
     }
 
     #[test]

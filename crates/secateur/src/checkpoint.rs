@@ -1,12 +1,14 @@
-//! Checkpoints in a file: written under another name first, so that nobody ever sees half of one, and removed when the answer is known.
+//! Checkpoints of `verify` and `prune` in a file: written under another name first, so that nobody ever sees half of one, and removed when the answer is known.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use secateur_certificate::Digest;
+use secateur_model::Ensemble;
 use secateur_oracle::{CheckpointError, Crew, Keep, Keeper, StopReason};
-use secateur_prune::CertifyError;
+use secateur_prune::{Certificate, CertifyError, Journal};
 
 use crate::error::Error;
 
@@ -21,16 +23,7 @@ pub(crate) struct Checkpoint {
 impl Checkpoint {
     /// Checkpoints go to this file; the search goes on from what it holds.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        let failed = |error: io::Error| Error::CheckpointFile { path: path.to_owned(), error };
-        let old = match fs::read(path) {
-            Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                // Told before the work begins: the folder must be there, and writable.
-                write(path, &[]).and_then(|()| fs::remove_file(path)).map_err(failed)?;
-                None
-            }
-            Err(error) => return Err(failed(error)),
-        };
+        let old = old_bytes(path)?;
         let resumed = old.is_some();
         let keeper = Arc::new(Keeper::new(Box::new(InFile(path.to_owned())), old));
         Ok(Self { path: path.to_owned(), keeper, resumed })
@@ -75,9 +68,88 @@ impl Checkpoint {
 
     /// The answer is known.
     pub(crate) fn done(&self) {
-        // There may be none, and one that stays is refused or right.
-        let _ = fs::remove_file(&self.path);
+        remove(&self.path);
     }
+}
+
+/// What a call of `prune` learns, in a file.
+pub(crate) struct PruneCheckpoint {
+    path: PathBuf,
+    pub(crate) journal: Arc<Journal>,
+}
+
+impl PruneCheckpoint {
+    /// Keeps what the run learns that this digest stands for in this file; it goes on from what the file holds.
+    pub(crate) fn open(path: &Path, run: [u8; 32]) -> Result<Self, Error> {
+        let old = old_bytes(path)?;
+        let journal = Journal::open(Box::new(InFile(path.to_owned())), run, old.as_deref());
+        let journal = journal.map_err(|error| Error::Checkpoint { path: path.to_owned(), error })?;
+        Ok(Self { path: path.to_owned(), journal: Arc::new(journal) })
+    }
+
+    /// Makes the certificate of a model, whose search keeps its checkpoints in this file too.
+    pub(crate) fn certify(
+        &self,
+        model: &Ensemble,
+        crew: Option<Crew>,
+        certify: impl Fn(Option<Crew>) -> Result<Certificate, CertifyError>,
+    ) -> Result<Result<Certificate, CertifyError>, Error> {
+        let (keeper, goes_on) = self.journal.proof_keeper(Digest::of(model).0);
+        let keeping = match crew.clone() {
+            Some(mut crew) => {
+                crew.keeper = Some(keeper);
+                crew
+            }
+            None => Crew::keeping(keeper),
+        };
+        let certified = certify(Some(keeping));
+        match &certified {
+            Err(CertifyError::Write(error)) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+                // It takes the time that it takes, from its start.
+                Some(CheckpointError::Impossible) => Ok(certify(crew)),
+                Some(&error) => Err(Error::Checkpoint { path: self.path.clone(), error }),
+                None => Ok(certified),
+            },
+            Err(CertifyError::NotProved | CertifyError::Refused { .. } | CertifyError::Unreadable(_))
+                if goes_on =>
+            {
+                Err(self.refused())
+            }
+            _ => Ok(certified),
+        }
+    }
+
+    /// What is said where a proof that begins in this file, or a model that it calls proved, is none.
+    pub(crate) fn refused(&self) -> Error {
+        Error::CheckpointProof { path: self.path.clone() }
+    }
+
+    /// The call has ended; with nothing left to do the file goes.
+    pub(crate) fn close(&self, done: bool) {
+        if done {
+            remove(&self.path);
+        } else {
+            self.journal.flush();
+        }
+    }
+}
+
+/// What a file holds, if there is one. That none can be written there is told before the work begins.
+fn old_bytes(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    let failed = |error: io::Error| Error::CheckpointFile { path: path.to_owned(), error };
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            write(path, &[]).and_then(|()| fs::remove_file(path)).map_err(failed)?;
+            Ok(None)
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn remove(path: &Path) {
+    // There may be none, and one that stays is refused or right.
+    let _ = fs::remove_file(path);
 }
 
 /// A file that is replaced by each checkpoint.

@@ -80,7 +80,7 @@ pub enum Error {
     },
     /// A proof that goes on from a checkpoint is none.
     #[error(
-        "{}: the checker does not accept the proof that this checkpoint begins; nothing is known from it. Remove it and begin anew",
+        "{}: the proof that this checkpoint begins, or says that there is, is none; nothing is known from it. Remove it and begin anew",
         path.display()
     )]
     CheckpointProof {

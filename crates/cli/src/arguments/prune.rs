@@ -139,6 +139,11 @@ pub(crate) struct Prune {
     #[arg(long)]
     pub(crate) no_self_check: bool,
 
+    /// Keep what the run learns in this file, and go on from what it holds: of a run that was stopped, killed or ran out of time. The model is proved and
+    /// checked as a whole at the end, and the file is removed when the work is done. A time limit then ends the run and does not steer it
+    #[arg(long, value_name = "FILE", conflicts_with = "method")]
+    pub(crate) checkpoint: Option<PathBuf>,
+
     /// Write a report of the run to this file, as one HTML page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,

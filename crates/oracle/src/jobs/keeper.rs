@@ -20,9 +20,38 @@ use crate::jobs::{OpenBox, Setup};
 const MAGIC: &[u8] = concat!("secateur checkpoint ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 /// The first bytes of a checkpoint of any version.
 const ANY: &[u8] = b"secateur checkpoint ";
+/// The first bytes of a checkpoint of `prune`, which holds other things.
+const OF_PRUNE: &[u8] = b"secateur prune checkpoint ";
 /// A checkpoint is written at most so often, and writing takes at most this share of the time.
 const OFTEN: Duration = Duration::from_secs(2);
 const SHARE: u32 = 20;
+
+/// When the next checkpoint is due: every two seconds at most, and seldom enough that writing takes little of the time.
+#[derive(Debug)]
+pub struct Pace {
+    last: Instant,
+    took: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { last: Instant::now(), took: Duration::ZERO }
+    }
+}
+
+impl Pace {
+    /// Is it time for the next one?
+    pub fn is_due(&self) -> bool {
+        self.last.elapsed() >= OFTEN.max(self.took * SHARE)
+    }
+
+    /// Writes one.
+    pub fn write(&mut self, write: impl FnOnce()) {
+        let started = Instant::now();
+        write();
+        *self = Self { last: Instant::now(), took: started.elapsed() };
+    }
+}
 
 /// Why a checkpoint cannot be used.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -40,6 +69,15 @@ pub enum CheckpointError {
     /// It is about something else.
     #[error("this checkpoint is about other models, another domain or another claim")]
     Foreign,
+    /// It is about another run of `prune`.
+    #[error("this checkpoint is about another model, other rows, another domain or other options")]
+    OtherRun,
+    /// It was kept by `prune`.
+    #[error("this is a checkpoint of prune, not of verify")]
+    OfPrune,
+    /// It was kept by `verify`.
+    #[error("this is a checkpoint of verify, not of prune")]
+    OfVerify,
     /// The models cannot be written down as they are looked at.
     #[error("no checkpoints are kept of this comparison")]
     Impossible,
@@ -57,7 +95,7 @@ pub struct Keeper {
     place: Box<dyn Keep>,
     /// The file that was there, until the search looks at it.
     old: Mutex<Option<Vec<u8>>>,
-    last: Mutex<(Instant, Duration)>,
+    pace: Mutex<Pace>,
 }
 
 /// A search in the middle.
@@ -82,7 +120,7 @@ pub(crate) struct Saved {
 impl Keeper {
     /// Keeps checkpoints here, and goes on from what was kept before.
     pub fn new(place: Box<dyn Keep>, old: Option<Vec<u8>>) -> Self {
-        Self { place, old: Mutex::new(old), last: Mutex::new((Instant::now(), Duration::ZERO)) }
+        Self { place, old: Mutex::new(old), pace: Mutex::default() }
     }
 
     /// Is there something to go on from that nobody has looked at?
@@ -99,14 +137,11 @@ impl Keeper {
 
     /// Is it time for the next one?
     pub(crate) fn is_due(&self) -> bool {
-        let (last, took) = *lock(&self.last);
-        last.elapsed() >= OFTEN.max(took * SHARE)
+        lock(&self.pace).is_due()
     }
 
     pub(crate) fn save(&self, saved: &Saved, sizes: &[u32]) {
-        let started = Instant::now();
-        self.place.keep(&saved.encode(sizes));
-        *lock(&self.last) = (Instant::now(), started.elapsed());
+        lock(&self.pace).write(|| self.place.keep(&saved.encode(sizes)));
     }
 }
 
@@ -139,6 +174,9 @@ impl Saved {
 
     fn decode(bytes: &[u8], subject: &[u8; 32], sizes: &[u32]) -> Result<Self, CheckpointError> {
         if !bytes.starts_with(MAGIC) {
+            if bytes.starts_with(OF_PRUNE) {
+                return Err(CheckpointError::OfPrune);
+            }
             let ours = bytes.starts_with(ANY);
             return Err(if ours { CheckpointError::Version } else { CheckpointError::Magic });
         }

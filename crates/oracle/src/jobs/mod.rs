@@ -25,10 +25,9 @@ use secateur_model::{CellId, Ensemble};
 
 use crate::certify::Stretch;
 pub(crate) use keeper::Saved;
-pub use keeper::{CheckpointError, Keep, Keeper};
+pub use keeper::{CheckpointError, Keep, Keeper, Pace};
 pub(crate) use subject::Subject;
-pub use wire::WireError;
-use wire::{In, Out};
+pub use wire::{In, Out, WireError};
 pub use worker::{JobError, work};
 pub(crate) use worker::{Task, serve_question};
 

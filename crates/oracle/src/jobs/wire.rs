@@ -9,19 +9,21 @@ pub struct WireError;
 
 /// Appends bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Out(pub(crate) Vec<u8>);
+pub struct Out(pub Vec<u8>);
 
 impl Out {
-    pub(crate) fn byte(&mut self, byte: u8) {
+    /// A byte.
+    pub fn byte(&mut self, byte: u8) {
         self.0.push(byte);
     }
 
-    pub(crate) fn flag(&mut self, flag: bool) {
+    /// A yes or no, as a byte.
+    pub fn flag(&mut self, flag: bool) {
         self.byte(u8::from(flag));
     }
 
     /// Seven bits a byte, the lowest first.
-    pub(crate) fn number(&mut self, mut value: u64) {
+    pub fn number(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.byte(value as u8 | 0x80);
             value >>= 7;
@@ -29,26 +31,30 @@ impl Out {
         self.byte(value as u8);
     }
 
-    pub(crate) fn float(&mut self, value: f64) {
+    /// The bits of a float.
+    pub fn float(&mut self, value: f64) {
         self.0.extend_from_slice(&value.to_bits().to_le_bytes());
     }
 
-    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+    /// Bytes as they are.
+    pub fn raw(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
     /// A length, and so many bytes.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+    pub fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.raw(bytes);
     }
 
-    pub(crate) fn list<T>(&mut self, entries: &[T], mut each: impl FnMut(&mut Self, &T)) {
+    /// A length, and so many entries.
+    pub fn list<T>(&mut self, entries: &[T], mut each: impl FnMut(&mut Self, &T)) {
         self.number(entries.len() as u64);
         entries.iter().for_each(|entry| each(self, entry));
     }
 
-    pub(crate) fn option<T>(&mut self, value: Option<T>, each: impl FnOnce(&mut Self, T)) {
+    /// A flag, and a value where it is set.
+    pub fn option<T>(&mut self, value: Option<T>, each: impl FnOnce(&mut Self, T)) {
         self.flag(value.is_some());
         if let Some(value) = value {
             each(self, value);
@@ -56,7 +62,7 @@ impl Out {
     }
 
     /// Bits, eight a byte.
-    pub(crate) fn path(&mut self, path: &[bool]) {
+    pub fn path(&mut self, path: &[bool]) {
         self.number(path.len() as u64);
         for chunk in path.chunks(8) {
             self.byte(chunk.iter().rev().fold(0, |bits, &bit| bits << 1 | u8::from(bit)));
@@ -66,28 +72,33 @@ impl Out {
 
 /// Takes bytes from the front.
 #[derive(Debug)]
-pub(crate) struct In<'a>(&'a [u8]);
+pub struct In<'a>(&'a [u8]);
 
 impl<'a> In<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// Reads these bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    pub(crate) fn raw(&mut self, count: usize) -> Result<&'a [u8], WireError> {
+    /// So many bytes as they are.
+    pub fn raw(&mut self, count: usize) -> Result<&'a [u8], WireError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(WireError)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+    /// So many bytes as they are.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         self.raw(N)?.try_into().map_err(|_| WireError)
     }
 
-    pub(crate) fn byte(&mut self) -> Result<u8, WireError> {
+    /// A byte.
+    pub fn byte(&mut self) -> Result<u8, WireError> {
         Ok(self.array::<1>()?[0])
     }
 
-    pub(crate) fn flag(&mut self) -> Result<bool, WireError> {
+    /// A yes or no.
+    pub fn flag(&mut self) -> Result<bool, WireError> {
         match self.byte()? {
             0 => Ok(false),
             1 => Ok(true),
@@ -95,7 +106,8 @@ impl<'a> In<'a> {
         }
     }
 
-    pub(crate) fn number(&mut self) -> Result<u64, WireError> {
+    /// What [`Out::number`] wrote.
+    pub fn number(&mut self) -> Result<u64, WireError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -111,26 +123,30 @@ impl<'a> In<'a> {
         Err(WireError)
     }
 
-    pub(crate) fn small(&mut self) -> Result<u32, WireError> {
+    /// A number that fits into 32 bits.
+    pub fn small(&mut self) -> Result<u32, WireError> {
         self.number()?.try_into().map_err(|_| WireError)
     }
 
     /// A length of something of which every entry takes at least a byte.
-    pub(crate) fn length(&mut self) -> Result<usize, WireError> {
+    pub fn length(&mut self) -> Result<usize, WireError> {
         let length = usize::try_from(self.number()?).map_err(|_| WireError)?;
         if length > self.0.len() { Err(WireError) } else { Ok(length) }
     }
 
-    pub(crate) fn float(&mut self) -> Result<f64, WireError> {
+    /// The bits of a float.
+    pub fn float(&mut self) -> Result<f64, WireError> {
         Ok(f64::from_bits(u64::from_le_bytes(self.array()?)))
     }
 
-    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], WireError> {
+    /// A length, and so many bytes.
+    pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
         let length = self.length()?;
         self.raw(length)
     }
 
-    pub(crate) fn list<T>(
+    /// A length, and so many entries.
+    pub fn list<T>(
         &mut self,
         mut each: impl FnMut(&mut Self) -> Result<T, WireError>,
     ) -> Result<Vec<T>, WireError> {
@@ -138,21 +154,23 @@ impl<'a> In<'a> {
         (0..length).map(|_| each(self)).collect()
     }
 
-    pub(crate) fn option<T>(
+    /// A flag, and a value where it is set.
+    pub fn option<T>(
         &mut self,
         each: impl FnOnce(&mut Self) -> Result<T, WireError>,
     ) -> Result<Option<T>, WireError> {
         if self.flag()? { each(self).map(Some) } else { Ok(None) }
     }
 
-    pub(crate) fn path(&mut self) -> Result<Vec<bool>, WireError> {
+    /// What [`Out::path`] wrote.
+    pub fn path(&mut self) -> Result<Vec<bool>, WireError> {
         let length = usize::try_from(self.number()?).map_err(|_| WireError)?;
         let packed = self.raw(length.div_ceil(8))?;
         Ok((0..length).map(|bit| packed[bit / 8] >> (bit % 8) & 1 == 1).collect())
     }
 
     /// Nothing is left.
-    pub(crate) fn end(&self) -> Result<(), WireError> {
+    pub fn end(&self) -> Result<(), WireError> {
         if self.0.is_empty() { Ok(()) } else { Err(WireError) }
     }
 }

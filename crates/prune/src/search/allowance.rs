@@ -2,12 +2,14 @@
 //!
 //! A default random forest has hundreds of thousands of leaves; asking for each of its trees whether it can go
 //! would take days. Whoever gives a time limit has said how long to try. Without one, a large model gets a fixed
-//! amount of work, so that a run ends by itself. Work is counted in visits of leaves and not in seconds: the same
+//! amount of work, so that a run ends by itself (unless it keeps a journal, whose run is meant to be long). Work is counted in visits of leaves and not in seconds: the same
 //! run does the same work on every machine, busy or not.
 
 use std::time::Instant;
 
 use secateur_model::Ensemble;
+
+use crate::config::Config;
 
 /// Models of more leaves than this are large.
 const LARGE: usize = 10_000;
@@ -25,8 +27,9 @@ pub(crate) struct Allowance(Option<u64>);
 
 impl Allowance {
     /// For questions to the oracle about a model.
-    pub(crate) fn for_questions(model: &Ensemble, deadline: Option<Instant>) -> Self {
-        Self(is_large(model, deadline).then_some(FOR_QUESTIONS))
+    pub(crate) fn for_questions(model: &Ensemble, config: &Config) -> Self {
+        let limited = config.journal.is_none() && is_large(model, config.deadline);
+        Self(limited.then_some(FOR_QUESTIONS))
     }
 
     /// For the thresholds of a model.

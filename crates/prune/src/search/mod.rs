@@ -8,6 +8,7 @@
 pub(crate) mod allowance;
 mod plans;
 mod questions;
+mod recall;
 pub(crate) mod weight_program;
 
 use std::time::Instant;
@@ -54,6 +55,8 @@ pub(crate) struct Candidate<M> {
     pub(crate) made: Option<(Edit, Plan)>,
     pub(crate) size: Size,
     pub(crate) bytes: u64,
+    /// That it is proved is the word of a journal.
+    pub(crate) recalled: bool,
 }
 
 /// Who judges a support.
@@ -126,6 +129,10 @@ pub(crate) struct Search<'a, M> {
     pub(crate) allowance: Allowance,
     /// Inputs of the last refusals, from which the oracle starts.
     recent: Vec<Vec<f64>>,
+    /// The last answer of the oracle is one of the journal.
+    recalled: bool,
+    /// The best model of the journal.
+    saved: Option<Candidate<M>>,
 }
 
 enum Judged {
@@ -169,9 +176,10 @@ impl<'a, M: Editable> Search<'a, M> {
             made: None,
             size: size_of(model),
             bytes: file.bytes().unwrap_or(0),
+            recalled: false,
         };
         let band = band.unwrap_or(0.0);
-        Ok(Self {
+        let mut search = Self {
             problem: Problem { file, model, folded, space, config, watch, band, floor },
             intercept,
             points,
@@ -181,9 +189,13 @@ impl<'a, M: Editable> Search<'a, M> {
             oracle_calls: 0,
             all_cells: false,
             sweep: None,
-            allowance: Allowance::for_questions(model, config.deadline),
+            allowance: Allowance::for_questions(model, config),
             recent: Vec::new(),
-        })
+            recalled: false,
+            saved: None,
+        };
+        search.saved = search.saved_best();
+        Ok(search)
     }
 
     /// Is the budget of the run spent?
@@ -406,8 +418,9 @@ impl<'a, M: Editable> Search<'a, M> {
             let bytes = file.bytes().unwrap_or(0);
             if self.rank(size, bytes) < self.rank(self.best.size, self.best.bytes) {
                 let made = Some((draft.edit.clone(), plan.clone()));
-                self.best = Candidate { file, made, size, bytes };
+                self.best = Candidate { file, made, size, bytes, recalled: self.recalled };
                 self.problem.watch.update(|status| status.best = Some(size.trees));
+                self.save_best();
             }
         }
         if let Some(weights) = weights

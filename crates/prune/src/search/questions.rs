@@ -27,14 +27,14 @@ impl<'a, M: Editable> Search<'a, M> {
             status.candidate = Some(candidate);
         });
         let leaves = (size_of(self.problem.model).leaves + size_of(model).leaves) as u64;
-        let (judged, boxes) = self.compare(model, &starts, self.allowance.boxes(nodes, leaves));
+        let (judged, boxes) = self.recall_or_compare(model, &starts, self.allowance.boxes(nodes, leaves));
         self.allowance.asked(leaves, boxes);
         self.seconds.oracle += started.elapsed().as_secs_f64();
         judged
     }
 
     /// What the oracle says of a model, and the boxes that it visited for that.
-    fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
+    pub(super) fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
         match self.problem.config.claim {
             Claim::Decisions { band } => self.compare_decisions(model, band, starts, nodes),
             Claim::Scores { within } => self.compare_scores(model, within, starts, nodes),

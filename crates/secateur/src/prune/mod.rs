@@ -21,15 +21,16 @@ use std::time::{Duration, Instant};
 use secateur_formats::{Edit, ModelFile};
 use secateur_model::{ClassId, Cut, Ensemble};
 use secateur_oracle::{
-    Budget as SearchBudget, Cancel, CompareError, Limit, Options, Outline, ScoreComparison, Verdict,
+    Budget as SearchBudget, Cancel, CompareError, Crew, Limit, Options, Outline, ScoreComparison, Verdict,
     has_inputs,
 };
 use secateur_prune::{
-    Certificate, CertifyError, Claim, Config, Pass, PruneError, Pruned, RowsSeen, Watch, certify_scores_with,
-    certify_with, prune_model, rows_seen,
+    Certificate, CertifyError, Claim, Config, Outcome, Pass, PruneError, Pruned, RowsSeen, Watch,
+    certify_scores_with, certify_with, prune_model, rows_seen, unpruned,
 };
 
 use crate::budget::Budget;
+use crate::checkpoint::PruneCheckpoint;
 use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::page::History;
@@ -153,11 +154,25 @@ fn prune_watched(
     let usable = usable_rows(&narrowed, rows);
     let classes: Vec<ClassId> = usable.iter().filter_map(|&row| options.classes.get(row)).copied().collect();
     let rows = chosen_rows(&narrowed, rows, &usable);
-    let config = options.config(budget);
+    let mut config = options.config(budget);
     let cut = options.cut(original)?;
+    let checkpoint = match &options.checkpoint {
+        Some(path) => Some(PruneCheckpoint::open(path, options.run_digest(&narrowed, &rows)?)?),
+        None => None,
+    };
     let trees = original.ensemble().trees().len();
     let mut history = options.record.then(|| History::start(trees));
-    let found = recorded(watch, history.as_mut(), || search(original, cut, &rows, &config, watch))?;
+    let mut run =
+        |config: &Config| recorded(watch, history.as_mut(), || search(original, cut, &rows, config, watch));
+    let found = match &checkpoint {
+        Some(checkpoint) => budget.searching(options.self_check, |stop| {
+            config.deadline = None;
+            config.cancel = stop.clone();
+            config.journal = Some(checkpoint.journal.clone());
+            run(&config)
+        })?,
+        None => run(&config)?,
+    };
     watch.update(|status| {
         status.pass = Pass::Certify;
         status.candidate = None;
@@ -168,8 +183,13 @@ fn prune_watched(
         oracle: found.seconds.oracle,
         ..Seconds::default()
     };
-    let road = Finish { original, options, config: &config, cut, budget, watch };
+    let road =
+        Finish { original, options, config: &config, cut, budget, watch, checkpoint: checkpoint.as_ref() };
     let Finished { pruned, bytes, certificate } = road.finish(found, &mut seconds)?;
+    if let Some(checkpoint) = &checkpoint {
+        let proved = certificate.is_some() || !options.self_check;
+        checkpoint.close(proved && pruned.outcome != Outcome::BudgetReached);
+    }
     let models = [original, &pruned.file];
     let probability_shift = match budget.is_over() {
         true => None,
@@ -256,6 +276,7 @@ struct Finish<'a> {
     cut: Option<Cut>,
     budget: &'a Budget,
     watch: &'a Watch,
+    checkpoint: Option<&'a PruneCheckpoint>,
 }
 
 struct Finished {
@@ -289,25 +310,37 @@ impl Finish<'_> {
                 Proof::Found(certificate) => {
                     return Ok(Finished { pruned, bytes, certificate: certificate.map(|boxed| *boxed) });
                 }
-                Proof::Stopped => {
-                    let (pruned, bytes) = self.written(found, seconds)?;
-                    return Ok(Finished { pruned, bytes, certificate: None });
-                }
+                Proof::Stopped => return self.uncertified(found, seconds),
                 Proof::NotProved => {}
             }
         }
+        let recalled = found.recalled;
         let (pruned, bytes) = self.written(found, seconds)?;
-        if !self.options.self_check {
+        if !self.options.self_check && !recalled {
             // The search has proved this very model.
             return Ok(Finished { pruned, bytes, certificate: None });
         }
-        match self.proof(&pruned, true, seconds)? {
+        match self.proof(&pruned, self.options.self_check, seconds)? {
             Proof::Found(certificate) => {
                 Ok(Finished { pruned, bytes, certificate: certificate.map(|boxed| *boxed) })
             }
-            Proof::Stopped => Ok(Finished { pruned, bytes, certificate: None }),
-            Proof::NotProved => Err(CertifyError::NotProved.into()),
+            Proof::Stopped => self.uncertified(pruned, seconds),
+            Proof::NotProved => match self.checkpoint.filter(|_| recalled) {
+                Some(checkpoint) => Err(checkpoint.refused()),
+                None => Err(CertifyError::NotProved.into()),
+            },
         }
+    }
+
+    /// What is handed out where the time was too short for a certificate: the model that the search proved. Where only a checkpoint says that it is
+    /// proved, that is the original as it is.
+    fn uncertified(&self, found: Pruned, seconds: &mut Seconds) -> Result<Finished, Error> {
+        let found = match found.recalled {
+            true => unpruned(self.original, self.config)?,
+            false => found,
+        };
+        let (pruned, bytes) = self.written(found, seconds)?;
+        Ok(Finished { pruned, bytes, certificate: None })
     }
 
     /// What will be written, and the model that a library will find there.
@@ -346,18 +379,25 @@ impl Finish<'_> {
             if !certifies {
                 return self.compared(&original, theirs, stop);
             }
-            let search = Options {
-                budget: SearchBudget { cancel: stop.clone(), ..SearchBudget::unlimited() },
-                threads: self.config.threads,
-                progress: self.watch.search.clone(),
-                crew: self.options.crew.clone(),
-                ..Options::unlimited()
-            };
-            let certified = match self.config.claim {
-                Claim::Decisions { band } => {
-                    certify_with(&original, theirs, Some(&pruned.evidence), band, &search)
+            let certify = |crew: Option<Crew>| {
+                let search = Options {
+                    budget: SearchBudget { cancel: stop.clone(), ..SearchBudget::unlimited() },
+                    threads: self.config.threads,
+                    progress: self.watch.search.clone(),
+                    crew,
+                    ..Options::unlimited()
+                };
+                match self.config.claim {
+                    Claim::Decisions { band } => {
+                        certify_with(&original, theirs, Some(&pruned.evidence), band, &search)
+                    }
+                    Claim::Scores { within } => certify_scores_with(&original, theirs, within, &search),
                 }
-                Claim::Scores { within } => certify_scores_with(&original, theirs, within, &search),
+            };
+            let crew = self.options.crew.clone();
+            let certified = match self.checkpoint {
+                Some(checkpoint) => checkpoint.certify(theirs, crew, certify)?,
+                None => certify(crew),
             };
             match certified {
                 Ok(certificate) => Ok(Proof::Found(Some(Box::new(certificate)))),
@@ -419,3 +459,6 @@ fn compare_rows(
         None => Ok(Some(seen)),
     }
 }
+
+#[cfg(test)]
+mod checkpoint_tests;

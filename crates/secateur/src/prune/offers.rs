@@ -190,7 +190,8 @@ pub fn offers(
 fn trials(original: &ModelFile, rows: &[f64], options: &PruneOptions) -> Vec<(Way, PruneOptions)> {
     let Claim::Decisions { band } = options.claim else { return Vec::new() };
     let ensemble = original.ensemble();
-    let trial = PruneOptions { self_check: false, record: false, classes: Vec::new(), ..options.clone() };
+    let mut trial = PruneOptions { self_check: false, record: false, classes: Vec::new(), ..options.clone() };
+    trial.checkpoint = None;
     let mut trials = Vec::new();
     if options.domain.is_everything() {
         if ensemble.domain().missing {

@@ -1,7 +1,10 @@
 //! The choices of a caller of `prune`.
 
+use std::path::PathBuf;
+
+use secateur_certificate::{self as certificate, BandClaim, Digest, FileDigest, Statement};
 use secateur_formats::{ModelFile, threshold_cut};
-use secateur_model::{ClassId, Cut, Domain};
+use secateur_model::{ClassId, Cut, Domain, Ensemble};
 use secateur_oracle::Crew;
 use secateur_prune::{Claim, Config, Effort, LinearSolver, Moves, Objective, Unit};
 
@@ -50,6 +53,10 @@ pub struct PruneOptions {
     pub record: bool,
     /// Who helps with the certificate where that takes long, in place of threads of this process. The questions of the search itself stay here.
     pub crew: Option<Crew>,
+    /// Keep in this file what the run learns, and go on from what it holds. What it says is not believed: a model that is proved by its word alone is
+    /// handed out only with a proof of its own. With it a time limit ends the run and does not steer it, so that runs that are ended and go on
+    /// give what one run gives. The file is removed when the work is done.
+    pub checkpoint: Option<PathBuf>,
 }
 
 impl Default for PruneOptions {
@@ -70,6 +77,7 @@ impl Default for PruneOptions {
             self_check: true,
             record: false,
             crew: None,
+            checkpoint: None,
         }
     }
 }
@@ -82,6 +90,20 @@ impl PruneOptions {
             Claim::Decisions { .. } => Ok(Some(threshold_cut(model, threshold)?)),
             Claim::Scores { .. } => Err(Error::ThresholdAndScores),
         }
+    }
+
+    /// A digest of all that a run depends on: what a checkpoint is about. `model` is the original within the domain, and `rows` are those that count.
+    pub(super) fn run_digest(&self, model: &Ensemble, rows: &[f64]) -> Result<[u8; 32], Error> {
+        let statement = Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None };
+        let own = Digest::of(model);
+        let claim =
+            certificate::Claim { original: own, pruned: own, statement, domain: model.inputs().clone() };
+        let mut bytes = certificate::Writer::new(Vec::new(), &claim)?.finish(false)?;
+        let Self { effort, objective, moves, weight_per, claim, threshold, seed, .. } = self;
+        let chosen = (effort, objective, moves, weight_per, self.solver.name(), claim, threshold, seed);
+        bytes.extend_from_slice(format!("{chosen:?}").as_bytes());
+        bytes.extend(rows.iter().flat_map(|value| value.to_bits().to_le_bytes()));
+        Ok(FileDigest::of(&bytes).0)
     }
 
     /// The search's settings within a budget.
@@ -98,6 +120,7 @@ impl PruneOptions {
             cancel: budget.cancel(),
             threads: threads(self.threads),
             seed: self.seed,
+            journal: None,
         }
     }
 }
