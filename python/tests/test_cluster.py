@@ -6,7 +6,11 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
+import pathlib
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -229,6 +233,64 @@ def test_a_killed_worker_of_dask_costs_a_repeat(client):
     assert answer.certificate == alone("forest").certificate
 
 
+def test_a_killed_worker_of_ray_costs_a_repeat(ray):
+    first, second, within = pair("forest")
+    executor = secateur.ray_executor()
+    worker = executor.submit(os.getpid).result()
+    through = Through(executor, at=6, do=lambda: kill(worker))
+    answer = secateur.verify(first, second, scores=True, within=within, certificate=True, executor=through)
+    assert through.sent >= 6
+    assert answer.certificate == alone("forest").certificate
+    assert answer.nodes == alone("forest").nodes, "nothing is lost, and nothing counts twice"
+
+
+class DaskProcesses:
+    """A scheduler of Dask and two workers, each a process of its own."""
+
+    def __init__(self, port: int) -> None:
+        self.address = f"tcp://127.0.0.1:{port}"
+        self.processes = [self.start("scheduler", "--host", "127.0.0.1", "--port", str(port))]
+        self.processes += [self.start("worker", self.address, "--nthreads", "1", "--no-nanny") for _ in range(2)]
+
+    @staticmethod
+    def start(*words: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:], "--no-dashboard"]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def test_a_search_goes_on_from_its_checkpoint_when_the_scheduler_of_dask_died(tmp_path):
+    import distributed
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    first, second, within = pair("forest")
+    file = tmp_path / "search.checkpoint"
+    asked = {"scores": True, "within": within, "certificate": True, "checkpoint": file}
+    cluster = DaskProcesses(port)
+    try:
+        with distributed.Client(cluster.address, timeout=60) as client:
+            client.wait_for_workers(2, timeout=60)
+            through = Through(client.get_executor(), at=9, do=cluster.processes[0].kill)
+            answer = secateur.verify(first, second, executor=through, time_limit=6.0, **asked)
+            assert through.sent >= 9
+            assert answer.outcome == "undecided" and file.exists(), "nobody answers any more"
+            cluster.kill()
+            cluster = DaskProcesses(port)
+            # The client finds the new scheduler under the old address.
+            client.wait_for_workers(2, timeout=60)
+            answer = secateur.verify(first, second, executor=client.get_executor(), **asked)
+            assert answer.certificate == alone("forest").certificate and not file.exists()
+            assert answer.nodes == alone("forest").nodes, "nothing is lost, and nothing is proved twice"
+    finally:
+        cluster.kill()
+
+
 def test_a_worker_that_never_answers_is_not_waited_for(pool, monkeypatch):
     monkeypatch.setattr(_crew, "PATIENCE", 0.5)
 
@@ -244,6 +306,64 @@ def test_a_worker_that_never_answers_is_not_waited_for(pool, monkeypatch):
     answer = secateur.verify(first, second, scores=True, within=within, certificate=True, executor=through)
     assert through.sent >= 5
     assert answer.certificate == alone("forest").certificate
+
+
+def memory(name: str) -> float:
+    """Megabytes of this process: VmRSS now, VmHWM at most since the last reset."""
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(name))
+
+
+def begin_measuring() -> float:
+    pathlib.Path("/proc/self/clear_refs").write_text("5")
+    return memory("VmRSS")
+
+
+class Weighed(Through):
+    """Keeps the sizes of the largest job, of the models and of the largest answer, in bytes."""
+
+    job = models = answer = 0
+
+    def submit(self, fn, /, *args, **kwargs) -> Future:
+        job, models = args
+        self.job, self.models = max(self.job, len(job)), max(self.models, len(models or b""))
+        future = super().submit(fn, *args, **kwargs)
+        future.add_done_callback(self.weigh)
+        return future
+
+    def weigh(self, future: Future) -> None:
+        if not future.cancelled() and future.exception() is None:
+            self.answer = max(self.answer, len(future.result() or b""))
+
+
+def thousand_trees() -> tuple[secateur.Model, secateur.Model]:
+    """Two models of a thousand trees each, which differ in the last rows that they have seen."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 20)).astype(np.float32)
+    y = (X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + rng.normal(size=600) > 0).astype(int)
+    fitted = (xgboost.XGBClassifier(n_estimators=1000, max_depth=3, n_jobs=1).fit(X[:rows], y[:rows]) for rows in (600, 595))
+    first, second = (secateur.load(model) for model in fitted)
+    return first, second
+
+
+@pytest.mark.parametrize("search", ["decisions", "scores", "a thousand trees"])
+def test_a_job_takes_little_memory_and_few_bytes(search):
+    """Searches that do not end, with their proof: the worst for a worker."""
+    if search == "decisions":
+        (first, second), asked = test_verify.hard_pair(), {"band": 0}
+    elif search == "scores":
+        (first, second), asked = pair("lightgbm")[:2], {"scores": True, "within": pair("lightgbm")[2] * 0.999}
+    else:
+        (first, second), asked = thousand_trees(), {"scores": True, "within": 60.0}
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        before = pool.submit(begin_measuring).result()
+        through = Weighed(pool)
+        secateur.verify(first, second, certificate=True, time_limit=6.0, executor=through, **asked)
+        more = pool.submit(memory, "VmHWM").result() - before
+    assert through.sent > 2 and through.answer > 1_000, "nothing was tested"
+    print(f"{search}: {more:.0f} MB more, jobs of {through.job} bytes, answers of {through.answer}, models of {through.models}")
+    assert more < 100
+    assert through.job < 1_000_000 and through.answer < 10_000_000
 
 
 def test_workers_that_cannot_do_the_work_are_told_of():
