@@ -17,7 +17,6 @@ use num_bigint::BigInt;
 use secateur_certificate::{Intercept, Step};
 use secateur_model::{ClassId, Ensemble, Exact, FeatureId, LeafId, Output, Outside};
 
-use crate::layout::finite;
 use crate::pair::{Pair, leaves, others};
 use crate::reason::Reason;
 use crate::rules;
@@ -221,15 +220,15 @@ impl<'a> Bounds<'a> {
             .trees()
             .iter()
             .map(|tree| {
-                let weight = finite(tree.weight());
-                tree.leaf_values().iter().map(|&value| &weight * &finite(value)).collect()
+                let weight = Exact::finite(tree.weight());
+                tree.leaf_values().iter().map(|&value| &weight * &Exact::finite(value)).collect()
             })
             .collect();
         weighted.iter().flatten().for_each(&mut see);
-        model.intercepts().iter().for_each(|&value| see(&finite(value)));
+        model.intercepts().iter().for_each(|&value| see(&Exact::finite(value)));
         let integer = |value: &Exact| value.scaled(exponent).expect("the exponent is the smallest of all");
         let values = weighted.iter().map(|tree| tree.iter().map(integer).collect()).collect();
-        let intercepts = model.intercepts().iter().map(|&value| integer(&finite(value))).collect();
+        let intercepts = model.intercepts().iter().map(|&value| integer(&Exact::finite(value))).collect();
         self.columns = Some(Columns { intercept, trees, values, intercepts });
         Ok(())
     }

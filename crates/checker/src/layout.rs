@@ -140,11 +140,11 @@ impl<'a> Layout<'a> {
         let mut constants: Vec<BigInt> = models
             .iter()
             .flat_map(|model| model.intercepts())
-            .map(|&value| integer(&finite(value), exponent))
+            .map(|&value| integer(&Exact::finite(value), exponent))
             .collect();
         constants.resize(constants.len() + models[1].group_count(), BigInt::zero());
         let of_scorers = scorers.iter().flat_map(|model| model.intercepts());
-        constants.extend(of_scorers.map(|&value| integer(&finite(value), exponent)));
+        constants.extend(of_scorers.map(|&value| integer(&Exact::finite(value), exponent)));
         let touches = grid.axes().iter().map(|_| Vec::new()).collect();
         let placed = models.map(|model| vec![false; model.trees().len()]);
         Ok(Self {
@@ -251,8 +251,8 @@ impl<'a> Layout<'a> {
             }
             _ => None,
         };
-        let weight = finite(tree.weight());
-        let value = |&leaf: &f64| integer(&(&weight * &finite(leaf)), self.exponent);
+        let weight = Exact::finite(tree.weight());
+        let value = |&leaf: &f64| integer(&(&weight * &Exact::finite(leaf)), self.exponent);
         let group = match tree.output() {
             Output::Group(group) => group.index(),
             Output::All => 0,
@@ -431,17 +431,13 @@ fn smallest_exponent(models: &[&Ensemble]) -> i64 {
         }
     };
     for model in models {
-        model.intercepts().iter().for_each(|&value| see(&finite(value)));
+        model.intercepts().iter().for_each(|&value| see(&Exact::finite(value)));
         for tree in model.trees() {
-            let weight = finite(tree.weight());
-            tree.leaf_values().iter().for_each(|&value| see(&(&weight * &finite(value))));
+            let weight = Exact::finite(tree.weight());
+            tree.leaf_values().iter().for_each(|&value| see(&(&weight * &Exact::finite(value))));
         }
     }
     smallest
-}
-
-pub(crate) fn finite(value: f64) -> Exact {
-    Exact::from_f64(value).expect("the builder admits finite numbers only")
 }
 
 fn integer(value: &Exact, exponent: i64) -> BigInt {

@@ -236,13 +236,12 @@ pub(crate) struct Lead {
 
 impl Lead {
     pub(crate) fn of(model: &Ensemble, winner: ClassId, other: ClassId) -> Self {
-        let finite = |value: f64| Exact::from_f64(value).expect("the builder admits finite numbers only");
-        let divisor = finite(model.accumulation().divisor());
+        let divisor = Exact::finite(model.accumulation().divisor());
         match *model.decision() {
             Decision::Threshold { group, threshold, strict } => {
                 // Class 1 is ahead above the threshold, class 0 below it.
                 let sign = if winner == ClassId(1) { 1 } else { -1 };
-                let constant = &(&finite(threshold) * &divisor) * &Exact::from(-sign);
+                let constant = &(&Exact::finite(threshold) * &divisor) * &Exact::from(-sign);
                 let wins_ties = (winner == ClassId(1)) != strict;
                 Self { terms: vec![(group.index(), sign)], constant, divisor, wins_ties }
             }

@@ -11,7 +11,6 @@
 use num_traits::ToPrimitive;
 use secateur_model::{ClassId, Decision, Ensemble, Exact, Predictor};
 
-use crate::layout::finite;
 use crate::pair::{leaves, match_classes};
 use crate::reason::{ModelRole, Reason};
 
@@ -53,7 +52,7 @@ impl Scores {
         let same_bits = same && !original.scores_vary();
         let together = |&[a, b]: &[usize; 2]| match same_bits {
             true => Exact::zero(),
-            false => &finite(ours.scores[a]) + &finite(theirs.scores[b]),
+            false => &Exact::finite(ours.scores[a]) + &Exact::finite(theirs.scores[b]),
         };
         let roundings = groups.iter().map(together).collect();
         let divisors = [original, pruned].map(divisor);
@@ -143,5 +142,5 @@ fn range(model: &Ensemble, predictor: &Predictor<'_>, row: &[f64], output: usize
 
 /// What a model's sums are divided by.
 fn divisor(model: &Ensemble) -> Exact {
-    finite(model.accumulation().divisor())
+    Exact::finite(model.accumulation().divisor())
 }

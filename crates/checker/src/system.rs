@@ -15,7 +15,7 @@ use num_bigint::BigInt;
 use secateur_certificate::{Digest, Slack};
 use secateur_model::{ClassId, Exact, Side};
 
-use crate::layout::{Layout, finite};
+use crate::layout::Layout;
 use crate::pair::{Claimed, Decisions, Lead, Pair, Question, others};
 use crate::reason::Reason;
 use crate::scores::Scores;
@@ -110,10 +110,10 @@ fn in_domain(pair: &Pair<'_>, layout: &Layout<'_>) -> Result<Vec<Row>, Reason> {
         let rounding = model.rounding().and_then(|rounding| Exact::from_f64(rounding.scores[group]));
         let rounding = rounding.ok_or_else(error)?;
         let average = model.accumulation().average;
-        let divisor = finite(model.accumulation().divisor());
+        let divisor = Exact::finite(model.accumulation().divisor());
         // Sums are compared: of a library whose raw scores are averages the bound is one of averages.
         let averaged = average.is_some_and(|average| average.in_raw_scores);
-        let bound = finite(own.bound());
+        let bound = Exact::finite(own.bound());
         let bound = if averaged { &bound * &divisor } else { bound };
         let sign = match own.side() {
             Side::AtLeast => 1,

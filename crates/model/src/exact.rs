@@ -38,6 +38,16 @@ impl Exact {
         }
     }
 
+    /// The value of a float that is finite, as every number of a model is: [`EnsembleBuilder`](crate::EnsembleBuilder)
+    /// admits no other.
+    ///
+    /// # Panics
+    ///
+    /// On NaN and infinities.
+    pub fn finite(value: f64) -> Self {
+        Self::from_f64(value).expect("only finite numbers come here")
+    }
+
     /// The value of a float, or `None` for NaN and infinities.
     pub fn from_f64(value: f64) -> Option<Self> {
         if !value.is_finite() {

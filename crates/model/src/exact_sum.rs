@@ -32,7 +32,7 @@ impl ExactSum {
         match sum {
             Some(sum) => self.whole = sum,
             None => {
-                let exact = |value| Exact::from_f64(value).expect("models hold finite values only");
+                let exact = |value| Exact::finite(value);
                 *self.rest.get_or_insert_with(Exact::zero) += &(&exact(first) * &exact(second));
             }
         }

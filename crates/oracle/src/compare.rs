@@ -454,7 +454,7 @@ impl<'a> Comparison<'a> {
     fn first_leads(&self, winner: ClassId, other: ClassId, band: Option<f64>) -> Row {
         let lead = Lead::of(self.first(), winner, other);
         let (bound, strict) = match band {
-            Some(band) => (&exact(band) * &lead.divisor, true),
+            Some(band) => (&Exact::finite(band) * &lead.divisor, true),
             None => (Exact::zero(), !lead.wins_ties),
         };
         let terms =
@@ -467,7 +467,7 @@ impl<'a> Comparison<'a> {
         let lead = Lead::of(self.second(), winner, other);
         // lead <= slack  as  -lead >= -slack.
         let (slack, strict) = match self.band {
-            Some(_) => (&exact(self.slack) * &lead.divisor, false),
+            Some(_) => (&Exact::finite(self.slack) * &lead.divisor, false),
             None => (Exact::zero(), lead.wins_ties),
         };
         let terms =
@@ -479,11 +479,11 @@ impl<'a> Comparison<'a> {
     fn second_fails_locally(&self, winner: ClassId, other: ClassId, local: &LocalRounding) -> Row {
         let lead = Lead::of(self.second(), winner, other);
         let mut terms = Vec::new();
-        let mut fixed = exact(local.gap);
+        let mut fixed = Exact::finite(local.gap);
         for &(group, factor) in &lead.terms {
             terms.push((self.layout.sum_of(1, group), -factor));
             terms.push((self.layout.rounding_of(group), 1));
-            fixed = &fixed + &exact(local.fixed[group]);
+            fixed = &fixed + &Exact::finite(local.fixed[group]);
         }
         Row { terms, bound: &lead.constant - &(&fixed * &lead.divisor), strict: false }
     }
@@ -505,11 +505,11 @@ pub struct Lead {
 impl Lead {
     /// The lead of one class over another.
     pub fn of(model: &Ensemble, winner: ClassId, other: ClassId) -> Self {
-        let divisor = exact(model.accumulation().divisor());
+        let divisor = Exact::finite(model.accumulation().divisor());
         match *model.decision() {
             Decision::Threshold { group, threshold, strict } => {
                 let sign = if winner == ClassId(1) { 1 } else { -1 };
-                let constant = &(&exact(threshold) * &divisor) * &Exact::from(-sign);
+                let constant = &(&Exact::finite(threshold) * &divisor) * &Exact::from(-sign);
                 let wins_ties = (winner == ClassId(1)) != strict;
                 Self { terms: vec![(group.index(), sign)], constant, divisor, wins_ties }
             }
@@ -543,10 +543,6 @@ fn rounded_up(value: f64) -> Option<f64> {
 /// Equal as inputs: both missing, or equal numbers.
 fn same(a: f64, b: f64) -> bool {
     a == b || a.is_nan() && b.is_nan()
-}
-
-fn exact(value: f64) -> Exact {
-    Exact::from_f64(value).expect("models, bands and thresholds are finite")
 }
 
 #[cfg(test)]
@@ -600,18 +596,19 @@ mod tests {
         let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
         let leaves: Vec<LeafId> = model.leaves(&read).collect();
         let lead = Lead::of(model, pair[0], pair[1]);
-        let factor = &exact(local.factor as f64) * &exact(0.5f64.powi(local.factor_bits as i32));
-        let mut slack = &exact(local.gap) * &lead.divisor;
+        let factor =
+            &Exact::finite(local.factor as f64) * &Exact::finite(0.5f64.powi(local.factor_bits as i32));
+        let mut slack = &Exact::finite(local.gap) * &lead.divisor;
         for &(group, _) in &lead.terms {
-            slack = &slack + &(&exact(local.fixed[group]) * &lead.divisor);
+            slack = &slack + &(&Exact::finite(local.fixed[group]) * &lead.divisor);
             for ((tree, &leaf), &steps) in model.trees().iter().zip(&leaves).zip(&local.steps) {
                 let value = match tree.output() {
                     Output::Group(own) if own.index() == group => tree.leaf(leaf)[0],
                     Output::Group(_) => continue,
                     Output::All => tree.leaf(leaf)[group],
                 };
-                let magnitude = (&exact(tree.weight()) * &exact(value)).abs();
-                slack = &slack + &(&(&magnitude * &exact(steps as f64)) * &factor);
+                let magnitude = (&Exact::finite(tree.weight()) * &Exact::finite(value)).abs();
+                slack = &slack + &(&(&magnitude * &Exact::finite(steps as f64)) * &factor);
             }
         }
         &slack - &lead.total(&model.exact_sums(leaves))

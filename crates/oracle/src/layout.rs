@@ -254,7 +254,7 @@ impl Layout {
         let firsts = offsets[..models.len()].iter().chain(&scorer_sums);
         for (model, &first) in models.iter().chain(&scorers).zip(firsts) {
             for (slot, &value) in constants[first..].iter_mut().zip(model.intercepts()) {
-                *slot = scaled(&exact(value), exponent);
+                *slot = scaled(&Exact::finite(value), exponent);
             }
         }
         Ok(Self { grid, pieces, missing_as, offsets, scorer_sums, constants, exponent })
@@ -509,10 +509,6 @@ impl PieceMaker<'_> {
     }
 }
 
-fn exact(value: f64) -> Exact {
-    Exact::from_f64(value).expect("the builder admits finite values only")
-}
-
 fn scaled(value: &Exact, exponent: i64) -> BigInt {
     value.scaled(exponent).expect("the exponent is the smallest of all")
 }
@@ -526,10 +522,10 @@ fn smallest_exponent<'a>(models: impl Iterator<Item = &'a Ensemble>) -> i64 {
         }
     };
     for model in models {
-        model.intercepts().iter().for_each(|&value| see(&exact(value)));
+        model.intercepts().iter().for_each(|&value| see(&Exact::finite(value)));
         for tree in model.trees() {
-            let weight = exact(tree.weight());
-            tree.leaf_values().iter().for_each(|&value| see(&(&weight * &exact(value))));
+            let weight = Exact::finite(tree.weight());
+            tree.leaf_values().iter().for_each(|&value| see(&(&weight * &Exact::finite(value))));
         }
     }
     smallest

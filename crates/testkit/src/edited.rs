@@ -22,7 +22,6 @@ pub fn edited(original: &Ensemble, edit: &Edit) -> Ensemble {
         *original.decision(),
     )
     .expect("taken from an ensemble");
-    let exact = |value: f64| Exact::from_f64(value).expect("finite");
     for step in &edit.trees {
         let source = original.tree(step.source());
         let (tree, factor) = match step {
@@ -30,10 +29,12 @@ pub fn edited(original: &Ensemble, edit: &Edit) -> Ensemble {
                 builder.finished_tree(source.clone()).expect("taken from an ensemble");
                 continue;
             }
-            TreeEdit::Scale { factor, .. } => (source, &exact(*factor) * &exact(source.weight())),
-            TreeEdit::Replace { with, .. } => (with, exact(with.weight())),
+            TreeEdit::Scale { factor, .. } => {
+                (source, &Exact::finite(*factor) * &Exact::finite(source.weight()))
+            }
+            TreeEdit::Replace { with, .. } => (with, Exact::finite(with.weight())),
         };
-        let value = |&value: &f64| number.round_exact(&(&factor * &exact(value)));
+        let value = |&value: &f64| number.round_exact(&(&factor * &Exact::finite(value)));
         let values = tree.leaf_values().iter().map(value).collect();
         let copy = copy(&tree.with_leaf_values(values).expect("as many"));
         builder.tree(copy, source.output(), 1.0).expect("sound");

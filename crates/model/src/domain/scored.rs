@@ -86,13 +86,13 @@ impl Where {
         let rounding = model.rounding().ok_or_else(overflow)?.scores[group];
         let rounding = Exact::from_f64(rounding).ok_or_else(overflow)?;
         let average = model.accumulation().average;
-        let divisor = exact(model.accumulation().divisor());
+        let divisor = Exact::finite(model.accumulation().divisor());
         let scale = match average {
             Some(average) if !average.in_raw_scores => Exact::from(1),
             _ => divisor.clone(),
         };
         // The rounding is that of the averaged score, which times the divisor is at least that of the sum.
-        let bound = &(&exact(self.bound) * &scale) * &Exact::from(self.sign());
+        let bound = &(&Exact::finite(self.bound) * &scale) * &Exact::from(self.sign());
         let needed = &bound - &(&rounding * &divisor);
         if highest(&model, group, self.sign()) < needed {
             let (side, bound) = (self.side, self.bound);
@@ -227,7 +227,7 @@ fn raw_score(model: &Ensemble, leaves: &[LeafId], group: usize) -> f64 {
 
 /// No exact sum of this group, times the sign, is larger.
 fn highest(model: &Ensemble, group: usize, sign: i64) -> Exact {
-    let mut total = exact(model.intercepts()[group]);
+    let mut total = Exact::finite(model.intercepts()[group]);
     total = &total * &Exact::from(sign);
     for tree in model.trees() {
         let (offset, step) = match tree.output() {
@@ -238,11 +238,7 @@ fn highest(model: &Ensemble, group: usize, sign: i64) -> Exact {
         let sign = sign as f64 * tree.weight().signum();
         let values = tree.leaf_values().iter().skip(offset).step_by(step);
         let best = values.map(|value| sign * value).fold(f64::NEG_INFINITY, f64::max);
-        total = &total + &(&exact(best) * &exact(tree.weight().abs()));
+        total = &total + &(&Exact::finite(best) * &Exact::finite(tree.weight().abs()));
     }
     total
-}
-
-fn exact(value: f64) -> Exact {
-    Exact::from_f64(value).expect("the builder admits finite numbers only")
 }

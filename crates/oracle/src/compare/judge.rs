@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use secateur_model::{CellId, ClassId, Ensemble, LeafId, Predictor};
+use secateur_model::{CellId, ClassId, Ensemble, Exact, LeafId, Predictor};
 
-use super::{Comparison, Counterexample, Lead, exact};
+use super::{Comparison, Counterexample, Lead};
 
 /// The libraries' own arithmetic as the last word.
 pub(super) struct Judge<'a> {
@@ -36,7 +36,7 @@ impl<'a> Judge<'a> {
         self.comparison.layout.cells_of(row)?;
         let first = self.comparison.first();
         let winner = exact_class(first, row);
-        if let Some(band) = self.comparison.band.map(exact) {
+        if let Some(band) = self.comparison.band.map(Exact::finite) {
             let read: Vec<f64> =
                 row.iter().map(|&value| first.domain().read(value)).collect::<Option<_>>()?;
             let sums = first.exact_sums(first.leaves(&read));
@@ -126,7 +126,7 @@ fn certain_in_any_order(model: &Ensemble, row: &[f64], gap: f64) -> bool {
         .map(|&value| model.domain().read(value).expect("the row is in the model's domain"))
         .collect();
     let leaves: Vec<LeafId> = model.leaves(&read).collect();
-    let Some(margin) = model.certain_margin_at(&leaves, gap).map(exact) else { return false };
+    let Some(margin) = model.certain_margin_at(&leaves, gap).map(Exact::finite) else { return false };
     let sums = model.exact_sums(leaves);
     let winner = exact_class(model, row);
     let others = model.classes().ids().filter(|&other| other != winner);

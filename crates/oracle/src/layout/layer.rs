@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use num_bigint::BigInt;
 use num_traits::Signed;
-use secateur_model::{CellSet, Ensemble, Grid, LeafId, Node, NodeId, Output, Tree};
+use secateur_model::{CellSet, Ensemble, Exact, Grid, LeafId, Node, NodeId, Output, Tree};
 
-use super::{exact, scaled};
+use super::scaled;
 use crate::joint::{Overlaid, Sign};
 
 /// A tree of a model, its splits turned into cell sets.
@@ -51,8 +51,9 @@ impl<'a> Layer<'a> {
             Output::Group(group) => offset + group.index(),
             Output::All => offset,
         };
-        let weight = exact(tree.weight());
-        let values = tree.leaf_values().iter().map(|&value| scaled(&(&weight * &exact(value)), exponent));
+        let weight = Exact::finite(tree.weight());
+        let values =
+            tree.leaf_values().iter().map(|&value| scaled(&(&weight * &Exact::finite(value)), exponent));
         Self { tree, place: None, sum, values: values.collect(), splits, axes, rounding: None }
     }
 

@@ -341,7 +341,7 @@ struct ExactDemand {
 impl ExactDemands {
     fn new(model: &Ensemble) -> Self {
         let exponent = |value: f64| {
-            let value = Exact::from_f64(value).expect("the builder admits finite values only");
+            let value = Exact::finite(value);
             (!value.is_zero()).then_some(value.exponent())
         };
         let of_tree = |tree: &secateur_model::Tree| {

@@ -490,9 +490,8 @@ impl Arena {
 }
 
 fn weighted(tree: &Tree, leaf: LeafId) -> Vec<Exact> {
-    let exact = |value: f64| Exact::from_f64(value).expect("the builder admits finite values only");
-    let weight = exact(tree.weight());
-    tree.leaf(leaf).iter().map(|&value| &weight * &exact(value)).collect()
+    let weight = Exact::finite(tree.weight());
+    tree.leaf(leaf).iter().map(|&value| &weight * &Exact::finite(value)).collect()
 }
 
 fn plus(a: &[Exact], b: &[Exact]) -> Vec<Exact> {

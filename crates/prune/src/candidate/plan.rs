@@ -183,7 +183,7 @@ impl<M: Editable> Writer<'_, M> {
     fn threshold(&self) -> Option<(usize, Exact)> {
         match *self.file.ensemble().decision() {
             Decision::Threshold { group, threshold, .. } if threshold != 0.0 => {
-                Some((group.index(), exact(threshold)))
+                Some((group.index(), Exact::finite(threshold)))
             }
             _ => None,
         }
@@ -191,12 +191,12 @@ impl<M: Editable> Writer<'_, M> {
 
     fn edit(&self, plan: &Plan, place: Place, divisor: f64, refused: &BTreeSet<TreeId>) -> Edit {
         let model = self.file.ensemble();
-        let own: Vec<Exact> = model.intercepts().iter().map(|&value| exact(value)).collect();
+        let own: Vec<Exact> = model.intercepts().iter().map(|&value| Exact::finite(value)).collect();
         let own_divisor = model.accumulation().divisor();
         let ratio = if self.keeps_scores { divisor / own_divisor } else { 1.0 };
         let times_ratio = |value: &Exact| match ratio == 1.0 {
             true => value.clone(),
-            false => value * &exact(ratio),
+            false => value * &Exact::finite(ratio),
         };
         // What the sums need beside the trees, threshold included again.
         let needed: Vec<Exact> = match &plan.constants {
@@ -205,7 +205,7 @@ impl<M: Editable> Writer<'_, M> {
             Constants::Own(constants) => {
                 let mut needed: Vec<Exact> = constants.iter().map(times_ratio).collect();
                 if let Some((group, threshold)) = self.threshold() {
-                    needed[group] += &(&threshold * &exact(divisor));
+                    needed[group] += &(&threshold * &Exact::finite(divisor));
                 }
                 needed
             }
@@ -286,7 +286,7 @@ impl<M: Editable> Writer<'_, M> {
 
 /// A term's tree with its values times a weight, shifted.
 fn scaled(term: &Term, weight: f64, shift: Option<&Vec<Exact>>) -> Tree {
-    let weight = exact(weight);
+    let weight = Exact::finite(weight);
     let width = term.values.len() / term.tree.leaf_count();
     let value = |(index, value): (usize, &Exact)| {
         let product = &weight * value;
@@ -301,7 +301,7 @@ fn votes(term: &Term, weight: f64) -> Tree {
     let width = term.values.len() / term.tree.leaf_count();
     let leaves: Vec<Vec<Exact>> = term.values.chunks(width).map(<[Exact]>::to_vec).collect();
     let own = vote_weight(&leaves).expect("folding keeps votes");
-    let total = (&own * &exact(weight)).to_f64();
+    let total = (&own * &Exact::finite(weight)).to_f64();
     // As scikit-learn's own votes are rounded.
     let other = (-1.0 / (width as f64 - 1.0)) * total;
     let value = |leaf: &Vec<Exact>| -> Vec<f64> {
@@ -320,8 +320,4 @@ pub(crate) fn refused_tree(error: &EditError) -> Option<TreeId> {
         EditError::TreeContent { tree, .. } | EditError::LeafValue { tree, .. } => Some(*tree),
         _ => None,
     }
-}
-
-pub(crate) fn exact(value: f64) -> Exact {
-    Exact::from_f64(value).expect("models and plans are finite")
 }

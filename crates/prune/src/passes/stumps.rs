@@ -430,7 +430,7 @@ impl Steps {
     /// The constant that makes the weights mean what the tables say.
     fn finish(&self, mut weights: Vec<f64>, intercept: Intercept) -> Option<StumpPlan> {
         let exact = |value: i128| Exact::new(BigInt::from(value), self.exponent);
-        let weight_of = |weight: f64| Exact::from_f64(weight).expect("ratios of steps are finite");
+        let weight_of = |weight: f64| Exact::finite(weight);
         let mut constant = exact(self.constant);
         for (index, column) in self.columns.iter().enumerate() {
             match column.axis {

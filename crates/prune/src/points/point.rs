@@ -185,7 +185,7 @@ impl<'a> Points<'a> {
         constants: bool,
     ) {
         for (group, sum) in sums.iter().enumerate() {
-            let own = Exact::from_f64(self.model.intercepts()[group]).expect("intercepts are finite");
+            let own = Exact::finite(self.model.intercepts()[group]);
             let needed = if constants { sum.clone() } else { sum - &own };
             for sign in [1, -1] {
                 let terms = vec![(group, sign)];
@@ -269,11 +269,10 @@ fn column_sum(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead)
 
 /// What the intercept and the threshold add to a lead, exactly.
 pub fn intercept_of(model: &Ensemble, lead: &Lead) -> Exact {
-    let exact = |value: f64| Exact::from_f64(value).expect("the builder admits finite values only");
     let own: Exact = lead
         .terms
         .iter()
-        .map(|&(group, factor)| &exact(model.intercepts()[group]) * &Exact::from(factor))
+        .map(|&(group, factor)| &Exact::finite(model.intercepts()[group]) * &Exact::from(factor))
         .sum();
     &own + &lead.constant
 }

@@ -3,7 +3,7 @@
 use secateur_model::{Decision, Exact};
 
 use crate::candidate::column::Intercept;
-use crate::candidate::plan::{Constants, Editable, Plan, exact};
+use crate::candidate::plan::{Constants, Editable, Plan};
 use crate::config::Moves;
 use crate::search::weight_program::Weights;
 use crate::search::{Search, TINY};
@@ -47,7 +47,9 @@ impl<'a, M: Editable> Search<'a, M> {
         weights.groups.iter_mut().for_each(|weight| *weight *= scale);
         weights.scale = weights.scale.map(|_| if own { 1.0 } else { 0.0 });
         let constants = match self.intercept {
-            Intercept::Free => Constants::Own(weights.groups.iter().map(|&value| exact(value)).collect()),
+            Intercept::Free => {
+                Constants::Own(weights.groups.iter().map(|&value| Exact::finite(value)).collect())
+            }
             Intercept::Scaled if !own => Constants::Zero,
             _ => Constants::File,
         };
@@ -63,7 +65,8 @@ impl<'a, M: Editable> Search<'a, M> {
         }
         let constants = match self.intercept {
             Intercept::Free => {
-                let mut constants: Vec<Exact> = weights.groups.iter().map(|&value| exact(value)).collect();
+                let mut constants: Vec<Exact> =
+                    weights.groups.iter().map(|&value| Exact::finite(value)).collect();
                 self.take_threshold(&mut constants);
                 Constants::Own(constants)
             }
@@ -74,7 +77,7 @@ impl<'a, M: Editable> Search<'a, M> {
 
     /// Weights of one, which give the folded model, where scores are kept.
     pub(crate) fn weights_of_one(&self) -> Weights {
-        let own = self.problem.model.intercepts().iter().map(|&value| exact(value));
+        let own = self.problem.model.intercepts().iter().map(|&value| Exact::finite(value));
         let constants =
             own.zip(&self.problem.folded.constants).map(|(own, constant)| (&own + constant).to_f64());
         let groups = if self.intercept == Intercept::Free { constants.collect() } else { Vec::new() };
@@ -94,7 +97,7 @@ impl<'a, M: Editable> Search<'a, M> {
 
     /// The constant of each group's sum in the original, without its threshold.
     pub(crate) fn original_constants(&self) -> Vec<Exact> {
-        let own = self.problem.model.intercepts().iter().map(|&value| exact(value));
+        let own = self.problem.model.intercepts().iter().map(|&value| Exact::finite(value));
         let mut constants: Vec<Exact> =
             own.zip(&self.problem.folded.constants).map(|(own, constant)| &own + constant).collect();
         self.take_threshold(&mut constants);
@@ -105,7 +108,7 @@ impl<'a, M: Editable> Search<'a, M> {
     fn take_threshold(&self, constants: &mut [Exact]) {
         if let Decision::Threshold { group, threshold, .. } = *self.problem.model.decision() {
             let divisor = self.problem.model.accumulation().divisor();
-            constants[group.index()] += &(-(&exact(threshold) * &exact(divisor)));
+            constants[group.index()] += &(-(&Exact::finite(threshold) * &Exact::finite(divisor)));
         }
     }
 }
