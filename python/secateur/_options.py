@@ -8,11 +8,8 @@ import re
 from typing import Any
 
 from secateur._errors import OptionError
+from secateur._secateur import EFFORTS as EFFORTS, MOVES as MOVES, OBJECTIVES as OBJECTIVES, UNITS as UNITS
 
-EFFORTS = ("fast", "thorough", "minimum")
-OBJECTIVES = ("trees", "leaves", "bytes")
-MOVES = ("leaves", "weights")
-UNITS = ("round", "tree")
 KEPT = ("decisions", "scores")
 SOLVERS = ("simplex", "microlp", "highs")
 METHODS = ("ic", "imd", "drep", "rows", "boxes")

@@ -6,6 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+EFFORTS: tuple[str, ...]
+OBJECTIVES: tuple[str, ...]
+MOVES: tuple[str, ...]
+UNITS: tuple[str, ...]
 
 class SecateurError(Exception): ...
 class ModelError(SecateurError): ...

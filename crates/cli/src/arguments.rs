@@ -14,7 +14,7 @@ use crate::output::complain;
 use crate::shell::{Completions, Man};
 use crate::table::Reading;
 pub(crate) use pack::{Pack, SelfTest};
-pub(crate) use prune::{Effort, Keep, Method, Moves, Objective, Prune, Solver, Unit};
+pub(crate) use prune::{Keep, Method, Prune, Solver};
 pub(crate) use verify::{Verify, VerifyMany};
 
 /// Exact pruning of tree ensembles: smaller models that decide the same on every input, proved.

@@ -260,7 +260,7 @@ fn searched(command: &Prune, method: Method) -> Result<Scrutiny> {
     if command.size.is_some() {
         bail!("--size goes with --method ic, imd and drep; other methods find their own size");
     }
-    if command.effort == arguments::Effort::Minimum {
+    if command.effort == secateur::Effort::Minimum {
         bail!("--method {} proves no smallest size: --effort fast or thorough", method_name(method));
     }
     Ok(scrutiny)
@@ -293,24 +293,10 @@ fn options(
     model: &ModelFile,
 ) -> PruneOptions {
     PruneOptions {
-        effort: match command.effort {
-            arguments::Effort::Fast => secateur::Effort::Fast,
-            arguments::Effort::Thorough => secateur::Effort::Thorough,
-            arguments::Effort::Minimum => secateur::Effort::Minimum,
-        },
-        objective: match command.objective {
-            arguments::Objective::Trees => secateur::Objective::Trees,
-            arguments::Objective::Leaves => secateur::Objective::Leaves,
-            arguments::Objective::Bytes => secateur::Objective::Bytes,
-        },
-        moves: match command.moves {
-            arguments::Moves::Leaves => secateur::Moves::Leaves,
-            arguments::Moves::Weights => secateur::Moves::Weights,
-        },
-        weight_per: command.weight_per.map(|unit| match unit {
-            arguments::Unit::Round => secateur::Unit::Round,
-            arguments::Unit::Tree => secateur::Unit::Tree,
-        }),
+        effort: command.effort,
+        objective: command.objective,
+        moves: command.moves,
+        weight_per: command.weight_per,
         solver,
         claim: match command.within {
             Some(within) => Claim::Scores { within },

@@ -17,6 +17,7 @@
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{ClassId, Decision, Ensemble, Output, TreeId};
 
+use crate::config::Choice;
 use crate::outcome::PruneError;
 
 /// The share of the margin in IMD.
@@ -31,6 +32,14 @@ pub enum Order {
     MarginDiversity,
     /// Diversity regularised (DREP).
     Diversity,
+}
+
+impl Choice for Order {
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("ic", Self::Contribution, "Individual contribution (Lu et al. 2010)"),
+        ("imd", Self::MarginDiversity, "Individual margin and diversity (Guo et al. 2018)"),
+        ("drep", Self::Diversity, "Diversity regularised (Li et al. 2012)"),
+    ];
 }
 
 /// A model of a given size that decides otherwise than the original.

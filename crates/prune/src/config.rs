@@ -9,15 +9,39 @@ use secateur_oracle::{Band, Cancel};
 
 use crate::journal::Journal;
 
+/// A choice that users have in every interface, under the same names.
+pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
+    /// All of them: the name, the choice, and what it means in a few words.
+    const ALL: &'static [(&'static str, Self, &'static str)];
+
+    /// What users call it.
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, choice, _)| *choice == self).map_or("", |(name, _, _)| name)
+    }
+
+    /// The choice of this name.
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(own, _, _)| *own == name).map(|(_, choice, _)| *choice)
+    }
+}
+
 /// How far to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Fold and reweight (the paper's l1).
+    /// Fold and reweight (the paper's l1); where every cell is looked at, also leave out what can go.
     Fast,
     /// Eliminate tree by tree too, until none can go.
     Thorough,
     /// The smallest size, proved (the paper's l0).
     Minimum,
+}
+
+impl Choice for Effort {
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("fast", Self::Fast, "Fold the trees and choose new weights (the paper's l1)"),
+        ("thorough", Self::Thorough, "Then drop tree after tree, until none can go"),
+        ("minimum", Self::Minimum, "Then find the smallest size and prove it (the paper's l0)"),
+    ];
 }
 
 /// What is made small.
@@ -31,6 +55,14 @@ pub enum Objective {
     Bytes,
 }
 
+impl Choice for Objective {
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("trees", Self::Trees, "The number of trees"),
+        ("leaves", Self::Leaves, "The number of leaves"),
+        ("bytes", Self::Bytes, "The size of the file"),
+    ];
+}
+
 /// What may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moves {
@@ -40,6 +72,17 @@ pub enum Moves {
     Weights,
 }
 
+impl Choice for Moves {
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("leaves", Self::Leaves, "Trees are merged, scaled and dropped, and the intercept is free"),
+        (
+            "weights",
+            Self::Weights,
+            "Trees get weights of at least zero and stay as they are, as in the paper",
+        ),
+    ];
+}
+
 /// What one weight belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -47,6 +90,13 @@ pub enum Unit {
     Round,
     /// One tree.
     Tree,
+}
+
+impl Choice for Unit {
+    const ALL: &'static [(&'static str, Self, &'static str)] = &[
+        ("round", Self::Round, "All trees of a boosting round, one for each class"),
+        ("tree", Self::Tree, "Each tree"),
+    ];
 }
 
 /// What a pruned model keeps of the original, on every input of the domain.

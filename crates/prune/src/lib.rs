@@ -28,7 +28,7 @@ pub use candidate::plan::Editable;
 pub use certify::{
     Certificate, CertifyError, certify, certify_scores, certify_scores_with, certify_with, have_checked,
 };
-pub use config::{Claim, Config, Effort, Moves, Objective, Unit};
+pub use config::{Choice, Claim, Config, Effort, Moves, Objective, Unit};
 pub use journal::Journal;
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use passes::class_changes::class_changes;

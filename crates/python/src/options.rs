@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use secateur::{Band, Budget, Domain, DomainFile, LinearSolver, ModelFile};
+use pyo3::types::PyTuple;
+use secateur::{Band, Budget, Choice, Domain, DomainFile, LinearSolver, ModelFile};
 
 use crate::model::Model;
 
@@ -73,9 +74,13 @@ pub(crate) fn solver(name: &str) -> PyResult<LinearSolver> {
 }
 
 /// The value that a word stands for.
-pub(crate) fn choice<T: Copy>(option: &str, word: &str, values: &[(&str, T)]) -> PyResult<T> {
-    let found = values.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
-    found.ok_or_else(|| PyValueError::new_err(format!("{option} must not be {word:?}")))
+pub(crate) fn choice<T: Choice>(option: &str, word: &str) -> PyResult<T> {
+    T::from_name(word).ok_or_else(|| PyValueError::new_err(format!("{option} must not be {word:?}")))
+}
+
+/// The words of a choice.
+pub(crate) fn names<T: Choice>(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+    PyTuple::new(py, T::ALL.iter().map(|(name, _, _)| *name))
 }
 
 /// The size of a model's file, where it is still there.

@@ -8,9 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use secateur::{
-    Cancel, Claim, Effort, Moves, Objective, Places, PruneOptions, PruneReport, Status, Unit, Watch,
-};
+use secateur::{Cancel, Claim, Places, PruneOptions, PruneReport, Status, Watch};
 use secateur_model::ClassId;
 
 use crate::crew::Helpers;
@@ -87,10 +85,10 @@ pub(crate) fn prune<'py>(
     let helpers = crew.map(|object| Helpers::new(object, budget.cancel()));
     let crew = helpers.as_ref().map(|helpers| helpers.crew(py)).transpose()?;
     let settings = PruneOptions {
-        effort: options::choice("effort", effort, &EFFORTS)?,
-        objective: options::choice("objective", objective, &OBJECTIVES)?,
-        moves: options::choice("moves", moves, &MOVES)?,
-        weight_per: weight_per.map(|word| options::choice("weight_per", word, &UNITS)).transpose()?,
+        effort: options::choice("effort", effort)?,
+        objective: options::choice("objective", objective)?,
+        moves: options::choice("moves", moves)?,
+        weight_per: weight_per.map(|word| options::choice("weight_per", word)).transpose()?,
         solver: options::solver(solver)?,
         claim: match within {
             Some(within) => Claim::Scores { within },
@@ -153,13 +151,6 @@ pub(crate) fn prune<'py>(
     answer.set_item("model", model.edited(pruning.pruned.file))?;
     Ok(answer)
 }
-
-pub(crate) const EFFORTS: [(&str, Effort); 3] =
-    [("fast", Effort::Fast), ("thorough", Effort::Thorough), ("minimum", Effort::Minimum)];
-pub(crate) const OBJECTIVES: [(&str, Objective); 3] =
-    [("trees", Objective::Trees), ("leaves", Objective::Leaves), ("bytes", Objective::Bytes)];
-pub(crate) const MOVES: [(&str, Moves); 2] = [("leaves", Moves::Leaves), ("weights", Moves::Weights)];
-pub(crate) const UNITS: [(&str, Unit); 2] = [("round", Unit::Round), ("tree", Unit::Tree)];
 
 fn status<'py>(py: Python<'py>, status: &Status, watch: &Watch) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);

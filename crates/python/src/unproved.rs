@@ -9,11 +9,7 @@ use secateur::{Claim, ClassId, Places, PruneOptions, Watch};
 
 use crate::model::{Model, row_major};
 use crate::options::GivenDomain;
-use crate::prune::{EFFORTS, MOVES, OBJECTIVES, UNITS};
 use crate::{error, interrupt, options};
-
-const METHODS: [(&str, Order); 3] =
-    [("ic", Order::Contribution), ("imd", Order::MarginDiversity), ("drep", Order::Diversity)];
 
 /// Keeps `size` trees or rounds of trees, chosen on rows with known classes. Decisions change.
 #[pyfunction]
@@ -26,7 +22,7 @@ pub(crate) fn prune_to_size<'py>(
     method: &str,
     size: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let order = options::choice("method", method, &METHODS)?;
+    let order = options::choice::<Order>("method", method)?;
     let (_, data) = row_major(&rows);
     let classes: Vec<ClassId> = classes.into_iter().map(ClassId).collect();
     let pruned = py
@@ -63,10 +59,10 @@ pub(crate) fn prune_without_proof<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::budget(time_limit)?;
     let settings = PruneOptions {
-        effort: options::choice("effort", effort, &EFFORTS)?,
-        objective: options::choice("objective", objective, &OBJECTIVES)?,
-        moves: options::choice("moves", moves, &MOVES)?,
-        weight_per: weight_per.map(|word| options::choice("weight_per", word, &UNITS)).transpose()?,
+        effort: options::choice("effort", effort)?,
+        objective: options::choice("objective", objective)?,
+        moves: options::choice("moves", moves)?,
+        weight_per: weight_per.map(|word| options::choice("weight_per", word)).transpose()?,
         solver: options::solver(solver)?,
         claim: Claim::Decisions { band: options::band(band) },
         threshold: None,

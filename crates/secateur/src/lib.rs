@@ -116,6 +116,6 @@ pub use secateur_oracle::{
     Undecided, Workers, WorkersGone, work,
 };
 pub use secateur_prune::{
-    Certificate, CertifyError, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
+    Certificate, CertifyError, Choice, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
     PruneError, Pruned, RowsSeen, Size, Status, Unit, Watch,
 };

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use secateur::ModelFile;
+use secateur::{Choice, Effort, ModelFile, Moves, Objective, Unit};
 
 use super::domain;
 use crate::table::Reading;
@@ -72,19 +73,19 @@ pub(crate) struct Prune {
     pub(crate) reading: Reading,
 
     /// How far to go for a smaller model
-    #[arg(long, value_enum, default_value = "thorough")]
+    #[arg(long, value_parser = choice::<Effort>(), default_value = "thorough")]
     pub(crate) effort: Effort,
 
     /// What is made as small as possible
-    #[arg(long, value_enum, default_value = "trees")]
+    #[arg(long, value_parser = choice::<Objective>(), default_value = "trees")]
     pub(crate) objective: Objective,
 
     /// What may change in the model
-    #[arg(long, value_enum, default_value = "leaves")]
+    #[arg(long, value_parser = choice::<Moves>(), default_value = "leaves")]
     pub(crate) moves: Moves,
 
     /// What gets a weight of its own. The default is round with --moves weights, and tree otherwise
-    #[arg(long, value_enum, value_name = "UNIT")]
+    #[arg(long, value_parser = choice::<Unit>(), value_name = "UNIT")]
     pub(crate) weight_per: Option<Unit>,
 
     /// How near to the original's decision boundary the claim reaches: auto, 0, or a score
@@ -176,17 +177,6 @@ impl Prune {
     }
 }
 
-/// How far `prune` goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Effort {
-    /// Fold the trees and choose new weights (the paper's l1)
-    Fast,
-    /// Then drop tree after tree, until none can go
-    Thorough,
-    /// Then find the smallest size and prove it (the paper's l0)
-    Minimum,
-}
-
 /// What `prune` keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keep {
@@ -194,32 +184,6 @@ pub(crate) enum Keep {
     Decisions,
     /// Every score, up to the library's own rounding: for calibration, stacking, ranking, every threshold
     Scores,
-}
-
-/// What `prune` makes small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Objective {
-    Trees,
-    Leaves,
-    Bytes,
-}
-
-/// What `prune` may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Moves {
-    /// Trees are merged, scaled and dropped, and the intercept is free
-    Leaves,
-    /// Trees get weights of at least zero and stay as they are, as in the paper
-    Weights,
-}
-
-/// What one weight belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Unit {
-    /// All trees of a boosting round, one for each class
-    Round,
-    /// Each tree
-    Tree,
 }
 
 /// Who solves linear programs.
@@ -246,4 +210,11 @@ pub(crate) enum Method {
     Rows,
     /// The paper's pruner with an oracle that gives up after --boxes boxes; what it does not refute is taken
     Boxes,
+}
+
+/// A choice by its name, with the names and what they mean in the help.
+fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {
+    let values = T::ALL.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(values)
+        .map(|name| T::from_name(&name).expect("clap admits nothing but the names of choices"))
 }

@@ -1,6 +1,6 @@
 //! The result of a run of `prune`, as what the HTML page is made from.
 
-use secateur_prune::{Effort, Moves, Objective, Outcome};
+use secateur_prune::{Choice, Outcome};
 use secateur_report as page;
 
 use super::PruneReport;
@@ -156,24 +156,10 @@ impl PruneReport<'_> {
 
     fn settings(&self) -> Vec<(String, String)> {
         let options = self.options;
-        let effort = match options.effort {
-            Effort::Fast => "fast",
-            Effort::Thorough => "thorough",
-            Effort::Minimum => "minimum",
-        };
-        let moves = match options.moves {
-            Moves::Leaves => "leaves",
-            Moves::Weights => "weights",
-        };
-        let objective = match options.objective {
-            Objective::Trees => "trees",
-            Objective::Leaves => "leaves",
-            Objective::Bytes => "bytes",
-        };
         let settings = [
-            ("effort", effort),
-            ("moves", moves),
-            ("objective", objective),
+            ("effort", options.effort.name()),
+            ("moves", options.moves.name()),
+            ("objective", options.objective.name()),
             ("seed", &options.seed.to_string()),
         ];
         settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
