@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
 import numpy as np
 
-from secateur import _files, _rows
+from secateur import _domain, _files, _options, _rows
 from secateur._model import Subject, recognise
-from secateur._secateur import InputError, Model, ModelError, Packed
+from secateur._secateur import InputError, Model, ModelError, Packed, SecateurError
 from secateur._secateur import declarations_start as _declarations_start
+from secateur._secateur import quantised_source as _quantised_source
 from secateur._secateur import source as _source
 
 MAGIC = b"SPK"
@@ -117,7 +119,13 @@ class PackedModel:
         name: str | None = None,
         test: str | os.PathLike[str] | None = None,
         certificate: str | os.PathLike[str] | None = None,
-    ) -> None:
+        leaves: int | None = None,
+        same_decisions: bool = False,
+        missing: bool = True,
+        domain: Any = None,
+        time_limit: float | str | None = 60.0,
+        threads: int | None = None,
+    ) -> dict[str, Any] | None:
         """Writes the model, each file whole or not at all. The ending of `path` says what: `.spk` the packed file; `.c` C99 source, and
         its declarations in the `.h` beside it; `.h` one header that has everything; `.rs` a Rust module that needs `core` alone.
 
@@ -125,13 +133,25 @@ class PackedModel:
         the position of the class in `classes_`; in Rust `raw(&row)` and `class(&row)`. `name` is what the names in C start with (`model` unless given), `test` the
         path of a program that tests the source on the machine that it runs on. `certificate` is where the certificate goes, for `secateur-check` and
         `secateur.check`: of source, that it is the model that was given to `pack`; of a model that was loaded from a file, that file.
+
+        `leaves=16` or `leaves=8` makes the leaves of source whole numbers of so many bits: `NAME_raw(row, sums)` gives sums of 32 bits, and a score is its sum
+        times `NAME_UNIT`. Scores then are near to the library's, and how near is proved: the returned dict, as `secateur pack --json` prints it, has the bound
+        as `within`, and in `leaves` an input that shows how far apart scores are at least (`at_least`, `input`). The search makes the bound smaller for at most `time_limit`
+        (`None` for no limit), for inputs of the `domain`, by `threads` (all cores unless given). `same_decisions=True` asks for a proof that no decision changes; where
+        an input shows that one does, or the time is too short, a `SecateurError` says so and nothing is written. Without `leaves` the bits are the library's, and
+        `None` is returned.
         """
         path = os.fspath(path)
         stem, ending = os.path.splitext(path)
         ending = ending[1:].lower()
         if name is not None and ending == "rs":
             raise InputError("name is for C: in Rust the functions are raw and class of a module, which has the file's name")
+        bits = None if leaves is None else _leaf_bits(leaves)
+        if bits is None and (same_decisions or domain is not None or not missing):
+            raise InputError("same_decisions, missing and domain go with leaves=16 or leaves=8: without these the bits are the library's")
         if ending not in ("c", "h", "rs"):
+            if bits is not None:
+                raise InputError("leaves is for source: give a path that ends with .c, .h or .rs")
             if name is not None or test is not None:
                 raise InputError("name and test are for source: give a path that ends with .c, .h or .rs")
             if certificate is not None and self.certificate is None:
@@ -139,14 +159,34 @@ class PackedModel:
             _files.write(path, self.to_bytes())
             if certificate is not None:
                 _files.write(os.fspath(certificate), self.certificate or b"")
-            return
+            return None
         header = stem + ".h"
         if ending == "c":
             _own_header(header)
         model = self._model() if self._original is None else self._original
-        text, declarations, proof, program = _source(
-            model, ending, "model" if name is None else name, None if test is None else os.path.basename(path if ending == "rs" else header)
-        )
+        name = "model" if name is None else name
+        included = None if test is None else os.path.basename(path if ending == "rs" else header)
+        facts: dict[str, Any] | None = None
+        if bits is None:
+            text, declarations, proof, program = _source(model, ending, name, included)
+        else:
+            made, printed, words = _quantised_source(
+                model,
+                ending,
+                name,
+                included,
+                bits,
+                _options.flag("same_decisions", same_decisions),
+                _options.time_limit(time_limit),
+                _options.flag("missing", missing),
+                _domain.as_given(domain, missing),
+                _options.threads(threads),
+            )
+            text, declarations, proof, program = made
+            facts = json.loads(printed)
+            if same_decisions and facts["outcome"] != "same_decisions":
+                raise SecateurError(f"nothing was written, since decisions are not proved to be the same\n{words}")
+            facts["certificate"] = None if certificate is None else os.fspath(certificate)
         _files.write(path, text.encode())
         if declarations is not None:
             _files.write(header, declarations.encode())
@@ -154,6 +194,7 @@ class PackedModel:
             _files.write(os.fspath(test), program.encode())
         if certificate is not None:
             _files.write(os.fspath(certificate), proof)
+        return facts
 
     def to_bytes(self) -> bytes:
         """The bytes of the `.spk` file."""
@@ -300,3 +341,9 @@ def _category_codes(values: Any, labels: list[str]) -> np.ndarray:
 
 def _unpickled(data: bytes, certificate: bytes | None) -> PackedModel:
     return PackedModel(Packed.parse(data, certificate))
+
+
+def _leaf_bits(leaves: Any) -> int:
+    if isinstance(leaves, bool) or leaves not in (8, 16):
+        raise InputError(f"leaves must be 16 or 8, not {leaves!r}")
+    return int(leaves)

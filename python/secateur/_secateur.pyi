@@ -120,6 +120,18 @@ class Packed:
 def source(
     model: Model, ending: str, name: str, header: str | None = None
 ) -> tuple[str, str | None, bytes, str | None]: ...
+def quantised_source(
+    model: Model,
+    ending: str,
+    name: str,
+    header: str | None,
+    bits: int,
+    same_decisions: bool,
+    time_limit: float | None,
+    missing: bool,
+    domain: Any,
+    threads: int | None,
+) -> tuple[tuple[str, str | None, bytes, str | None], str, str]: ...
 def check_source(original: Model, source: bytes, certificate: bytes) -> dict[str, Any]: ...
 def declarations_start() -> str: ...
 def verify_scores(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 
 import numpy as np
@@ -55,6 +56,87 @@ def test_every_kind_of_model_compiles_to_its_own_bits(name, tmp_path):
     assert secateur.check(inner, tmp_path / "model.c", tmp_path / "model.cert")["outcome"] == "same_bits"
     subprocess.run(["cc", "-std=c99", "model.c", "test.c", "-lm", "-o", "test"], cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "test"], check=False).returncode == 0
+
+
+def decided_scores(model, rows, folder):
+    """The library's raw scores, divided where it decides on averages alone."""
+    scores = np.asarray(model.raw_scores(rows), dtype=np.float64)
+    text = (folder / "exact.h").read_text()
+    if "average_class" not in text.splitlines()[2].split():
+        return scores
+    return scores / float.fromhex(re.search(r"/ (0x[0-9a-f.p+-]+)\)", text)[1])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_quantised_leaves_are_within_the_bound_and_decide_alike_beyond_it(name, tmp_path):
+    found = case(name)
+    inner = found.inner(found.model)
+    model = secateur.load(inner)
+    packed = secateur.pack(inner)
+    packed.save(tmp_path / "exact.h")
+    for bits in (8, 16):
+        facts = packed.save(
+            tmp_path / "model.c", leaves=bits, certificate=tmp_path / "model.cert", time_limit=0.2, threads=1
+        )
+        leaves = facts["leaves"]
+        rows = hostile_rows(model, found.train, 400)
+        rows = np.ascontiguousarray(rows, dtype=np.float32 if "f32_input" in (tmp_path / "model.c").read_text() else np.float64)
+        library = compiled(tmp_path)
+        sums = np.empty((len(rows), packed._packed.outputs), dtype=np.int32)
+        for row, out in zip(rows, sums, strict=True):
+            library.model_raw(row.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p))
+        theirs = decided_scores(model, rows, tmp_path)
+        assert (np.abs(sums * leaves["unit"] - theirs) <= facts["within"] * (1 + 1e-12)).all()
+        assert leaves["at_least"] is None or leaves["at_least"] <= facts["within"] <= leaves["by_trees"]
+        claim = secateur.check(inner, tmp_path / "model.c", tmp_path / "model.cert")
+        assert (claim["kind"], claim["quantised"]["within"]) == ("quantised", facts["within"])
+        if not packed._packed.is_classifier:
+            continue
+        classes = np.array([library.model_class(row.ctypes.data_as(ctypes.c_void_p)) for row in rows])
+        ordered = np.sort(theirs, axis=1)
+        if theirs.shape[1] > 1 and leaves["certain_beyond"] is not None:
+            certain = ordered[:, -1] - ordered[:, -2] > leaves["certain_beyond"]
+        else:
+            # Every threshold of these models' rules is zero or next to it, or one half.
+            near = np.minimum(np.abs(theirs[:, 0]), np.abs(theirs[:, 0] - 0.5))
+            certain = near > facts["within"] * (1 + 1e-9) + 1e-6
+        assert (packed.classes_[classes] == packed.predict(rows))[certain].all()
+
+
+def test_same_decisions_are_proved_or_nothing_is_written(tmp_path):
+    from sklearn.ensemble import AdaBoostClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    easy = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=5, random_state=0).fit(X, y)
+    facts = secateur.pack(easy).save(tmp_path / "easy.c", leaves=16, same_decisions=True, certificate=tmp_path / "easy.cert")
+    assert facts["outcome"] == "same_decisions" and facts["decisions"]["outcome"] == "identical"
+    claim = secateur.check(easy, tmp_path / "easy.c", tmp_path / "easy.cert")
+    assert claim["outcome"] == "same_decisions" and claim["quantised"]["decisions"]["about"] == "decisions"
+    # Many deep trees: some input is nearer to the threshold than bytes can tell.
+    from xgboost import XGBClassifier
+
+    hard = XGBClassifier(n_estimators=40, max_depth=4, random_state=0).fit(X, y)
+    with pytest.raises(secateur.SecateurError, match="not proved to be the same"):
+        secateur.pack(hard).save(tmp_path / "hard.c", leaves=8, same_decisions=True, time_limit=20)
+    assert not (tmp_path / "hard.c").exists()
+
+
+def test_leaves_go_with_source(tmp_path):
+    packed = secateur.pack(case("XGBClassifier").model)
+    for options, message in [
+        ({"path": "m.spk", "leaves": 8}, "leaves is for source"),
+        ({"path": "m.c", "leaves": 12}, "16 or 8"),
+        ({"path": "m.c", "leaves": True}, "16 or 8"),
+        ({"path": "m.c", "same_decisions": True}, "go with leaves"),
+        ({"path": "m.c", "missing": False}, "go with leaves"),
+    ]:
+        path = tmp_path / options.pop("path")
+        with pytest.raises(secateur.SecateurError, match=message):
+            packed.save(path, **options)
+        assert not path.exists()
 
 
 def test_a_changed_table_is_found_by_the_test_and_by_the_checker(tmp_path):

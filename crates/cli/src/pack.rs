@@ -1,13 +1,15 @@
-//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes, or as C or Rust source; and `secateur self-test`, which runs a
+//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes, or as C or Rust source, or near to it with quantised leaves; and `secateur self-test`, which runs a
 //! packed model on this machine and compares its bits with those in the file.
 
 use std::path::Path;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use secateur::{
-    Budget, ModelFile, Packing, PackingError, PruneOptions, Pruning, SourceForm, SourceOptions,
-    SourcePacking, Watch, pack_pruned, pack_source, pack_source_pruned, pack_watched, prune,
+    Budget, LeafOptions, ModelFile, Packing, PackingError, PruneOptions, Pruning, QuantisedPacking,
+    SourceForm, SourceOptions, SourcePacking, Watch, pack_pruned, pack_quantised, pack_source,
+    pack_source_pruned, pack_watched, prune,
 };
 use secateur_runtime::Model;
 use serde_json::json;
@@ -29,6 +31,7 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     let original = model::read(&command.model)?;
     let header = matches!(kind, Kind::Source(SourceForm::C)).then(|| command.output.with_extension("h"));
     let mut taken: Vec<(&Path, &str)> = vec![(&command.model, "the model itself")];
+    taken.extend(command.domain.as_deref().map(|path| (path, "the domain")));
     output::refuse_to_overwrite(&command.output, &taken)?;
     taken.push((&command.output, "the packed model, and each needs a file of its own"));
     if let Some(header) = &header {
@@ -58,10 +61,19 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     } else {
         None
     };
-    let mut progress = Progress::start(verbosity);
-    let deadline = if pruning.is_some() { None } else { budget.deadline() };
-    let made = made(command, kind, &original.file, pruning.as_ref(), &mut tested(&mut progress, deadline));
-    progress.finish();
+    let made = match kind {
+        Kind::Source(form) if command.leaves.is_some() => {
+            leaves(command, form, &original.file, pruning.as_ref(), &budget, verbosity)?
+        }
+        _ => {
+            let mut progress = Progress::start(verbosity);
+            let deadline = if pruning.is_some() { None } else { budget.deadline() };
+            let made =
+                made(command, kind, &original.file, pruning.as_ref(), &mut tested(&mut progress, deadline));
+            progress.finish();
+            made
+        }
+    };
     let made = match made {
         Ok(made) => made,
         Err(PackingError::Stopped) => {
@@ -78,7 +90,21 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
         Made::Source(source) => {
             (source.json(Some(original.bytes), place.as_deref()), source.words(Some(original.bytes)))
         }
+        Made::Leaves(packed) => {
+            let model = pruning.as_ref().map_or(&original.file, |pruning| &pruning.pruned.file);
+            let place = place.as_deref().filter(|_| !command.same_decisions || packed.is_same());
+            let size = Some(original.bytes);
+            (packed.json(model, size, place), packed.words(model, size, verbosity == Verbosity::Verbose))
+        }
     };
+    if let Made::Leaves(packed) = &made
+        && command.same_decisions
+        && !packed.is_same()
+    {
+        output::print(&if command.json { json_text(&object)? } else { fit_stdout(&text) })?;
+        verbosity.note("note: nothing was written, since decisions are not proved to be the same");
+        return Ok(if packed.is_different() { Ending::Refuted } else { Ending::Undecided });
+    }
     let mut files = Vec::new();
     let mut fill = |place: Option<(String, Output)>, bytes: &[u8]| {
         if let Some((path, mut output)) = place {
@@ -88,12 +114,18 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
         }
         Ok::<_, anyhow::Error>(())
     };
-    match &made {
-        Made::File(packing) => {
+    let source = match &made {
+        Made::File(_) => None,
+        Made::Source(source) => Some(source),
+        Made::Leaves(packed) => Some(&packed.source),
+    };
+    match (&made, source) {
+        (Made::File(packing), _) => {
             fill(Some(packed_to), &packing.bytes)?;
             fill(certificate_to, &packing.certificate)?;
         }
-        Made::Source(source) => {
+        (_, None) => {}
+        (_, Some(source)) => {
             fill(Some(packed_to), source.text.as_bytes())?;
             fill(header_to, source.header.as_deref().unwrap_or_default().as_bytes())?;
             fill(test_to, source.test.as_deref().unwrap_or_default().as_bytes())?;
@@ -102,7 +134,9 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     }
     if let Some(pruning) = &pruning {
         let [before, after] = pruning.pruned.size;
-        object["outcome"] = json!("same_decisions");
+        if !matches!(made, Made::Leaves(_)) {
+            object["outcome"] = json!("same_decisions");
+        }
         object["trees"] = json!({"before": before.trees, "after": after.trees});
         object["band"] = json!(pruning.pruned.band);
         text = format!(
@@ -143,7 +177,12 @@ impl Kind {
                 command.output.display()
             ),
         };
-        for (option, given) in [("--name", command.name.is_some()), ("--test", command.test.is_some())] {
+        let source = [
+            ("--name", command.name.is_some()),
+            ("--test", command.test.is_some()),
+            ("--leaves", command.leaves.is_some()),
+        ];
+        for (option, given) in source {
             if given && matches!(kind, Self::File) {
                 bail!(
                     "{option} is for a model as source (-o model.c); `secateur self-test` tests a .spk file"
@@ -163,6 +202,56 @@ impl Kind {
 enum Made {
     File(Packing),
     Source(SourcePacking),
+    Leaves(Box<QuantisedPacking>),
+}
+
+/// How long the search for a smaller bound takes where nobody said how long.
+const LEAVES_TIME: Duration = Duration::from_secs(60);
+
+/// Source with quantised leaves.
+fn leaves(
+    command: &Pack,
+    form: SourceForm,
+    original: &ModelFile,
+    pruning: Option<&Pruning>,
+    budget: &Budget,
+    verbosity: Verbosity,
+) -> Result<Result<Made, PackingError>> {
+    let Some(bits) = command.leaves else { bail!("--leaves is missing") };
+    let mut options = LeafOptions::new(bits.0);
+    options.domain = command.domain(original)?;
+    options.same_decisions = command.same_decisions;
+    options.threads = command.threads;
+    // A limit that was given is for all that the command does.
+    let own = match command.time_limit {
+        Some(_) => budget.clone(),
+        None => Budget::limit(LEAVES_TIME),
+    };
+    let shared = Arc::default();
+    let included = included(command, form);
+    let source = source_options(command, form, included.as_deref());
+    let packed = crate::verify::watched(&shared, verbosity, || {
+        pack_quantised(original, pruning, &source, &options, &own, &shared, &mut |_| true)
+    });
+    Ok(packed.map(|packed| Made::Leaves(Box::new(packed))))
+}
+
+/// What a test includes: the header beside the source, the header that is the model, or the module.
+fn included(command: &Pack, form: SourceForm) -> Option<String> {
+    let included = match form {
+        SourceForm::Rust => command.output.clone(),
+        _ => command.output.with_extension("h"),
+    };
+    included.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+fn source_options<'a>(command: &'a Pack, form: SourceForm, included: Option<&'a str>) -> SourceOptions<'a> {
+    SourceOptions {
+        form,
+        name: command.name.as_deref().unwrap_or("model"),
+        labels: None,
+        test: command.test.as_ref().and(included),
+    }
 }
 
 fn made(
@@ -182,18 +271,8 @@ fn made(
         }
         Kind::Source(form) => form,
     };
-    // A test includes the header beside the source, the header that is the model, or the module.
-    let included = match form {
-        SourceForm::Rust => command.output.clone(),
-        _ => command.output.with_extension("h"),
-    };
-    let included = included.file_name().map(|name| name.to_string_lossy().into_owned());
-    let options = SourceOptions {
-        form,
-        name: command.name.as_deref().unwrap_or("model"),
-        labels: None,
-        test: command.test.as_ref().and(included.as_deref()),
-    };
+    let included = included(command, form);
+    let options = source_options(command, form, included.as_deref());
     let source = match pruning {
         Some(pruning) => pack_source_pruned(original, pruning, &options, watch),
         None => pack_source(original, &options, watch),

@@ -199,7 +199,11 @@ fn run_scores(
 }
 
 /// Runs a search and shows how far it has come.
-fn watched<T: Send>(shared: &Progress, verbosity: Verbosity, search: impl FnOnce() -> T + Send) -> T {
+pub(crate) fn watched<T: Send>(
+    shared: &Progress,
+    verbosity: Verbosity,
+    search: impl FnOnce() -> T + Send,
+) -> T {
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         // Nobody is left to listen only where this thread panicked.

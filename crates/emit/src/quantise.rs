@@ -31,6 +31,8 @@ impl LeafBits {
 
 /// The largest factor of a tree.
 const LARGEST_FACTOR: f64 = 65535.0;
+/// So many factors are tried for each tree.
+const FACTORS: u32 = 24;
 /// Exponents of units that the checker takes, and a little less.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -800..=800;
 
@@ -93,31 +95,28 @@ impl Quantisation {
         let mut most = vec![0.0f64; groups];
         let mut errors = vec![[0.0f64; 2]; groups];
         for (tree, spread) in model.trees().iter().zip(trees) {
-            let factor = (spread.range / unit / bits.largest()).ceil().max(1.0);
-            if factor > LARGEST_FACTOR {
+            let least = (spread.range / unit / bits.largest()).ceil().max(1.0);
+            if least > LARGEST_FACTOR {
                 return None;
             }
-            let mut own = vec![0; tree.leaf_values().len()];
-            let width = spread.low.len();
+            // A factor that is a little larger may meet the leaves better, above all where a tree has few of them.
+            let tries = (0..FACTORS).map(|more| least + f64::from(more));
+            let tried = tries.filter(|&factor| factor <= LARGEST_FACTOR).map(|factor| {
+                let numbers = Numbers::new(tree, spread, divisor, unit, factor, bits);
+                (numbers.widest(), factor, numbers)
+            });
+            let (_, factor, numbers) = tried.min_by(|a, b| a.0.total_cmp(&b.0))?;
             for (column, &(group, low)) in spread.low.iter().enumerate() {
-                let mut highest = 0.0f64;
-                let mut error = [f64::INFINITY, f64::NEG_INFINITY];
-                for leaf in (column..own.len()).step_by(width) {
-                    let exact = (value(tree, divisor, leaf) - low) / unit;
-                    let number = (exact / factor).round().clamp(0.0, bits.largest());
-                    own[leaf] = number as u32;
-                    let added = number * factor;
-                    highest = highest.max(added);
-                    error = [error[0].min(added - exact), error[1].max(added - exact)];
-                }
                 // A product by itself has to fit too, however far below zero the sum starts.
-                if highest > LARGEST_SUM as f64 {
+                if numbers.most[column] > LARGEST_SUM as f64 {
                     return None;
                 }
                 starts[group] += low / unit;
-                most[group] += highest;
+                most[group] += numbers.most[column];
+                let error = numbers.errors[column];
                 errors[group] = [errors[group][0] + error[0], errors[group][1] + error[1]];
             }
+            let own = numbers.own;
             factors.push(factor as u32);
             leaves.push(own);
         }
@@ -137,6 +136,41 @@ impl Quantisation {
             leaves,
             limit: limit(model, i64::from(exponent)),
         })
+    }
+}
+
+/// The leaves of a tree as numbers, with some factor.
+struct Numbers {
+    own: Vec<u32>,
+    /// For each score that the tree adds to: the largest product, in units, and by how much products are off, at least and at most.
+    most: Vec<f64>,
+    errors: Vec<[f64; 2]>,
+}
+
+impl Numbers {
+    fn new(tree: &Tree, spread: &Spread, divisor: f64, unit: f64, factor: f64, bits: LeafBits) -> Self {
+        let width = spread.low.len();
+        let mut numbers = Self {
+            own: vec![0; tree.leaf_values().len()],
+            most: vec![0.0; width],
+            errors: vec![[f64::INFINITY, f64::NEG_INFINITY]; width],
+        };
+        for leaf in 0..numbers.own.len() {
+            let column = leaf % width;
+            let exact = (value(tree, divisor, leaf) - spread.low[column].1) / unit;
+            let number = (exact / factor).round().clamp(0.0, bits.largest());
+            numbers.own[leaf] = number as u32;
+            let added = number * factor;
+            numbers.most[column] = numbers.most[column].max(added);
+            let error = &mut numbers.errors[column];
+            *error = [error[0].min(added - exact), error[1].max(added - exact)];
+        }
+        numbers
+    }
+
+    /// How far the errors of a score are apart, where they are farthest.
+    fn widest(&self) -> f64 {
+        self.errors.iter().fold(0.0, |widest, error| widest.max(error[1] - error[0]))
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::Args;
+use secateur::{LeafBits, ModelFile};
 
+use super::domain;
 use crate::verify::{Limit, LimitOrNone};
 
 /// Write the model as a small packed file (.spk) that predicts fast, or as C or Rust source, with the library's own bits
@@ -19,6 +22,12 @@ allocation, no dependencies but the C library's expf or exp where a softmax deci
 OUT.h alone is a header that has everything in itself. `NAME_raw(row, scores)` gives the library's raw scores, `NAME_class(row)` the position \
 of the class; missing values are NaN. OUT.rs is a Rust module with the functions `raw` and `class`, without unsafe code, for which `core` is enough. The source is read back and compared with the model before it is written.
 
+With --leaves 16 or 8 the leaves of the source are whole numbers of so many bits, for targets that have little flash or no floats: `NAME_raw(row, \
+sums)` gives sums of 32 bits, and a score is its sum times NAME_UNIT. It is then another model, and what is proved is how near: no score is \
+farther than a bound from the library's, so that the class is the same wherever the library's score is farther than that from its threshold. The \
+search makes the bound smaller until it is the least or the time is over. With --same-decisions it also looks for a proof that no decision changes; \
+the exit code is 1 where an input is decided otherwise, which is shown, and 3 where the time was too short, and nothing is written in either case.
+
 Examples:
   secateur pack model.json -o model.spk
   secateur pack model.txt -o model.spk --certificate model.cert
@@ -26,6 +35,9 @@ Examples:
 
   As C, with a test to run on the target:
     secateur pack model.json -o model.c --test model_test.c
+
+  With leaves of a byte, and a proof that no decision changes:
+    secateur pack model.json -o model.c --leaves 8 --same-decisions --certificate model.cert
 
   Prune first, with one certificate for both steps:
     secateur pack model.json -o model.spk --prune --certificate model.cert")]
@@ -50,8 +62,28 @@ pub(crate) struct Pack {
     #[arg(long)]
     pub(crate) prune: bool,
 
+    /// Make the leaves of source whole numbers of so many bits, and prove how far that moves scores
+    #[arg(long, value_name = "BITS")]
+    pub(crate) leaves: Option<LeafBitsArgument>,
+
+    /// With --leaves: prove that no decision changes, or write nothing
+    #[arg(long, requires = "leaves")]
+    pub(crate) same_decisions: bool,
+
+    /// With --leaves: prove it for the inputs of this domain, a TOML file that says which inputs can occur (see the guide, domains)
+    #[arg(long, value_name = "FILE", requires = "leaves")]
+    pub(crate) domain: Option<PathBuf>,
+
+    /// With --leaves: leave missing values out, the short form of a domain with `missing = false`
+    #[arg(long, requires = "leaves", conflicts_with = "domain")]
+    pub(crate) no_missing: bool,
+
+    /// With --leaves: threads of the search [default: all cores]
+    #[arg(long, value_name = "N", requires = "leaves")]
+    pub(crate) threads: Option<usize>,
+
     /// Give up after this time (500ms, 30s, 10m, 2h) and write nothing. With --prune: end the search by then, and pack
-    /// the best model proved; 5m unless given, none for no limit
+    /// the best model proved; 5m unless given, none for no limit. With --leaves: end the search for a smaller bound by then; 1m unless given
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<LimitOrNone>,
 
@@ -62,6 +94,28 @@ pub(crate) struct Pack {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Pack {
+    pub(crate) fn domain(&self, model: &ModelFile) -> Result<secateur::Domain> {
+        domain(self.domain.as_ref(), self.no_missing, model)
+    }
+}
+
+/// How many bits leaves have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeafBitsArgument(pub(crate) LeafBits);
+
+impl std::str::FromStr for LeafBitsArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "8" => Ok(Self(LeafBits::Eight)),
+            "16" => Ok(Self(LeafBits::Sixteen)),
+            _ => Err("leaves have 16 or 8 bits".to_owned()),
+        }
+    }
 }
 
 /// Run a packed model on rows that reach every leaf and threshold, with every instruction set of this machine

@@ -4,9 +4,13 @@ use std::process::Command;
 
 use crate::support::{FLOWERS, Folder, LABELS, THREE_CLASSES, UNNAMED};
 
-/// The exit code of the checker for files of the folder.
+/// The exit code of the checker for files of the folder, with flags and numbers as they are.
 fn check(folder: &Folder, names: &str) -> u8 {
-    let files = names.split_whitespace().map(|name| folder.path().join(name).into_os_string());
+    let is_flag = |word: &str| word.starts_with("--") || word.parse::<f64>().is_ok();
+    let files = names.split_whitespace().map(|word| match is_flag(word) {
+        true => word.into(),
+        false => folder.path().join(word).into_os_string(),
+    });
     secateur_checker::command::run(std::iter::once("secateur-check".into()).chain(files))
 }
 
@@ -149,4 +153,110 @@ fn a_rust_module_compiles_and_passes_its_test_and_is_certified() {
     assert_eq!(check(&folder, "model.txt flowers.rs model.cert"), 0);
     let run = folder.run("pack model.txt -o other.rs --name other");
     assert!(run.code == Some(2) && run.stderr.contains("--name is for C"), "{}", run.stderr);
+}
+
+/// Leaves of 8 and 16 bits: the program gives the sums that its test expects, the checker takes the certificate, and what it says of it can be asked for.
+#[test]
+fn quantised_leaves_compile_pass_their_test_and_are_certified() {
+    let folder = Folder::new();
+    folder.file("flowers.txt", FLOWERS);
+    folder.file("three.txt", THREE_CLASSES);
+    folder.file("labels.skops", LABELS);
+    folder.file("unnamed.json", UNNAMED);
+    for model in ["flowers.txt", "three.txt", "labels.skops", "unnamed.json"] {
+        let mut bounds = Vec::new();
+        for bits in [8, 16] {
+            let run = folder.run(&format!(
+                "pack {model} -o model.c --leaves {bits} --test test.c --certificate model.cert --json --time-limit 20s"
+            ));
+            let told: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+            assert_eq!(told["outcome"], "scores_within", "{told}");
+            let [most, least] = ["within", "at_least"].map(|key| told["leaves"][key].as_f64().unwrap());
+            assert!(least <= most && most <= told["leaves"]["by_trees"].as_f64().unwrap(), "{told}");
+            bounds.push(most);
+            let (code, words) = compiled(&folder, "model.c test.c");
+            assert!(code == 0 && words.starts_with("0 of "), "{model}: {words}");
+            assert_eq!(check(&folder, &format!("{model} model.c model.cert")), 0);
+            assert_eq!(check(&folder, &format!("{model} model.c model.cert --every-input")), 0);
+            assert_eq!(check(&folder, &format!("{model} model.c model.cert --within {most:e}")), 0);
+            let less = most * 0.999;
+            assert_eq!(check(&folder, &format!("{model} model.c model.cert --within {less:e}")), 1);
+            // It claims nothing about decisions.
+            assert_eq!(check(&folder, &format!("{model} model.c model.cert --band 1e-3")), 1);
+        }
+        assert!(bounds[1] <= bounds[0], "{model}: {bounds:?}");
+    }
+}
+
+#[test]
+fn the_same_decisions_are_proved_or_an_input_is_shown_and_nothing_is_written() {
+    let folder = Folder::new();
+    folder.file("flowers.txt", FLOWERS);
+    folder.file("three.txt", THREE_CLASSES);
+    let (mut same, mut different) = (0, 0);
+    for model in ["flowers.txt", "three.txt"] {
+        for bits in [8, 16] {
+            let run = folder.run(&format!(
+                "pack {model} -o {bits}.c --leaves {bits} --same-decisions --certificate {bits}.cert --json --time-limit 60s"
+            ));
+            let told: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+            match run.code {
+                Some(0) => {
+                    same += 1;
+                    assert_eq!(told["outcome"], "same_decisions");
+                    assert_eq!(told["decisions"]["outcome"], "identical");
+                    assert_eq!(check(&folder, &format!("{model} {bits}.c {bits}.cert --band 1e-3")), 0);
+                    std::fs::remove_file(folder.path().join(format!("{bits}.c"))).unwrap();
+                }
+                code => {
+                    different += 1;
+                    assert_eq!((code, &told["outcome"]), (Some(1), &serde_json::json!("different")), "{told}");
+                    assert!(told["decisions"]["counterexample"]["input"].is_object(), "{told}");
+                    assert!(!folder.path().join(format!("{bits}.c")).exists());
+                }
+            }
+        }
+    }
+    assert!(same > 0, "{same} models decide alike, {different} do not");
+}
+
+#[test]
+fn leaves_go_with_source_and_have_16_or_8_bits() {
+    let folder = Folder::new();
+    folder.file("model.txt", FLOWERS);
+    for (words, message) in [
+        ("-o model.spk --leaves 8", "--leaves is for a model as source"),
+        ("-o model.c --leaves 12", "leaves have 16 or 8 bits"),
+        ("-o model.c --same-decisions", "--leaves"),
+        ("-o model.c --domain inputs.toml", "--leaves"),
+    ] {
+        let run = folder.run(&format!("pack model.txt {words}"));
+        assert!(run.code == Some(2) && run.stderr.contains(message), "{words}: {}", run.stderr);
+        assert!(!folder.path().join("model.c").exists());
+    }
+}
+
+/// One certificate for pruning and quantising, and a domain for the bound.
+#[test]
+fn quantised_leaves_of_a_pruned_model_and_of_a_domain() {
+    let folder = Folder::new();
+    folder.file("model.txt", FLOWERS);
+    let run =
+        folder.run("pack model.txt -o model.h --prune --leaves 16 --certificate model.cert --time-limit 60s");
+    assert!(run.ok().contains("from the pruned model's"), "{}", run.stdout);
+    assert_eq!(check(&folder, "model.txt model.h model.cert"), 0);
+    // The pruned model's scores are others, so nothing is claimed of the original's.
+    assert_eq!(check(&folder, "model.txt model.h model.cert --within 1e9"), 1);
+    let run = folder.run(
+        "pack model.txt -o own.c --leaves 8 --no-missing --certificate own.cert --json --time-limit 20s",
+    );
+    let told: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
+    assert_eq!(check(&folder, "model.txt own.c own.cert"), 0);
+    let everything = check(&folder, "model.txt own.c own.cert --every-input");
+    // Where the search gave a smaller bound it is about that domain, else about every input.
+    let searched = told["within"] != told["leaves"]["by_trees"];
+    assert_eq!(
+        (everything, &told["leaves"]["scope"]),
+        (u8::from(searched), &serde_json::json!("no_missing"))
+    );
 }
