@@ -15,7 +15,7 @@ import xgboost
 from command import binary
 from harness import hostile_rows
 from onnx import TensorProto
-from sklearn import ensemble
+from sklearn import ensemble, tree
 
 import secateur
 
@@ -298,3 +298,47 @@ def test_a_forest_is_beside_its_single_score() -> None:
         theirs = session.run(None, {"X": hostile.astype(np.float32)})[1][:, 1]
         seen = np.abs(forest.predict_proba(hostile)[:, 1] - theirs).max()
         assert 0 < seen <= answer.at_most
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm", "forest"])
+def test_scores_where_another_model_scores_high(kind: str) -> None:
+    """Six binary columns: the libraries say on all 64 rows what is true, and the other model's library which rows are meant."""
+    rows = np.array([[int(bit) for bit in f"{number:06b}"] for number in range(64)], dtype=np.float64)
+    random = np.random.default_rng(3)
+    target = rows @ random.normal(size=6) + 0.5 * random.normal(size=64)
+    fit = {
+        "xgboost": lambda trees: xgboost.XGBRegressor(n_estimators=trees, max_depth=3, n_jobs=1),
+        "lightgbm": lambda trees: lightgbm.LGBMRegressor(
+            n_estimators=trees, max_depth=3, min_child_samples=1, n_jobs=1, verbosity=-1
+        ),
+        "forest": lambda trees: ensemble.RandomForestRegressor(trees, max_depth=3, random_state=trees),
+    }[kind]
+    first, second = fit(12).fit(rows, target), fit(9).fit(rows, target)
+    scorer = tree.DecisionTreeRegressor(max_depth=4, random_state=1).fit(rows, random.normal(size=64))
+    chosen = scorer.predict(rows) >= 0.1
+    assert 8 < chosen.sum() < 56
+    columns = {column: {"values": [0.0, 1.0]} for column in range(6)}
+    domain = secateur.Domain(missing=False, columns=columns, where=[{"model": scorer, "at_least": 0.1}])
+    apart = np.abs(first.predict(rows).astype(np.float64) - second.predict(rows).astype(np.float64))
+    truth = apart[chosen].max()
+    found = secateur.verify(first, second, rows, scores=True, domain=domain, threads=1)
+    assert found.ended
+    assert found.at_least <= truth * (1 + 1e-12) and truth <= found.at_most <= truth * 1.001
+    shown = scorer.predict(found.input.reshape(1, -1))[0]
+    assert shown >= 0.1
+    # A limit that only the inputs outside exceed is proved, and the checker needs the model that chooses.
+    limit = float(found.at_most)
+    within = secateur.verify(first, second, scores=True, within=limit, domain=domain, certificate=True)
+    assert within.outcome == "within" and within.checked
+    secateur.check(first, second, within.certificate, domain=domain)
+    with pytest.raises(secateur.CertificateError, match="that model is not given"):
+        secateur.check(first, second, within.certificate)
+    beyond = secateur.verify(first, second, scores=True, within=truth * 0.9, domain=domain)
+    assert beyond.outcome == "exceeds" and scorer.predict(beyond.input.reshape(1, -1))[0] >= 0.1
+    pruned = secateur.prune(first, rows, within=0.2, domain=domain, threads=1, time_limit=20)
+    assert pruned.checked
+    change = np.abs(first.predict(rows).astype(np.float64) - pruned.model.predict(rows).astype(np.float64))
+    assert change[chosen].max() <= 0.2
+    plain = secateur.Domain(missing=False, columns=columns)
+    everywhere = secateur.prune(first, rows, within=0.2, domain=plain, threads=1, time_limit=20)
+    assert pruned.trees_after <= everywhere.trees_after

@@ -6,7 +6,7 @@
 //! All systems empty is the claim. Where the claim's domain asks for scores of other models, each is one more row, before the
 //! last: an input of the domain reaches its bound, less what that model's rounding can do.
 //!
-//! The one of an output of a claim about scores has a single row: the pruned model's exact score is above the
+//! The one of an output of a claim about scores has one row of its own, behind those of the domain: the pruned model's exact score is above the
 //! original's (or below it) by more than the limit without the rounding of both (`scores.rs`).
 //!
 //! Rows are `sum over pieces of value >= bound` over integers, so a strict row is one with a bound one higher.
@@ -53,7 +53,9 @@ impl System {
                 rows
             }
             (Claimed::Scores(claimed), Question::Output { output, below }) => {
-                vec![too_far(claimed, layout, output, below)]
+                let mut rows = in_domain(pair, layout)?;
+                rows.push(too_far(claimed, layout, output, below));
+                rows
             }
             // No claim has systems of the other kind.
             _ => {

@@ -44,8 +44,8 @@ pub enum CompareError {
     #[error("the models have {first} and {second} classes")]
     ClassCount { first: usize, second: usize },
     #[error(
-        "differences of scores are not measured for a domain that asks for the score of another model (where); leave that \
-         out, and what is proved holds for its inputs too"
+        "scores are not compared on every double for a domain that asks for the score of another model (where); leave out the \
+         one or the other"
     )]
     ScoresWhere,
     #[error("the models have {first} and {second} scores, so there are no pairs of them to compare")]

@@ -14,6 +14,9 @@
 //! Where every score is fixed by file and input, a question about a limit ([`ScoreComparison::within`]) is exact: a cell that
 //! solves the system but whose scores, computed as the libraries do, are within the limit is no counterexample,
 //! and all inputs of a cell give the same bits.
+//!
+//! Where the domain asks for scores of other models, its rows stand before the row of the difference in every system, and a
+//! solution outside of the domain is none.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -22,7 +25,8 @@ use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
 use secateur_certificate::Digest;
 use secateur_model::{
-    CellId, Decision, Domain, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId, Predictor,
+    CellId, Decision, Domain, DomainError, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId,
+    Predictor,
 };
 
 use crate::climb::ascend;
@@ -61,6 +65,8 @@ pub struct ScoreComparison<'a> {
     domain: InputDomain,
     layout: Layout,
     outputs: Vec<Scale>,
+    /// A cell with an input of the domain.
+    inside: Vec<CellId>,
 }
 
 /// The difference of one output in integers: `(factors[1] * second - factors[0] * first) * 2^exponent / divisor`.
@@ -132,9 +138,6 @@ impl<'a> ScoreComparison<'a> {
                 return Err(CompareError::ScoreOrder);
             }
         }
-        if !first.inputs().wheres().is_empty() {
-            return Err(CompareError::ScoresWhere);
-        }
         let domain = Grid::common_domain(&[first, second])?;
         if !first.inputs().is_everything() {
             second.within(first.inputs())?;
@@ -155,7 +158,8 @@ impl<'a> ScoreComparison<'a> {
             .collect::<Result<_, _>>()?;
         let [ours, theirs] = labels.models();
         let layout = Layout::of_scores(&[ours, theirs], budget)?;
-        Ok(Self { labels, read: [first, second], domain, layout, outputs })
+        let inside = some_input(&layout, budget)?;
+        Ok(Self { labels, read: [first, second], domain, layout, outputs, inside })
     }
 
     /// How category labels were matched.
@@ -193,9 +197,8 @@ impl<'a> ScoreComparison<'a> {
         let judge = Judge::new(self);
         let mut best: Option<ScorePoint> = None;
         let mut see = |cells: &[CellId]| judge.see(cells, &mut best);
-        let first_cell = vec![CellId(0); self.layout.axis_sizes().len()];
-        let starts: Vec<Vec<CellId>> =
-            options.starts.iter().take(MOST_STARTS).cloned().chain([first_cell]).collect();
+        let given = options.starts.iter().take(MOST_STARTS).filter(|cells| self.holds(cells));
+        let starts: Vec<Vec<CellId>> = given.cloned().chain([self.inside.clone()]).collect();
         starts.iter().for_each(|start| see(start));
         let mut sides: Vec<Side<'_>> = (0..self.outputs.len())
             .flat_map(|output| [1, -1].map(|sign| Side::new(self, output, sign, &starts)))
@@ -215,7 +218,8 @@ impl<'a> ScoreComparison<'a> {
             asked += 1;
             if side.lens.is_none() {
                 // Local search is done once for a side. Every question would do it again else, from all rows.
-                side.climb(self, &starts, options).iter().for_each(|cells| see(cells));
+                let ends = side.climb(self, &starts, options);
+                ends.iter().filter(|cells| self.holds(cells)).for_each(|cells| see(cells));
                 continue;
             }
             let solved = side.ask(self, options, asked);
@@ -234,8 +238,20 @@ impl<'a> ScoreComparison<'a> {
         let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         let at_most = sides.iter().map(upper).fold(0.0, f64::max);
         let rounding = self.outputs.iter().map(|scale| scale.rounding.to_f64_up()).fold(0.0, f64::max);
-        let at_least = best.expect("the first cell was looked at");
+        let at_least = best.expect("a cell of the domain was looked at");
         Measured { at_most, rounding, at_least, ended: stopped.is_none(), stopped, nodes }
+    }
+
+    /// Is a cell's input in the domain?
+    fn holds(&self, cells: &[CellId]) -> bool {
+        self.layout.grid().scores_hold(cells)
+    }
+
+    /// The system of a row about the difference, on the inputs of the domain.
+    fn system(&self, row: Row) -> System<'_> {
+        let mut rows = self.layout.domain_rows();
+        rows.push(row);
+        System::new(&self.layout, &rows)
     }
 
     /// The side with the greatest upper bound.
@@ -277,7 +293,7 @@ impl<'a> ScoreComparison<'a> {
                 // Beyond the limit in exact arithmetic, so that what is found says more than rounding does.
                 let bound = &most * &self.outputs[output].divisor;
                 let row = Row { terms: self.terms(output, sign), bound, strict: true };
-                let found = gather(&System::new(&self.layout, &[row]), &many, &|_| true);
+                let found = gather(&self.system(row), &many, &|cells| self.holds(cells));
                 rows.extend(found.iter().map(|cells| self.layout.grid().witness(cells)));
             }
         }
@@ -300,6 +316,9 @@ impl<'a> ScoreComparison<'a> {
         begin: &mut dyn FnMut(usize, bool),
     ) -> (Limit, u64) {
         let judge = Judge::new(self);
+        // Joins are steps of claims about decisions, and the rows of a domain would make them possible here.
+        let options =
+            &Options { small_boxes: options.small_boxes && self.is_everywhere(), ..options.clone() };
         let crew = options.crew.as_ref();
         let saved = crew.and_then(|crew| crew.saved.as_deref());
         let about = crew.map(|_| About::scores(self.read));
@@ -356,8 +375,12 @@ impl<'a> ScoreComparison<'a> {
     fn limit_system(&self, limit: f64, output: usize, sign: i64) -> System<'_> {
         let scale = &self.outputs[output];
         let bound = &(&exact(limit) - &scale.rounding) * &scale.divisor;
-        let row = Row { terms: self.terms(output, sign), bound, strict: true };
-        System::new(&self.layout, &[row])
+        self.system(Row { terms: self.terms(output, sign), bound, strict: true })
+    }
+
+    /// Does the domain ask for no score of another model?
+    fn is_everywhere(&self) -> bool {
+        self.layout.grid().inputs().wheres().is_empty()
     }
 
     /// Answers jobs of this setup; the first one with another is handed back.
@@ -379,6 +402,21 @@ impl<'a> ScoreComparison<'a> {
     fn terms(&self, output: usize, sign: i64) -> Vec<(usize, i64)> {
         let Scale { factors: [first, second], groups: [ours, theirs], .. } = self.outputs[output];
         vec![(self.layout.sum_of(1, theirs), sign * second), (self.layout.sum_of(0, ours), -sign * first)]
+    }
+}
+
+/// A cell with an input of the domain: any, where the domain asks for no score of another model. A domain without an input is
+/// refused.
+fn some_input(layout: &Layout, budget: &Budget) -> Result<Vec<CellId>, CompareError> {
+    if layout.grid().inputs().wheres().is_empty() {
+        return Ok(vec![CellId(0); layout.axis_sizes().len()]);
+    }
+    let system = System::new(layout, &layout.domain_rows());
+    let options = Options { budget: budget.clone(), ..Options::unlimited() };
+    match solve(&system, &options, &|cells| layout.grid().scores_hold(cells)).answer {
+        Answer::Witnesses(mut found) => Ok(found.swap_remove(0)),
+        Answer::Proof => Err(DomainError::NoInput.into()),
+        Answer::Undecided(reason) => Err(CompareError::Stopped(reason)),
     }
 }
 
@@ -505,7 +543,7 @@ impl<'a> Side<'a> {
         );
         let climb = |cells: Vec<CellId>| ascend(lens, &sizes, cells, &mut rng, &options.budget);
         let ends: Vec<Vec<CellId>> = begin.into_iter().map(climb).collect();
-        ends.iter().for_each(|cells| self.keep(cells));
+        ends.iter().filter(|cells| comparison.holds(cells)).for_each(|cells| self.keep(cells));
         ends
     }
 
@@ -534,7 +572,7 @@ impl<'a> Side<'a> {
         let target = &self.low + &step;
         let bound = Exact::new(target.clone(), comparison.layout.exponent());
         let row = Row { terms: self.terms.clone(), bound, strict: false };
-        let system = System::new(&comparison.layout, &[row]);
+        let system = comparison.system(row);
         // Questions that are given up after a while stay at home.
         let mut options = Options { crew: None, ..options.clone() };
         // Another order of axes for each question's solution.
@@ -543,7 +581,7 @@ impl<'a> Side<'a> {
         // Local search has been done, and a single row leaves the other layers nothing to do.
         options.starts.clear();
         options.shortcuts = false;
-        let solved = solve(&system, &options, &|_| true);
+        let solved = solve(&system, &options, &|cells| comparison.holds(cells));
         match &solved.answer {
             Answer::Proof => {
                 self.high = target - 1;
@@ -555,11 +593,12 @@ impl<'a> Side<'a> {
                 let mut rng = fastrand::Rng::with_seed(options.seed);
                 let sizes = comparison.layout.axis_sizes();
                 for cells in found {
-                    let mut cells = cells.clone();
-                    if let Some(lens) = &self.lens {
-                        cells = ascend(lens, &sizes, cells, &mut rng, &options.budget);
+                    self.keep(cells);
+                    let Some(lens) = &self.lens else { continue };
+                    let higher = ascend(lens, &sizes, cells.clone(), &mut rng, &options.budget);
+                    if comparison.holds(&higher) {
+                        self.keep(&higher);
                     }
-                    self.keep(&cells);
                 }
             }
             Answer::Undecided(_) => {
@@ -612,6 +651,9 @@ impl<'a> Judge<'a> {
     /// Are the scores of a cell farther apart than the limit? One where only last bits that vary could make a difference is noted in
     /// `open`.
     fn exceeds(&self, cells: &[CellId], output: usize, limit: f64, open: &Mutex<Option<Vec<f64>>>) -> bool {
+        if !self.comparison.holds(cells) {
+            return false;
+        }
         let most = exact(limit);
         let point = self.point(cells, output);
         let beyond = (&exact(point.scores[1]) - &exact(point.scores[0])).abs() > most;

@@ -2,9 +2,11 @@
 //! below the truth, what is shown is never above it, and in exact arithmetic the two meet where the search ended.
 
 use fastrand::Rng;
-use secateur_model::{Decision, Ensemble, Exact, Grid, GroupId, Order, Predictor, Value};
+use secateur_certificate::Digest;
+use secateur_checker::{Limits, Scorer, Verdict, check_where};
+use secateur_model::{Decision, DomainError, Ensemble, Exact, Grid, GroupId, Order, Predictor, Value};
 use secateur_oracle::{Budget, CompareError, Limit, Options, ScoreComparison};
-use secateur_testkit::{Shape, domain, ensemble, every_row, mutate};
+use secateur_testkit::{Shape, domain, ensemble, every_row, mutate, scored_domain};
 
 const CASES: u64 = 800;
 
@@ -85,26 +87,51 @@ fn greatest_exact(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> (Exact, Exact) {
     (distances.max().expect("a grid has cells"), &divisors[0] * &divisors[1])
 }
 
+/// The model on inputs to which one or two random models give such scores.
+fn where_others_score(rng: &mut Rng, model: &Ensemble) -> Ensemble {
+    let domain = scored_domain(rng, model, &|scorer| Digest::of(scorer).0);
+    model.within(&domain).map_or(model.clone(), |model| model.into_owned())
+}
+
+/// An input for each cell that has one in the domain.
+fn inputs(grid: &Grid) -> Vec<Vec<f64>> {
+    every_row(grid).filter(|row| grid.inputs().scores_hold(row)).collect()
+}
+
+fn same_cell(comparison: &ScoreComparison<'_>, first: &[f64], second: &[f64]) -> bool {
+    let cells = |row: &[f64]| comparison.layout().cells_of(row);
+    cells(first).is_some() && cells(first) == cells(second)
+}
+
 #[test]
 fn the_greatest_difference_is_that_of_brute_force() {
     let (mut met, mut apart, mut regressors, mut limited, mut singles) = (0, 0, 0, 0, 0);
+    let (mut scored, mut empty) = (0, 0);
     for seed in 0..CASES {
         let mut rng = Rng::with_seed(seed);
         let (first, second) = pair(&mut rng);
         let first = match seed % 3 {
             // Within a random domain, where that fits the model.
             0 => first.within(&domain(&mut rng, &first)).map_or(first.clone(), |model| model.into_owned()),
+            1 => where_others_score(&mut rng, &first),
             _ => first,
         };
         let comparison = match ScoreComparison::new(&first, &second, &Budget::unlimited()) {
             Ok(comparison) => comparison,
+            Err(CompareError::Domain(DomainError::NoInput)) => {
+                let grid = Grid::new(&[&first, &second]).unwrap();
+                assert_eq!(inputs(&grid).len(), 0, "seed {seed}: there are inputs");
+                empty += 1;
+                continue;
+            }
             Err(CompareError::ScoreOverflow { .. } | CompareError::Domain(_) | CompareError::Grid(_)) => {
                 continue;
             }
             Err(error) => panic!("seed {seed}: {error}"),
         };
         limited += u32::from(!first.inputs().is_everything());
-        let rows: Vec<Vec<f64>> = every_row(comparison.layout().grid()).collect();
+        let rows = inputs(comparison.layout().grid());
+        scored += u32::from(rows.len() < every_row(comparison.layout().grid()).count());
         let truth = greatest([&first, &second], &rows);
         let (exact_truth, divisor) = greatest_exact([&first, &second], &rows);
         let found = comparison.measure(&options(seed));
@@ -117,7 +144,10 @@ fn the_greatest_difference_is_that_of_brute_force() {
             exact(shown.distance) <= greatest([&first, &second], row),
             "seed {seed}: the input does not show it"
         );
-        assert!(comparison.layout().cells_of(&shown.row).is_some(), "seed {seed}: the input is outside");
+        assert!(
+            rows.iter().any(|row| same_cell(&comparison, row, &shown.row)),
+            "seed {seed}: the input is outside"
+        );
         // The search ended, so in exact arithmetic nothing is left between the bounds but the rounding of both, to four digits.
         let without = exact(found.at_most.next_down());
         let open = &exact(found.rounding * 1.001) + &exact(found.at_most / 16_000.0);
@@ -137,16 +167,21 @@ fn the_greatest_difference_is_that_of_brute_force() {
         met > 60 && apart > 200 && regressors > 200 && limited > 60 && singles > 40,
         "{met} {apart} {regressors} {limited} {singles}"
     );
+    assert!(scored > 40 && empty > 0, "{scored} {empty}");
 }
 
 #[test]
 fn limits_are_judged_as_by_brute_force() {
     let (mut within, mut exceeded, mut open) = (0, 0, 0);
+    let mut checked = 0;
     for seed in 0..CASES {
         let mut rng = Rng::with_seed(seed ^ 0x5c0);
-        let (first, second) = pair(&mut rng);
+        let (mut first, second) = pair(&mut rng);
+        if seed % 4 == 0 {
+            first = where_others_score(&mut rng, &first);
+        }
         let Ok(comparison) = ScoreComparison::new(&first, &second, &Budget::unlimited()) else { continue };
-        let rows: Vec<Vec<f64>> = every_row(comparison.layout().grid()).collect();
+        let rows = inputs(comparison.layout().grid());
         let truth = greatest([&first, &second], &rows);
         let near = truth.to_f64_up();
         let varies = [&first, &second].iter().any(|model| model.scores_vary());
@@ -157,6 +192,10 @@ fn limits_are_judged_as_by_brute_force() {
                 Limit::Within => {
                     assert!(holds, "seed {seed}: {limit} is called proved");
                     within += 1;
+                    if !first.inputs().wheres().is_empty() {
+                        check([&first, &second], &comparison, limit, &options(seed));
+                        checked += 1;
+                    }
                 }
                 Limit::Exceeded(point) => {
                     assert!(!holds, "seed {seed}: {limit} is called exceeded");
@@ -172,6 +211,20 @@ fn limits_are_judged_as_by_brute_force() {
         }
     }
     assert!(within > 300 && exceeded > 300 && open > 20, "{within} {exceeded} {open}: a one-sided test");
+    assert!(checked > 40, "{checked}");
+}
+
+/// The certificate of a limit is accepted, and refused for a domain that leaves the scores of others out.
+fn check(models: [&Ensemble; 2], comparison: &ScoreComparison<'_>, limit: f64, options: &Options) {
+    let (answer, _, proof) = comparison.certify(limit, options, Vec::new()).unwrap();
+    assert_eq!(answer, Limit::Within);
+    let bytes = proof.expect("a proof that was found is written").finish(true).unwrap();
+    let verdict = |scorers: &[Scorer<'_>]| {
+        check_where(models[0], models[1], scorers, &bytes[..], &Limits::default(), &|| false).unwrap()
+    };
+    let found = verdict(&Scorer::of(models[0].inputs()));
+    assert!(matches!(found, Verdict::Valid(_)), "{found:?}");
+    assert!(matches!(verdict(&[]), Verdict::Invalid { .. }), "without the model that scores");
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn measured(
     let comparison = match ScoreComparison::new(ours, theirs, &limited(MEASURING)) {
         Ok(comparison) => comparison,
         // What the leaves of each tree say holds all the same.
-        Err(CompareError::Stopped(_) | CompareError::ScoresWhere | CompareError::ScoreScale) => {
+        Err(CompareError::Stopped(_) | CompareError::ScoreScale) => {
             return Ok(None);
         }
         Err(error) => return Err(Error::from(error).into()),

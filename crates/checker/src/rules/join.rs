@@ -39,7 +39,7 @@ type Entry = (Sums, usize);
 
 pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(), Reason> {
     let (rows, axes) = (proof.system.rows, proof.layout.sizes.len());
-    // A system of scores has one row.
+    // Only claims about decisions have joins.
     let Question::Classes { winner, .. } = proof.question else { return Err(Reason::JoinRow { row, rows }) };
     if row as usize + 1 >= rows {
         return Err(Reason::JoinRow { row, rows });

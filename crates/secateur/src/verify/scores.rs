@@ -164,6 +164,9 @@ pub fn verify_scores(
     other = aligned.or(other);
     let theirs = other.as_ref().unwrap_or(second.ensemble());
     let mixed = options.doubles && ours.domain().number != theirs.domain().number;
+    if mixed && !ours.inputs().wheres().is_empty() {
+        return Err(CompareError::ScoresWhere.into());
+    }
     let read = match mixed {
         true => Some(every_double([ours, theirs], options.certificate)?),
         false => None,
