@@ -44,7 +44,8 @@ impl Scores {
             }
         }
         let rounding = |model: &Ensemble, role: ModelRole| {
-            let found = model.rounding().filter(|found| found.scores.iter().all(|bound| bound.is_finite()));
+            let found =
+                model.score_rounding().filter(|found| found.scores.iter().all(|bound| bound.is_finite()));
             found.ok_or(Reason::ClaimOverflow { model: role })
         };
         let ours = rounding(original, ModelRole::Original)?;

@@ -102,8 +102,25 @@ impl Rounding {
 impl Ensemble {
     /// The rounding bound of each group, or `None` where a sum may overflow its type.
     pub fn rounding(&self) -> Option<Rounding> {
-        let scores = (0..self.group_count()).map(|group| self.group_rounding(group));
+        let scores =
+            (0..self.group_count()).map(|group| self.group_rounding(group, AdditionError::UnitRoundoff));
         Some(Rounding { scores: scores.collect::<Option<_>>()? })
+    }
+
+    /// A tighter rounding bound of each group, for claims about scores; never above [`Ensemble::rounding`]. `None` where a sum
+    /// may overflow its type.
+    ///
+    /// One addition whose exact result is at most m in magnitude errs by at most half of the distance between neighbours of the
+    /// type at m, which is up to half of `u * m`. In a free order and bracketing the k-th smallest partial sum has at
+    /// most k + 1 terms (below a partial sum of s terms there are s - 2 others, all smaller), so its magnitude is at most
+    /// that of the k + 1 largest terms of one sign, and what the additions before it erred.
+    pub fn score_rounding(&self) -> Option<Rounding> {
+        let loose = self.rounding()?;
+        let tight = (0..self.group_count()).zip(loose.scores).map(|(group, loose)| {
+            let tight = self.group_rounding(group, AdditionError::HalfUlp)?;
+            Some(tight.min(loose))
+        });
+        Some(Rounding { scores: tight.collect::<Option<_>>()? })
     }
 
     /// The `auto` band: a margin above which the library's decision is certain to be that of exact
@@ -318,7 +335,7 @@ impl Ensemble {
         (low.is_finite() && high.is_finite()).then_some([low, high])
     }
 
-    fn group_rounding(&self, group: usize) -> Option<f64> {
+    fn group_rounding(&self, group: usize, addition: AdditionError) -> Option<f64> {
         let number = self.accumulation.number;
         let terms: Vec<Term> = self
             .trees
@@ -330,7 +347,7 @@ impl Ensemble {
         let sum = match self.accumulation.order {
             Order::File if self.scale.is_some() => {
                 let scale = self.scale.unwrap_or(1.0);
-                let sum = in_order(&terms.iter().collect::<Vec<_>>(), number)?;
+                let sum = in_order(&terms.iter().collect::<Vec<_>>(), number, addition)?;
                 sum.scaled(scale, self.intercepts[group], self.intercept_errors[group], number)?
             }
             Order::File => {
@@ -338,9 +355,12 @@ impl Ensemble {
                     InterceptPosition::First => std::iter::once(&intercept).chain(&terms).collect(),
                     InterceptPosition::Last => terms.iter().chain([&intercept]).collect(),
                 };
-                in_order(&ordered, number)?
+                in_order(&ordered, number, addition)?
             }
-            Order::Any => in_any_order(&terms, &intercept, number)?,
+            Order::Any => match addition {
+                AdditionError::UnitRoundoff => in_any_order(&terms, &intercept, number)?,
+                AdditionError::HalfUlp => in_any_bracketing(&terms, &intercept, number)?,
+            },
         };
         let error = add_up(add_up(products, sum.error), self.intercept_errors[group]);
         let Some(average) = self.accumulation.average else { return Some(error) };
@@ -457,8 +477,69 @@ impl Bound {
     }
 }
 
-fn in_order(terms: &[&Term], number: NumberType) -> Option<Bound> {
-    let unit = number.unit_roundoff();
+/// How the error of one addition is bounded.
+#[derive(Clone, Copy)]
+enum AdditionError {
+    /// The unit roundoff times the magnitude: what bands of decisions are made of.
+    UnitRoundoff,
+    /// Half of the distance between neighbours of the type.
+    HalfUlp,
+}
+
+impl AdditionError {
+    /// The largest error of an addition whose exact result is at most this in magnitude.
+    fn of(self, largest: f64, number: NumberType) -> f64 {
+        match self {
+            Self::UnitRoundoff => up(number.unit_roundoff() * largest),
+            Self::HalfUlp => half_ulp(largest, number),
+        }
+    }
+}
+
+/// Half of the distance between neighbours of a type just above 2^e, where 2^e is the power of two at or below `largest`: no number
+/// up to `largest` in magnitude is rounded by more.
+fn half_ulp(largest: f64, number: NumberType) -> f64 {
+    if largest < f64::MIN_POSITIVE {
+        return number.smallest_positive();
+    }
+    let exponent = (largest.to_bits() >> 52 & 0x7ff) as i64 - 1023;
+    let bits = match number {
+        NumberType::F32 => 24,
+        NumberType::F64 => 53,
+    };
+    // Where the type has no finer numbers left, sums are exact; a little room does no harm.
+    let power = (exponent - bits).max(-1022);
+    f64::from_bits(((power + 1023) as u64) << 52)
+}
+
+/// The bound of any bracketing of these terms, see [`Ensemble::score_rounding`].
+fn in_any_bracketing(terms: &[Term], intercept: &Term, number: NumberType) -> Option<Bound> {
+    let all = || terms.iter().chain([intercept]);
+    let grain = all().map(|term| term.quantum).min().unwrap_or(i64::MAX);
+    let magnitudes = |of: fn(&Term) -> f64| {
+        let mut values: Vec<f64> = all().map(of).collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        values
+    };
+    let positive = magnitudes(|term| term.high.max(0.0));
+    let negative = magnitudes(|term| (-term.low).max(0.0));
+    let (mut above, mut below, mut error) = (0.0, 0.0, 0.0);
+    for (position, (positive, negative)) in positive.into_iter().zip(negative).enumerate() {
+        (above, below) = (add_up(above, positive), add_up(below, negative));
+        if position > 0 {
+            let largest = add_up(f64::max(above, below), error);
+            if largest.is_nan() || largest >= number.max() {
+                return None;
+            }
+            error = add_up(error, half_ulp(largest, number));
+        }
+    }
+    let largest = f64::max(above, below);
+    let error = if fits(largest, grain, number) { 0.0 } else { error };
+    (add_up(largest, error) < number.max()).then_some(Bound { error, largest })
+}
+
+fn in_order(terms: &[&Term], number: NumberType, addition: AdditionError) -> Option<Bound> {
     let (mut low, mut high, mut error) = (0.0f64, 0.0f64, 0.0f64);
     let mut grain = i64::MAX;
     for term in terms {
@@ -470,7 +551,7 @@ fn in_order(terms: &[&Term], number: NumberType) -> Option<Bound> {
             return None;
         }
         if !fits(largest, grain, number) {
-            error = add_up(error, up(unit * largest));
+            error = add_up(error, addition.of(largest, number));
         }
     }
     Some(Bound { error, largest: low.abs().max(high.abs()) })

@@ -279,9 +279,14 @@ fn the_left_cells_of_a_split_are_those_whose_witness_goes_left() {
 
 #[test]
 fn no_cell_is_further_from_the_exact_score_than_the_rounding_bound() {
-    let mut tight = 0;
+    let (mut tight, mut tighter) = (0, 0);
     for (seed, mut rng, model) in uncertain_cases() {
-        let rounding = model.rounding().unwrap();
+        // The tighter of the two bounds, so that what holds for it holds for both.
+        let (loose, rounding) = (model.rounding().unwrap(), model.score_rounding().unwrap());
+        for (loose, tight) in loose.scores.iter().zip(&rounding.scores) {
+            assert!(tight <= loose, "seed {seed}: {tight} above {loose}");
+            tighter += u32::from(*tight < 0.8 * loose);
+        }
         let grid = Grid::new(&[&model]).unwrap();
         let divisor = model.accumulation().divisor();
         for row in every_row(&grid).take(2000) {
@@ -304,6 +309,33 @@ fn no_cell_is_further_from_the_exact_score_than_the_rounding_bound() {
         }
     }
     assert!(tight > 100, "the bound is never nearly met ({tight} times): it is too loose to mean anything");
+    assert!(tighter > 100, "the bound for scores is no tighter ({tighter} times)");
+}
+
+#[test]
+fn the_bound_for_scores_is_nearly_met_where_every_addition_rounds_the_same_way() {
+    // Each addition behind the first rounds up by almost half a unit in the last place of 1.
+    let bit = f64::from(1.01f32) * 0.5f64.powi(24);
+    for order in [Order::File, Order::Any] {
+        let number = NumberType::F32;
+        let accumulation = Accumulation { number, intercept: InterceptPosition::First, order, average: None };
+        let domain = InputDomain { number, missing: false, infinities: false, zero_window: None };
+        let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
+        let (features, classes) = (Features::unnamed(1), ClassLabels::Unnamed(2));
+        let mut builder =
+            EnsembleBuilder::new(features, domain, classes, vec![1.0], accumulation, decision).unwrap();
+        for _ in 0..50 {
+            let mut tree = TreeBuilder::new();
+            tree.leaf(&[bit]);
+            builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
+        }
+        let model = builder.build();
+        let score = Predictor::new(&model).raw_scores(&[0.0]).unwrap()[0];
+        let exact = model.exact_sums(model.leaves(&[0.0])).remove(0);
+        let error = (&Exact::from_f64(score).unwrap() - &exact).abs().to_f64();
+        let bound = model.score_rounding().unwrap().scores[0];
+        assert!(error <= bound && error > 0.9 * bound, "{error} {bound}");
+    }
 }
 
 #[test]

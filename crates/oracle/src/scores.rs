@@ -6,7 +6,7 @@
 //! systems of one row: "is there a cell where the difference is at least t?". A solution raises what is known from
 //! below, a proof lowers what is known from above.
 //!
-//! The libraries round. Each score is within its model's rounding bound ([`Ensemble::rounding`]) of the exact one, whatever
+//! The libraries round. Each score is within its model's rounding bound ([`Ensemble::score_rounding`]) of the exact one, whatever
 //! the order of addition where that is free, so the difference of the library's scores is at most the exact one plus both
 //! bounds: [`Measured::at_most`]. From below only what the libraries' own arithmetic shows on an input counts:
 //! [`Measured::at_least`].
@@ -142,8 +142,9 @@ impl<'a> ScoreComparison<'a> {
         if !first.inputs().is_everything() {
             second.within(first.inputs())?;
         }
-        let rounding =
-            |model: &Ensemble, name| model.rounding().ok_or(CompareError::ScoreOverflow { model: name });
+        let rounding = |model: &Ensemble, name| {
+            model.score_rounding().ok_or(CompareError::ScoreOverflow { model: name })
+        };
         let roundings = [rounding(first, "first")?, rounding(second, "second")?];
         // A model beside itself: whatever its library rounds, it rounds twice in the same way, if the file fixes every bit.
         let same_bits = !first.scores_vary() && Digest::of(first) == Digest::of(second);
