@@ -22,7 +22,7 @@ def numbers(X: Any, model: Model, absent: float) -> np.ndarray | None:
     library takes for the entries that a sparse matrix leaves out."""
     if X is None:
         return None
-    model._check_rows()
+    model.check_rows()
     names = model.feature_names
     shape = getattr(X, "shape", None)
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):

@@ -213,7 +213,7 @@ impl Model {
     }
 
     /// Raises where a caller's rows are not the model's: it is the last step of a pipeline.
-    fn _check_rows(&self) -> PyResult<()> {
+    fn check_rows(&self) -> PyResult<()> {
         match self.file.ensemble().features().steps() {
             Some(steps) => {
                 Err(error::InputError::new_err(secateur::internal::text::rows_of_a_pipeline(steps)))
@@ -402,7 +402,7 @@ fn given_rows<'py>(
     model: &Bound<'py, Model>,
     rows: &Bound<'py, PyAny>,
 ) -> PyResult<PyReadonlyArray2<'py, f64>> {
-    model.borrow()._check_rows()?;
+    model.borrow().check_rows()?;
     if let Ok(array) = rows.extract() {
         return Ok(array);
     }
