@@ -16,8 +16,9 @@ sys.path.insert(0, str(SOAK))
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import certificate as codec
+    from changes import CHANGES
     from families import FAMILIES, draw
-    from forge import CHANGES, forge
+    from forge import forge
     from judge import Tally, judge, leads
 
 import secateur  # noqa: E402
