@@ -1,7 +1,7 @@
 //! What a run has learned, for a run that goes on where it was ended.
 //!
 //! A run is a function of the model, the rows and the options: with the same answers from the oracle it takes the same way. So what is kept
-//! are these answers, each under a digest of its question, and the weights of the best model so far. A run that goes on begins at the
+//! are these answers and those of the linear programs, each under a digest of its question, and the weights of the best model so far. A run that goes on begins at the
 //! start and finds the answers that were given before, until there is none; from there on it does what a run in one go would have done.
 //! For that to hold no clock may steer it: a run with a journal is ended by its switch and has no deadline.
 //!
@@ -46,6 +46,15 @@ pub(crate) struct Answered {
     pub(crate) boxes: u64,
 }
 
+/// An answer to a linear program.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Program {
+    /// The values of its unknowns.
+    Optimal(Vec<f64>),
+    /// There are none: no point can meet the sum of these rows, with these multipliers.
+    Infeasible(Vec<(usize, f64)>),
+}
+
 /// The best model so far: how it is made of the original.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Best {
@@ -67,6 +76,7 @@ struct Pages {
     /// What the run is about: the model, the rows and the options.
     subject: Key,
     answers: BTreeMap<Key, Answered>,
+    programs: BTreeMap<Key, Program>,
     best: Option<Best>,
     /// The checkpoint of the search for the certificate, and the digest of the model that it is about.
     proof: Option<(Key, Vec<u8>)>,
@@ -118,6 +128,22 @@ impl Journal {
         self.change(|pages| {
             pages.answers.insert(key, answered);
         });
+        self.flush_if_due();
+    }
+
+    pub(crate) fn program(&self, key: &Key) -> Option<Program> {
+        lock(&self.pages).programs.get(key).cloned()
+    }
+
+    /// Notes the answer to a linear program, and keeps it soon.
+    pub(crate) fn note_program(&self, key: Key, program: Program) {
+        self.change(|pages| {
+            pages.programs.insert(key, program);
+        });
+        self.flush_if_due();
+    }
+
+    fn flush_if_due(&self) {
         if lock(&self.pace).is_due() {
             self.flush();
         }
@@ -166,6 +192,11 @@ impl Pages {
             out.raw(key);
             answered.encode(&mut out);
         }
+        out.number(self.programs.len() as u64);
+        for (key, program) in &self.programs {
+            out.raw(key);
+            program.encode(&mut out);
+        }
         out.option(self.best.as_ref(), |out, best| {
             out.raw(&best.model);
             write_plan(out, &best.plan);
@@ -201,6 +232,10 @@ impl Pages {
             subject: input.array()?,
             answers: input
                 .list(|input| Ok((input.array()?, Answered::decode(input)?)))?
+                .into_iter()
+                .collect(),
+            programs: input
+                .list(|input| Ok((input.array()?, Program::decode(input)?)))?
                 .into_iter()
                 .collect(),
             best: input.option(|input| Ok(Best { model: input.array()?, plan: read_plan(input)? }))?,
@@ -239,6 +274,56 @@ impl Answered {
     }
 }
 
+impl Program {
+    fn encode(&self, out: &mut Out) {
+        let mut entries = |entries: &[(usize, f64)]| {
+            let mut last = 0;
+            out.list(entries, |out, &(at, value)| {
+                out.number((at - last) as u64);
+                out.float(value);
+                last = at;
+            });
+        };
+        match self {
+            // Most of them are zero.
+            Self::Optimal(values) => {
+                let some = values.iter().copied().enumerate().filter(|(_, value)| value.to_bits() != 0);
+                entries(&some.collect::<Vec<_>>());
+                out.byte(0);
+                out.number(values.len() as u64);
+            }
+            Self::Infeasible(rows) => {
+                let mut rows = rows.clone();
+                rows.sort_by_key(|&(row, _)| row);
+                entries(&rows);
+                out.byte(1);
+            }
+        }
+    }
+
+    fn decode(input: &mut In<'_>) -> Result<Self, WireError> {
+        let mut at = 0usize;
+        let entries = input.list(|input| {
+            at = at.saturating_add(usize::try_from(input.number()?).map_err(|_| WireError)?);
+            Ok((at, input.float()?))
+        })?;
+        match input.byte()? {
+            0 => {
+                let count = usize::try_from(input.number()?).map_err(|_| WireError)?;
+                // Nobody has so many columns, and a wrong number sets no memory aside.
+                let mut values =
+                    if count <= MOST_UNKNOWNS { vec![0.0; count] } else { return Err(WireError) };
+                for (at, value) in entries {
+                    *values.get_mut(at).ok_or(WireError)? = value;
+                }
+                Ok(Self::Optimal(values))
+            }
+            1 => Ok(Self::Infeasible(entries)),
+            _ => Err(WireError),
+        }
+    }
+}
+
 fn write_plan(out: &mut Out, plan: &Plan) {
     out.list(&plan.weights, |out, &weight| out.float(weight));
     match &plan.constants {
@@ -274,6 +359,9 @@ fn read_plan(input: &mut In<'_>) -> Result<Plan, WireError> {
 /// The most bits of a constant, and the most that it is shifted by.
 const MOST_EXPONENT: u64 = 1 << 16;
 
+/// The most unknowns of a program.
+const MOST_UNKNOWNS: usize = 1 << 24;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,6 +378,12 @@ mod tests {
         Pages {
             subject: [9; 32],
             answers: answers.into_iter().collect(),
+            programs: [
+                ([5; 32], Program::Optimal(vec![0.0, 0.5, -0.0])),
+                ([6; 32], Program::Infeasible(vec![(2, 0.25), (9, 1e-9)])),
+            ]
+            .into_iter()
+            .collect(),
             best: Some(Best { model: [8; 32], plan: Plan { weights: vec![0.0, 1.25], constants } }),
             proof: Some(([7; 32], b"a search".to_vec())),
             fresh: false,

@@ -9,6 +9,7 @@ pub(crate) mod allowance;
 mod plans;
 mod questions;
 mod recall;
+mod recalling;
 pub(crate) mod weight_program;
 
 use std::time::Instant;
@@ -224,7 +225,8 @@ impl<'a, M: Editable> Search<'a, M> {
             floor: self.problem.floor,
             scores: self.keeps_scores(),
         };
-        WeightProgram::new(self.problem.config.solver, costs, kept, terms)
+        let config = self.problem.config;
+        WeightProgram::new(config.solver, costs, kept, terms, config.journal.clone())
     }
 
     /// Is the claim about scores?

@@ -7,10 +7,14 @@
 //! the original's own leads have the original as a solution, bounds of one are the paper's. All answers are
 //! hints: floats decide nothing.
 
-use secateur_lp::{Growing, Limits, LinearSolver, Saved, Sign, Status};
+use std::sync::Arc;
+
+use secateur_lp::{Limits, LinearSolver, Sign, Status};
 
 use crate::candidate::column::Intercept;
+use crate::journal::Journal;
 use crate::points::point::Demand;
+use crate::search::recalling::{Mark, Solver};
 
 /// What the lead must reach at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +94,7 @@ const RAISED_SHARE: f64 = 1.0 / 4096.0;
 
 /// A linear program that grows with the points.
 pub(crate) struct WeightProgram {
-    program: Box<dyn Growing>,
+    program: Solver,
     terms: Terms,
     /// The columns that have an unknown, ascending, of `total`.
     columns: Vec<usize>,
@@ -105,8 +109,14 @@ pub(crate) struct WeightProgram {
 }
 
 impl WeightProgram {
-    /// A program without demands over those columns that are kept.
-    pub(crate) fn new(solver: LinearSolver, costs: &[f64], kept: &[bool], terms: Terms) -> Self {
+    /// A program without demands over those columns that are kept, whose answers the journal may know.
+    pub(crate) fn new(
+        solver: LinearSolver,
+        costs: &[f64],
+        kept: &[bool],
+        terms: Terms,
+        journal: Option<Arc<Journal>>,
+    ) -> Self {
         let columns: Vec<usize> = (0..costs.len()).filter(|&column| kept[column]).collect();
         let mut prices: Vec<f64> = columns.iter().map(|&column| costs[column]).collect();
         let mut signs = vec![Sign::Nonnegative; columns.len()];
@@ -134,7 +144,7 @@ impl WeightProgram {
                 }
             }
         }
-        let program = solver.start(&prices, &signs);
+        let program = Solver::start(solver, &prices, &signs, journal);
         let unknowns = prices.len();
         Self { program, terms, columns, total: costs.len(), groups, scale, unknowns, raised: Vec::new() }
     }
@@ -147,13 +157,13 @@ impl WeightProgram {
     }
 
     /// What [`WeightProgram::restore`] comes back to: the basis and the columns that are dropped.
-    pub(crate) fn save(&self) -> Saved {
+    pub(crate) fn save(&mut self) -> Mark {
         self.program.save()
     }
 
     /// Back to a saved basis and its columns; demands stay.
-    pub(crate) fn restore(&mut self, saved: Saved) {
-        self.program.restore(saved);
+    pub(crate) fn restore(&mut self, mark: Mark) {
+        self.program.restore(mark);
     }
 
     /// Asks more of a demand, because the written model did not keep what the weights promised; false

@@ -23,10 +23,11 @@ impl Keep for Place {
     }
 }
 
-/// A journal in its parts: up to the answers, the answers, and the rest.
+/// A journal in its parts: up to the answers, those of the oracle and those of linear programs, and the rest.
 struct Parts {
     head: Vec<u8>,
     answers: Vec<(Vec<u8>, Said)>,
+    programs: Vec<(Vec<u8>, Program)>,
     tail: Vec<u8>,
 }
 
@@ -36,6 +37,9 @@ enum Said {
     Refuted(Vec<Vec<f64>>),
     Hard(u8),
 }
+
+/// Its entries, and how many unknowns it has where there is an answer.
+type Program = (Vec<(u64, f64)>, Option<u64>);
 
 impl Parts {
     fn read(bytes: &[u8]) -> Result<Self, WireError> {
@@ -53,11 +57,17 @@ impl Parts {
             };
             Ok((key.0, said))
         })?;
+        let programs = input.list(|input| {
+            let key = input.raw(32)?.to_vec();
+            let entries = input.list(|input| Ok((input.number()?, input.float()?)))?;
+            let unknowns = if input.byte()? == 0 { Some(input.number()?) } else { None };
+            Ok((key, (entries, unknowns)))
+        })?;
         let mut tail = Vec::new();
         while let Ok(byte) = input.byte() {
             tail.push(byte);
         }
-        Ok(Self { head: bytes[..line + 32].to_vec(), answers, tail })
+        Ok(Self { head: bytes[..line + 32].to_vec(), answers, programs, tail })
     }
 
     fn write(&self) -> Vec<u8> {
@@ -74,6 +84,15 @@ impl Parts {
                 Said::Hard(byte) => out.byte(*byte),
             }
         });
+        out.list(&self.programs, |out, (key, (entries, unknowns))| {
+            out.raw(key);
+            out.list(entries, |out, &(gap, value)| {
+                out.number(gap);
+                out.float(value);
+            });
+            out.byte(u8::from(unknowns.is_none()));
+            unknowns.iter().for_each(|&unknowns| out.number(unknowns));
+        });
         out.raw(&self.tail);
         let digest = FileDigest::of(&out.0);
         out.raw(&digest.0);
@@ -82,7 +101,8 @@ impl Parts {
 
     /// The keys of all answers.
     fn keys(&self) -> BTreeSet<Vec<u8>> {
-        self.answers.iter().map(|(key, _)| key.clone()).collect()
+        let programs = self.programs.iter().map(|(key, _)| key);
+        self.answers.iter().map(|(key, _)| key).chain(programs).cloned().collect()
     }
 }
 
@@ -130,9 +150,11 @@ fn a_run_that_goes_on_ends_as_one_in_one_go() {
         let all = Parts::read(&kept).unwrap();
         assert_eq!(all.write(), kept);
         assert!(all.answers.len() > 1, "{} questions: too few for a test", all.answers.len());
+        assert!(all.programs.iter().any(|(_, (_, unknowns))| unknowns.is_some()));
         for share in [0.4, 1.0] {
             let mut part = Parts::read(&kept).unwrap();
             part.answers.retain(|_| rng.f64() < share);
+            part.programs.retain(|_| rng.f64() < share);
             let known = part.answers.len();
             let (found, visited, again) = run(&model, &options, Some(&part.write()));
             assert_eq!(bytes_of(&found.file), expected, "{known} answers known");
@@ -162,8 +184,7 @@ fn a_run_that_is_ended_at_once_has_the_best_model_so_far_and_proves_it_anew() {
     assert_eq!(pruning.pruned.size, whole.size);
     assert!(pruning.checked() && pruning.interrupted && path.exists());
     // Without time for a proof it is not handed out: only the file says that it is proved.
-    let budget = Budget::unlimited().with_grace(Duration::ZERO);
-    budget.cancel().cancel();
+    let budget = Budget::limit(Duration::ZERO);
     let pruning = prune(&model, &[], &options, &budget, &Watch::default()).unwrap();
     assert!(pruning.unchanged() && !pruning.checked() && path.exists());
     let pruning = prune(&model, &[], &options, &Budget::unlimited(), &Watch::default()).unwrap();
@@ -219,4 +240,18 @@ fn inputs_that_are_none_are_not_used() {
     let (found, _) = run_within(Some(&forged.write()));
     assert_eq!(bytes_of(&found.file), bytes_of(&honest.file));
     assert_eq!((found.points, found.recalled), (honest.points, false));
+}
+
+#[test]
+fn a_program_without_an_answer_is_believed_only_with_rows_that_show_it() {
+    let model = ModelFile::parse(SOME).unwrap();
+    let (honest, _, kept) = run(&model, &options(), None);
+    let mut forged = Parts::read(&kept).unwrap();
+    let shown = forged.programs.iter().filter(|(_, (_, unknowns))| unknowns.is_none()).count();
+    assert!(shown > 0, "no program was without an answer: nothing is tested");
+    // Every program is said to have none, by its first row.
+    forged.programs.iter_mut().for_each(|(_, program)| *program = (vec![(0, 1.0)], None));
+    let (found, ..) = run(&model, &options(), Some(&forged.write()));
+    assert_eq!(bytes_of(&found.file), bytes_of(&honest.file));
+    assert_eq!((found.irreducible, found.lower_bound), (honest.irreducible, honest.lower_bound));
 }
