@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-embedded bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -166,9 +166,14 @@ bench-prune: $(BENCH)/.installed ## sizes, proofs and times of prune on six grou
 	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
 	$(BENCH)/bin/python bench/prune/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
 
-bench-cluster: $(STAMP) ## a long search with two processes beside two threads (BENCH_OPTIONS=--save)
+bench-cluster: $(STAMP) ## a long search with two processes beside two threads, and simulated on 1 to 1,000 workers (BENCH_OPTIONS=--save)
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
 	$(VENV)/bin/python bench/cluster/run.py $(BENCH_OPTIONS)
+	$(VENV)/bin/python bench/cluster/simulate.py $(BENCH_OPTIONS)
+
+bench-wall: $(STAMP) ## comparisons beyond an hour of one machine, with checkpoints (DATASETS=folder BENCH_OPTIONS="--minutes 30 --save")
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	$(VENV)/bin/python bench/cluster/wall.py --datasets $(DATASETS) --keep target/wall $(BENCH_OPTIONS)
 
 bench-certificates: $(BENCH)/.installed ## what proofs of millions of steps cost to write and to check (DATASETS=folder)
 	cargo build --release --locked --quiet -p secateur-prune --example certificate_cost

@@ -87,6 +87,9 @@ impl Solver {
     }
 }
 
+/// The coefficients of a row, and its bound.
+type Row = (Vec<f64>, f64);
+
 /// Something that is done to a program.
 #[derive(Clone, Debug)]
 enum Act {
@@ -111,7 +114,7 @@ pub(super) struct Recalling {
     signs: Vec<Sign>,
     held: Vec<bool>,
     /// All rows with their bounds as they are now, to add up what shows that there is no answer.
-    rows: Vec<(Vec<f64>, f64)>,
+    rows: Vec<Row>,
 }
 
 impl Recalling {
@@ -244,7 +247,7 @@ impl Recalling {
     /// Can no point meet the sum of these rows, with these multipliers?
     fn contradicts(&self, rows: &[(usize, f64)]) -> bool {
         // What is above zero beyond rounding, and what is zero up to it.
-        let sum = |part: &dyn Fn(&(Vec<f64>, f64)) -> f64| {
+        let sum = |part: &dyn Fn(&Row) -> f64| {
             let mut sums = (0.0, 0.0);
             for &(row, multiplier) in rows {
                 let value = self.rows.get(row).map_or(f64::NAN, part) * multiplier;
