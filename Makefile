@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -128,7 +128,10 @@ FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lig
 
 fuzz: ## each reader in libFuzzer for a minute; needs cargo-fuzz and a nightly compiler (fuzz/README.md)
 	$(PYTHON) fuzz/seeds.py fuzz/corpus/certificate
-	set -e; for pair in $(FUZZ_SEEDS) certificate; do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
+	mkdir -p fuzz/corpus/source
+	set -e; for options in "-o fuzz/corpus/source/exact.c" "-o fuzz/corpus/source/exact.rs" "-o fuzz/corpus/source/leaves.c --leaves 8 --time-limit 1s"; do \
+	  cargo run --release --locked --quiet --bin secateur -- pack testdata/models/lightgbm/multiclass.txt $$options > /dev/null; done
+	set -e; for pair in $(FUZZ_SEEDS) certificate source; do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
 	  case $$pair in *:*) cp testdata/models/$${pair#*:} fuzz/corpus/$$target/;; esac; \
 	  cargo +nightly fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -max_len=262144; \
 	done
@@ -159,6 +162,10 @@ bench-conversions: $(BENCH)/.installed ## models against their ONNX conversions 
 bench-scores: $(BENCH)/.installed ## prune --within and leaves rounded to 16 and 8 bits (DATASETS=folder; BENCH_OPTIONS=--save)
 	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
 	$(BENCH)/bin/python bench/scores/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
+
+bench-quantised: $(BENCH)/.installed ## models as C with leaves of 16 and 8 bits: bound, size, 100,000 rows (DATASETS=folder; BENCH_OPTIONS=--save; needs cc)
+	VIRTUAL_ENV=$(abspath $(BENCH)) $(BENCH)/bin/maturin develop --release --quiet
+	$(BENCH)/bin/python bench/quantised/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
 
 bench-prune: $(BENCH)/.installed ## sizes, proofs and times of prune on six groups of models (DATASETS=folder; BENCH_OPTIONS=--quick)
 	cargo build --release --locked --quiet --bins

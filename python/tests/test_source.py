@@ -75,24 +75,25 @@ def test_quantised_leaves_are_within_the_bound_and_decide_alike_beyond_it(name, 
     packed = secateur.pack(inner)
     packed.save(tmp_path / "exact.h")
     for bits in (8, 16):
-        facts = packed.save(
-            tmp_path / "model.c", leaves=bits, certificate=tmp_path / "model.cert", time_limit=0.2, threads=1
-        )
+        # A name for each: a library of the same path is not loaded twice.
+        file, proof = tmp_path / f"m{bits}.c", tmp_path / f"m{bits}.cert"
+        facts = packed.save(file, name=f"m{bits}", leaves=bits, certificate=proof, time_limit=0.2, threads=1)
         leaves = facts["leaves"]
         rows = hostile_rows(model, found.train, 400)
-        rows = np.ascontiguousarray(rows, dtype=np.float32 if "f32_input" in (tmp_path / "model.c").read_text() else np.float64)
-        library = compiled(tmp_path)
+        rows = np.ascontiguousarray(rows, dtype=np.float32 if "f32_input" in file.read_text() else np.float64)
+        library = compiled(tmp_path, f"m{bits}")
+        raw, decide = getattr(library, f"m{bits}_raw"), getattr(library, f"m{bits}_class", None)
         sums = np.empty((len(rows), packed._packed.outputs), dtype=np.int32)
         for row, out in zip(rows, sums, strict=True):
-            library.model_raw(row.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p))
+            raw(row.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p))
         theirs = decided_scores(model, rows, tmp_path)
         assert (np.abs(sums * leaves["unit"] - theirs) <= facts["within"] * (1 + 1e-12)).all()
         assert leaves["at_least"] is None or leaves["at_least"] <= facts["within"] <= leaves["by_trees"]
-        claim = secateur.check(inner, tmp_path / "model.c", tmp_path / "model.cert")
+        claim = secateur.check(inner, file, proof)
         assert (claim["kind"], claim["quantised"]["within"]) == ("quantised", facts["within"])
         if not packed._packed.is_classifier:
             continue
-        classes = np.array([library.model_class(row.ctypes.data_as(ctypes.c_void_p)) for row in rows])
+        classes = np.array([decide(row.ctypes.data_as(ctypes.c_void_p)) for row in rows])
         ordered = np.sort(theirs, axis=1)
         if theirs.shape[1] > 1 and leaves["certain_beyond"] is not None:
             certain = ordered[:, -1] - ordered[:, -2] > leaves["certain_beyond"]

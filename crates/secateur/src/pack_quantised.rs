@@ -17,7 +17,6 @@ use secateur_oracle::{
     Budget as SearchBudget, CompareError, Limit, Measured, Options, Progress, ScoreComparison, ScorePoint,
     Verdict, has_inputs,
 };
-use secateur_prune::{CertifyError, have_checked};
 use serde_json::{Map, Value, json};
 
 use crate::budget::Budget;
@@ -143,32 +142,33 @@ pub fn pack_quantised(
         }
         false => None,
     };
-    let (within, scores) = match found.as_ref().and_then(|found| found.proof.clone()) {
-        Some((within, proof)) if within < by_trees => (within, Some(proof)),
-        _ => (by_trees, None),
-    };
-    let claimed = QuantisedStep {
-        within,
-        scores,
-        decisions: decisions.as_ref().and_then(|answer| answer.certificate.clone()),
-    };
-    let certificate = PackingRecord {
+    let mut scorers = pruning.map_or_else(Vec::new, |pruning| Scorer::of(&pruning.pruned.domain));
+    scorers.extend(Scorer::of(&leaves.domain));
+    let mut record = PackingRecord {
         original: Digest::of(original.ensemble()),
         packed: FileDigest::of(text.as_bytes()),
         pruning: step,
-        quantised: Some(claimed),
-    }
-    .to_bytes();
-    let mut scorers = pruning.map_or_else(Vec::new, |pruning| Scorer::of(&pruning.pruned.domain));
-    scorers.extend(Scorer::of(&leaves.domain));
-    let source = Packed::Source(text.as_bytes());
-    match secateur_checker::check_packing(original, source, &scorers, &certificate, &|| false) {
-        Ok(PackingVerdict::Valid(_)) => {}
-        Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
-            return Err(PackingError::fault(reason.message()));
-        }
-        Err(error) => return Err(PackingError::fault(error)),
-    }
+        quantised: None,
+    };
+    let mut accepted = |scores: Option<(f64, Vec<u8>)>| {
+        let (within, scores) = scores.map_or((by_trees, None), |(within, proof)| (within, Some(proof)));
+        let proved = decisions.as_ref().and_then(|answer| answer.certificate.clone());
+        record.quantised = Some(QuantisedStep { within, scores, decisions: proved });
+        is_accepted(original, text.as_bytes(), &scorers, &record, budget)
+            .map(|yes| yes.map(|yes| (within, yes)))
+    };
+    let searched =
+        found.as_ref().and_then(|found| found.proof.clone()).filter(|(within, _)| *within < by_trees);
+    // Where the time is too short for the check of the search's proof, what the leaves of each tree say needs none.
+    let certified = match searched {
+        Some(proof) => accepted(Some(proof))?,
+        None => None,
+    };
+    let certified = match certified {
+        Some(certified) => Some(certified),
+        None => accepted(None)?,
+    };
+    let (within, certificate) = certified.ok_or(PackingError::Stopped)?;
     let (test, test_rows) = tested(ensemble, &read, options)?;
     let header = secateur_emit::declarations(ensemble, style)?;
     let header = (options.form == secateur_emit::Form::C).then_some(header);
@@ -190,7 +190,7 @@ pub fn pack_quantised(
 /// What the search says of scores.
 struct Found {
     measured: Measured,
-    /// The bound and its certificate, which the checker has accepted.
+    /// The bound and its certificate.
     proof: Option<(f64, Vec<u8>)>,
 }
 
@@ -229,16 +229,39 @@ fn measured(
     settings.budget = limited(1.0);
     let within = measured.at_most;
     let proof = match comparison.certify(within, &settings, Vec::new()) {
-        Ok((Limit::Within, _, Some(writer))) => writer.finish(true).map_err(PackingError::fault)?,
-        Ok(_) => return Ok(Some(Found { measured, proof: None })),
+        Ok((Limit::Within, _, Some(writer))) => {
+            Some((within, writer.finish(true).map_err(PackingError::fault)?))
+        }
+        Ok(_) => None,
         Err(error) => return Err(PackingError::fault(error)),
     };
-    let proof = match budget.finishing(|stop| have_checked(ours, theirs, &proof, stop)) {
-        Ok(_) => Some((within, proof)),
-        Err(CertifyError::Interrupted) => None,
-        Err(error) => return Err(Error::from(error).into()),
-    };
     Ok(Some(Found { measured, proof }))
+}
+
+/// The bytes of a record that the checker accepts; nothing where the time is too short for that.
+fn is_accepted(
+    original: &ModelFile,
+    source: &[u8],
+    scorers: &[Scorer<'_>],
+    record: &PackingRecord,
+    budget: &Budget,
+) -> Result<Option<Vec<u8>>, PackingError> {
+    let bytes = record.to_bytes();
+    let claims = record.quantised.as_ref();
+    let check = |stop: &dyn Fn() -> bool| {
+        secateur_checker::check_packing(original, Packed::Source(source), scorers, &bytes, stop)
+    };
+    // A claim without a proof by the search is checked at once, and what was proved before stays.
+    let verdict = match claims.is_some_and(|claims| claims.scores.is_some()) {
+        true => budget.finishing(|stop| check(&|| stop.is_cancelled())),
+        false => check(&|| false),
+    };
+    match verdict {
+        Ok(PackingVerdict::Valid(_)) => Ok(Some(bytes)),
+        Ok(PackingVerdict::Incomplete(_)) => Ok(None),
+        Ok(PackingVerdict::Invalid(reason)) => Err(PackingError::fault(reason.message())),
+        Err(error) => Err(PackingError::fault(error)),
+    }
 }
 
 /// The cover test, where one is asked for.

@@ -1,0 +1,116 @@
+//! Hostile source: whatever is done to an emitted file, the checker's reader ends with a file or a short error, nothing that compares it with a model
+//! panics, and what is read as quantised keeps its promises. The same with coverage feedback is `fuzz/fuzz_targets/source.rs`.
+
+mod common;
+
+use fastrand::Rng;
+use secateur_checker::source::{SourceFile, bound_by_trees, quantised, same_source};
+use secateur_emit::{Form, LeafBits, Style, emit};
+use secateur_model::{Ensemble, Predictor};
+use secateur_testkit::{Shape, ensemble};
+
+const NUMBERS: [&str; 16] = [
+    "0", "1", "-1", "2", "255", "256", "65535", "65536", "2147483647", "-2147483647", "4294967295", "0x1p+0", "0x1p-900", "0x1p+900",
+    "NAN", "-INFINITY",
+];
+
+/// One of the changes that a file meets: a number, a line, a piece of another file, a part, a byte.
+fn changed(rng: &mut Rng, text: &str, other: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let at = rng.usize(0..lines.len());
+    match rng.u32(0..8) {
+        0..=2 => {
+            // A number of a line becomes another; several times, so that counts and tables may fit again.
+            for _ in 0..rng.usize(1..4) {
+                let at = rng.usize(0..lines.len());
+                let mut words: Vec<&str> = lines[at].split(' ').collect();
+                let word = rng.usize(0..words.len());
+                let number = NUMBERS[rng.usize(0..NUMBERS.len())];
+                let comma = if words[word].ends_with(',') { "," } else { "" };
+                let number = format!("{number}{comma}");
+                words[word] = &number;
+                lines[at] = words.join(" ");
+            }
+        }
+        3 => {
+            lines.remove(at);
+        }
+        4 => lines.insert(at, lines[rng.usize(0..lines.len())].clone()),
+        5 => {
+            let from: Vec<&str> = other.lines().collect();
+            let start = rng.usize(0..from.len());
+            let end = (start + rng.usize(1..6)).min(from.len());
+            let until = (at + rng.usize(0..6)).min(lines.len());
+            lines.splice(at..until, from[start..end].iter().map(|&line| line.to_owned()));
+        }
+        6 => {
+            // Other parts than the tables are made for.
+            let all = secateur_checker::source::PARTS.iter().chain(&secateur_checker::source::RULES);
+            let part = all.clone().nth(rng.usize(0..all.count())).unwrap();
+            let parts = &mut lines[2];
+            *parts = if parts.contains(part) { parts.replace(part, "") } else { format!("{parts} {part}") };
+        }
+        _ => {
+            let line = &mut lines[at];
+            if !line.is_empty() {
+                let place = rng.usize(0..line.len());
+                line.replace_range(place..=place, &char::from(rng.u8(32..127)).to_string());
+            }
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn look(model: &Ensemble, rows: &[f64], text: &str) -> bool {
+    let Ok(file) = SourceFile::parse(text.as_bytes()) else { return false };
+    let same = same_source(model, &file).is_ok();
+    if let Ok(read) = quantised(model, &file) {
+        assert!(!same, "a file is the model itself, or its leaves are quantised");
+        // Whatever was read computes without an overflow, and within its bound.
+        let bound = bound_by_trees(model, &read.model).expect("sums that stay within their type");
+        let scores = Predictor::new(&read.model).raw_scores(rows).unwrap();
+        assert!(scores.iter().all(|score| (score / read.unit).abs() < 2f64.powi(31)));
+        assert!(bound >= 0.0);
+    }
+    true
+}
+
+#[test]
+fn hostile_source_breaks_no_promise() {
+    let cases = std::env::var("SECATEUR_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(6000);
+    let mut rng = Rng::with_seed(41);
+    let mut models = Vec::new();
+    while models.len() < 8 {
+        let shape = Shape { weighted: false, ..Shape::random(&mut rng) };
+        let model = ensemble(&mut rng, &shape);
+        if model.scale().is_none() && model.rounding().is_some() {
+            models.push(model);
+        }
+    }
+    let written: Vec<Vec<String>> = models
+        .iter()
+        .map(|model| {
+            let styles = [
+                (Form::C, None),
+                (Form::Rust, None),
+                (Form::C, Some(LeafBits::Eight)),
+                (Form::Rust, Some(LeafBits::Sixteen)),
+            ];
+            let style = |(form, leaves)| Style { form, name: "model", leaves };
+            styles.into_iter().map(|one| emit(model, style(one), &[]).unwrap()).collect()
+        })
+        .collect();
+    let rows: Vec<Vec<f64>> = models.iter().map(secateur_emit::cover_rows).collect();
+    let mut read = 0;
+    for case in 0..cases {
+        let at = case % models.len();
+        let text = &written[at][rng.usize(0..4)];
+        let other = &written[rng.usize(0..models.len())][rng.usize(0..4)];
+        let mut hostile = changed(&mut rng, text, other);
+        while rng.u32(0..3) == 0 {
+            hostile = changed(&mut rng, &hostile, other);
+        }
+        read += usize::from(look(&models[at], &rows[at], &hostile));
+    }
+    assert!(read * 50 > cases, "only {read} of {cases} hostile files were readable: the changes are too coarse");
+}
