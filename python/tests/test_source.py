@@ -80,11 +80,11 @@ def test_quantised_leaves_are_within_the_bound_and_decide_alike_beyond_it(name, 
         facts = packed.save(file, name=f"m{bits}", leaves=bits, certificate=proof, time_limit=0.2, threads=1)
         leaves = facts["leaves"]
         rows = hostile_rows(model, found.train, 400)
-        rows = np.ascontiguousarray(rows, dtype=np.float32 if "f32_input" in file.read_text() else np.float64)
+        given = np.ascontiguousarray(rows, dtype=np.float32 if "f32_input" in file.read_text() else np.float64)
         library = compiled(tmp_path, f"m{bits}")
         raw, decide = getattr(library, f"m{bits}_raw"), getattr(library, f"m{bits}_class", None)
         sums = np.empty((len(rows), packed._packed.outputs), dtype=np.int32)
-        for row, out in zip(rows, sums, strict=True):
+        for row, out in zip(given, sums, strict=True):
             raw(row.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p))
         theirs = decided_scores(model, rows, tmp_path)
         assert (np.abs(sums * leaves["unit"] - theirs) <= facts["within"] * (1 + 1e-12)).all()
@@ -93,7 +93,7 @@ def test_quantised_leaves_are_within_the_bound_and_decide_alike_beyond_it(name, 
         assert (claim["kind"], claim["quantised"]["within"]) == ("quantised", facts["within"])
         if not packed._packed.is_classifier:
             continue
-        classes = np.array([decide(row.ctypes.data_as(ctypes.c_void_p)) for row in rows])
+        classes = np.array([decide(row.ctypes.data_as(ctypes.c_void_p)) for row in given])
         ordered = np.sort(theirs, axis=1)
         if theirs.shape[1] > 1 and leaves["certain_beyond"] is not None:
             certain = ordered[:, -1] - ordered[:, -2] > leaves["certain_beyond"]
@@ -119,7 +119,7 @@ def test_same_decisions_are_proved_or_nothing_is_written(tmp_path):
     # Many deep trees: some input is nearer to the threshold than bytes can tell.
     from xgboost import XGBClassifier
 
-    hard = XGBClassifier(n_estimators=40, max_depth=4, random_state=0).fit(X, y)
+    hard = XGBClassifier(n_estimators=60, max_depth=4, random_state=0).fit(X, rng.integers(2, size=300))
     with pytest.raises(secateur.SecateurError, match="not proved to be the same"):
         secateur.pack(hard).save(tmp_path / "hard.c", leaves=8, same_decisions=True, time_limit=20)
     assert not (tmp_path / "hard.c").exists()

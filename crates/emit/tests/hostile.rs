@@ -10,8 +10,22 @@ use secateur_model::{Ensemble, Predictor};
 use secateur_testkit::{Shape, ensemble};
 
 const NUMBERS: [&str; 16] = [
-    "0", "1", "-1", "2", "255", "256", "65535", "65536", "2147483647", "-2147483647", "4294967295", "0x1p+0", "0x1p-900", "0x1p+900",
-    "NAN", "-INFINITY",
+    "0",
+    "1",
+    "-1",
+    "2",
+    "255",
+    "256",
+    "65535",
+    "65536",
+    "2147483647",
+    "-2147483647",
+    "4294967295",
+    "0x1p+0",
+    "0x1p-900",
+    "0x1p+900",
+    "NAN",
+    "-INFINITY",
 ];
 
 /// One of the changes that a file meets: a number, a line, a piece of another file, a part, a byte.
@@ -77,7 +91,8 @@ fn look(model: &Ensemble, rows: &[f64], text: &str) -> bool {
 
 #[test]
 fn hostile_source_breaks_no_promise() {
-    let cases = std::env::var("SECATEUR_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(6000);
+    let cases =
+        std::env::var("SECATEUR_FUZZ_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(6000);
     let mut rng = Rng::with_seed(41);
     let mut models = Vec::new();
     while models.len() < 8 {
@@ -112,5 +127,8 @@ fn hostile_source_breaks_no_promise() {
         }
         read += usize::from(look(&models[at], &rows[at], &hostile));
     }
-    assert!(read * 50 > cases, "only {read} of {cases} hostile files were readable: the changes are too coarse");
+    assert!(
+        read * 50 > cases,
+        "only {read} of {cases} hostile files were readable: the changes are too coarse"
+    );
 }

@@ -210,7 +210,11 @@ fn the_same_decisions_are_proved_or_an_input_is_shown_and_nothing_is_written() {
                 }
                 code => {
                     different += 1;
-                    assert_eq!((code, &told["outcome"]), (Some(1), &serde_json::json!("different")), "{told}");
+                    assert_eq!(
+                        (code, &told["outcome"]),
+                        (Some(1), &serde_json::json!("different")),
+                        "{told}"
+                    );
                     assert!(told["decisions"]["counterexample"]["input"].is_object(), "{told}");
                     assert!(!folder.path().join(format!("{bits}.c")).exists());
                 }
