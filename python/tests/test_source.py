@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import struct
 import subprocess
 
 import numpy as np
@@ -123,6 +124,26 @@ def test_same_decisions_are_proved_or_nothing_is_written(tmp_path):
     with pytest.raises(secateur.SecateurError, match="not proved to be the same"):
         secateur.pack(hard).save(tmp_path / "hard.c", leaves=8, same_decisions=True, time_limit=20)
     assert not (tmp_path / "hard.c").exists()
+
+
+def test_a_bound_that_is_not_proved_is_refused(tmp_path):
+    model = case("XGBClassifier").model
+    packed = secateur.pack(model)
+    head = len(b"secateur packing 1\n") + 1 + 32 + 32
+    for limit, reason in [(0.0, "the leaves of each tree show"), (20.0, "should be about scores")]:
+        facts = packed.save(tmp_path / "model.c", leaves=8, certificate=tmp_path / "model.cert", time_limit=limit, threads=1)
+        assert (facts["within"] == facts["leaves"]["by_trees"]) == (limit == 0.0)
+        proof = (tmp_path / "model.cert").read_bytes()
+        assert struct.unpack("<d", proof[head : head + 8])[0] == facts["within"]
+        lower = struct.pack("<d", facts["within"] * (1 - 1e-9))
+        (tmp_path / "forged.cert").write_bytes(proof[:head] + lower + proof[head + 8 :])
+        with pytest.raises(secateur.CertificateError, match=reason):
+            secateur.check(model, tmp_path / "model.c", tmp_path / "forged.cert")
+        # Without its proof, the search's bound is none.
+        (tmp_path / "forged.cert").write_bytes(proof[: head + 8] + bytes(16))
+        if limit > 0.0:
+            with pytest.raises(secateur.CertificateError, match="the leaves of each tree show"):
+                secateur.check(model, tmp_path / "model.c", tmp_path / "forged.cert")
 
 
 def test_leaves_go_with_source(tmp_path):

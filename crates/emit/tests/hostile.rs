@@ -34,16 +34,19 @@ fn changed(rng: &mut Rng, text: &str, other: &str) -> String {
     let at = rng.usize(0..lines.len());
     match rng.u32(0..8) {
         0..=2 => {
-            // A number of a line becomes another; several times, so that counts and tables may fit again.
+            // Numbers of tables become others, small ones more often than not, so that many files can still be read.
+            let tables: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].ends_with(',')).collect();
             for _ in 0..rng.usize(1..4) {
-                let at = rng.usize(0..lines.len());
-                let mut words: Vec<&str> = lines[at].split(' ').collect();
+                let at = tables[rng.usize(0..tables.len())];
+                let mut words: Vec<&str> = lines[at].trim_end_matches(',').split(", ").collect();
                 let word = rng.usize(0..words.len());
-                let number = NUMBERS[rng.usize(0..NUMBERS.len())];
-                let comma = if words[word].ends_with(',') { "," } else { "" };
-                let number = format!("{number}{comma}");
-                words[word] = &number;
-                lines[at] = words.join(" ");
+                let small = rng.u8(..).to_string();
+                let whole = words[word].bytes().all(|byte| byte.is_ascii_digit());
+                words[word] = match rng.u32(0..4) {
+                    0..=2 if whole => &small,
+                    _ => NUMBERS[rng.usize(0..NUMBERS.len())],
+                };
+                lines[at] = words.join(", ") + ",";
             }
         }
         3 => {
