@@ -11,7 +11,7 @@ use std::time::Instant;
 use secateur_checker::{Limits, Verdict, aligned, check};
 use secateur_formats::ModelFile;
 use secateur_model::{Ensemble, EnsembleBuilder};
-use secateur_oracle::{Band, Budget, Comparison, Options};
+use secateur_oracle::{Band, Comparison, Options, SearchBudget};
 
 /// A search ends here.
 const SECONDS: f64 = 120.0;
@@ -54,11 +54,11 @@ fn measure(original: &str, pruned: &str, band: &str, threads: usize) -> Result<S
         score => Band::Score(score.parse()?),
     };
     let comparison = Comparison::new(original, &pruned, band)?;
-    let options = Options { budget: Budget::seconds(SECONDS), threads, ..Options::unlimited() };
+    let options = Options { budget: SearchBudget::seconds(SECONDS), threads, ..Options::unlimited() };
     let started = Instant::now();
     let compared = comparison.run(&options);
     let search = started.elapsed().as_secs_f64();
-    let options = Options { budget: Budget::seconds(SECONDS), ..options };
+    let options = Options { budget: SearchBudget::seconds(SECONDS), ..options };
     let started = Instant::now();
     let (again, certificate) = comparison.certify(&options, Vec::new())?;
     let Some(certificate) = certificate else {

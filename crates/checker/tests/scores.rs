@@ -13,7 +13,7 @@ use secateur_model::{
     Accumulation, Average, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
     InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder, Value,
 };
-use secateur_oracle::{Budget, Limit, Options, ScoreComparison};
+use secateur_oracle::{Limit, Options, ScoreComparison, SearchBudget};
 use secateur_testkit::{Shape, ensemble, every_row, mutate};
 
 /// A pair of models of this seed, classifiers and regressors.
@@ -87,7 +87,9 @@ fn what_is_proved_of_scores_is_accepted_and_true() {
         if Grid::new(&[&first, &second]).is_ok_and(|grid| grid.log10_cells() > 3.3) {
             continue;
         }
-        let Ok(comparison) = ScoreComparison::new(&first, &second, &Budget::unlimited()) else { continue };
+        let Ok(comparison) = ScoreComparison::new(&first, &second, &SearchBudget::unlimited()) else {
+            continue;
+        };
         let truth = greatest(&first, &second, &Domain::everything()).to_f64_up();
         let varies = first.scores_vary() || second.scores_vary();
         // Where the files fix every bit, the truth itself can be proved.
@@ -392,7 +394,9 @@ fn a_model_is_at_no_distance_from_itself() {
     let mut at_once = 0;
     for seed in 0..60 {
         let (first, _) = models(seed);
-        let Ok(comparison) = ScoreComparison::new(&first, &first, &Budget::unlimited()) else { continue };
+        let Ok(comparison) = ScoreComparison::new(&first, &first, &SearchBudget::unlimited()) else {
+            continue;
+        };
         let (limit, nodes, certificate) = comparison.certify(0.0, &Options::unlimited(), Vec::new()).unwrap();
         let Some(certificate) = certificate else {
             assert!(first.scores_vary() && matches!(limit, Limit::OrderOfAddition(_)), "seed {seed}");

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use secateur_formats::ModelFile;
 use secateur_model::Exact;
-use secateur_oracle::{Band, Budget, Comparison, Layout, Options, Row, System, solve};
+use secateur_oracle::{Band, Comparison, Layout, Options, Row, SearchBudget, System, solve};
 
 /// A proof is repeated until this much time is spent; the fastest run counts.
 const REPEAT_SECONDS: f64 = 1.0;
@@ -59,7 +59,7 @@ fn proof(original: &str, other: &str) -> Result<String, Failure> {
     let comparison = Comparison::new(original.ensemble(), other.ensemble(), Band::Exact)?;
     let cells = log10_cells(comparison.layout());
     let run = |shortcuts: bool, seconds: Option<f64>| {
-        let budget = seconds.map_or(Budget::unlimited(), Budget::seconds);
+        let budget = seconds.map_or(SearchBudget::unlimited(), SearchBudget::seconds);
         let options = Options { shortcuts, budget, ..Options::unlimited() };
         let (started, cpu) = (Instant::now(), cpu_seconds());
         let comparison = Comparison::new(original.ensemble(), other.ensemble(), Band::Exact)
@@ -92,7 +92,7 @@ fn wall(model: &str, threads: &str, seconds: &str, small_boxes: bool) -> Result<
     let bound = Exact::from_f64(1e-9).expect("finite");
     let row = |sign| Row { terms: vec![(layout.sum_of(0, 0), sign)], bound: bound.clone(), strict: false };
     let system = System::new(&layout, &[row(1), row(-1)]);
-    let budget = Budget::seconds(seconds);
+    let budget = SearchBudget::seconds(seconds);
     let options = Options { budget, threads, shortcuts: false, small_boxes, ..Options::unlimited() };
     let solved = solve(&system, &options, &|_| true);
     let (time, nodes) = (started.elapsed().as_secs_f64(), solved.nodes);
@@ -115,7 +115,7 @@ fn compare(
         0.0 => Band::Exact,
         band => Band::Score(band),
     };
-    let budget = Budget::seconds(seconds.parse()?);
+    let budget = SearchBudget::seconds(seconds.parse()?);
     let comparison = Comparison::new(original.ensemble(), other.ensemble(), band)?;
     let options = Options { budget, small_boxes, ..Options::unlimited() };
     let (started, cpu) = (Instant::now(), cpu_seconds());

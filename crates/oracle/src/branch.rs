@@ -22,7 +22,7 @@ use crate::lens::{Lens, View};
 use crate::record::{ProofStep, Record};
 use crate::small_box::SmallBox;
 use crate::solve::Options;
-use crate::stop::{Budget, Progress, StopReason};
+use crate::stop::{Progress, SearchBudget, StopReason};
 use crate::system::System;
 
 mod away;
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
     }
 
     /// Visits about so many boxes on this thread; `None` where that does not end the search.
-    pub(crate) fn begin(&self, rest: &mut Rest, budget: &Budget, limit: u64) -> Option<Searched> {
+    pub(crate) fn begin(&self, rest: &mut Rest, budget: &SearchBudget, limit: u64) -> Option<Searched> {
         let mut scratch = self.scratch();
         scratch.found = std::mem::take(&mut rest.found);
         let ended = self.dive(&mut rest.stack, &mut scratch, budget, limit, &|_| false);
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
     }
 
     /// Visits all boxes that are left.
-    pub(crate) fn run(&self, mut rest: Rest, budget: &Budget, threads: usize) -> Searched {
+    pub(crate) fn run(&self, mut rest: Rest, budget: &SearchBudget, threads: usize) -> Searched {
         let alone = if threads > 1 { ALONE } else { u64::MAX };
         match self.begin(&mut rest, budget, alone) {
             Some(ended) => ended,
@@ -220,7 +220,7 @@ impl<'a> Search<'a> {
 
     /// Several threads take boxes from a common queue, in the order of their paths, and give back what
     /// they do not finish in a while.
-    fn run_parallel(&self, Rest { stack, found }: Rest, budget: &Budget, threads: usize) -> Searched {
+    fn run_parallel(&self, Rest { stack, found }: Rest, budget: &SearchBudget, threads: usize) -> Searched {
         struct Shared {
             queue: VecDeque<Region>,
             working: usize,
@@ -309,7 +309,7 @@ impl<'a> Search<'a> {
         &self,
         stack: &mut Vec<Region>,
         scratch: &mut Scratch,
-        budget: &Budget,
+        budget: &SearchBudget,
         limit: u64,
         skip: &dyn Fn(&[bool]) -> bool,
     ) -> Result<(), StopReason> {
@@ -394,7 +394,7 @@ impl<'a> Search<'a> {
     }
 
     /// Closes or narrows a box; if neither settles it, says where to split.
-    fn visit(&self, region: &mut Region, scratch: &mut Scratch, budget: &Budget) -> Step {
+    fn visit(&self, region: &mut Region, scratch: &mut Scratch, budget: &SearchBudget) -> Step {
         let growth = GROWTH[usize::from(self.joins)];
         loop {
             if let Some(lens) = self.closing(region) {

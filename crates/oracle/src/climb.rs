@@ -7,7 +7,7 @@ use fastrand::Rng;
 use secateur_model::CellId;
 
 use crate::lens::Lens;
-use crate::stop::Budget;
+use crate::stop::SearchBudget;
 
 /// The number of random starts, in addition to the starts that were given.
 const RANDOM_STARTS: usize = 24;
@@ -21,7 +21,7 @@ pub(crate) fn ascend(
     sizes: &[u32],
     mut cells: Vec<CellId>,
     rng: &mut Rng,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) -> Vec<CellId> {
     let mut order: Vec<usize> = (0..sizes.len()).collect();
     let mut rises = vec![0; sizes.iter().copied().max().unwrap_or(1) as usize];
@@ -54,7 +54,7 @@ pub(crate) fn climb(
     sizes: &[u32],
     starts: &[Vec<CellId>],
     rng: &mut Rng,
-    budget: &Budget,
+    budget: &SearchBudget,
     visit: &mut dyn FnMut(&[CellId]) -> bool,
 ) {
     if sizes.is_empty() {

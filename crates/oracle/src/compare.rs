@@ -35,7 +35,7 @@ use crate::layout::Layout;
 use crate::multipliers;
 use crate::outline::{self, Band, CompareError, Outline};
 use crate::solve::{Answer, Options, gather, proved_at_once, proved_by, solve, solve_from};
-use crate::stop::{Budget, StopReason};
+use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
 
 mod judge;
@@ -120,7 +120,7 @@ impl<'a> Comparison<'a> {
     /// Lays two models out. Their columns are in the same order; category codes need not be, as they are matched by
     /// label (see [`LabelMatch`]).
     pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
-        Outline::new(first, second, band)?.lay_out(&Budget::unlimited())
+        Outline::new(first, second, band)?.lay_out(&SearchBudget::unlimited())
     }
 
     /// The band of the claim, as a score; zero for exact arithmetic.
@@ -219,7 +219,7 @@ impl<'a> Comparison<'a> {
     /// left to say of two models that are nearly the same when the comparison itself ends undecided. `None`
     /// where they are not, and for exact arithmetic.
     /// Nothing is known either where the budget ends first.
-    pub fn proved_above(&self, budget: &Budget) -> Option<f64> {
+    pub fn proved_above(&self, budget: &SearchBudget) -> Option<f64> {
         let band = self.band?;
         let divisor = self.first().accumulation().divisor();
         let unit = f64::powi(2.0, i32::try_from(self.layout.exponent()).ok()?) / divisor;
@@ -564,7 +564,7 @@ mod tests {
             let second = mutate(&mut rng, &first);
             let Ok(comparison) = Comparison::new(&first, &second, Band::Auto) else { continue };
             let options = Options {
-                budget: Budget { nodes: Some(0), ..Budget::unlimited() },
+                budget: SearchBudget { nodes: Some(0), ..SearchBudget::unlimited() },
                 shortcuts: false,
                 ..Options::unlimited()
             };

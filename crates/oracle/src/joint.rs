@@ -12,7 +12,7 @@
 use num_bigint::BigInt;
 use secateur_model::{CellId, CellSet, LeafId, Node, NodeId, Tree};
 
-use crate::stop::{Budget, StopReason};
+use crate::stop::{SearchBudget, StopReason};
 
 /// Nodes between two looks at the clock.
 const BATCH: usize = 1024;
@@ -73,7 +73,7 @@ impl Joint {
         sizes: &[u32],
         sums: usize,
         limit: usize,
-        budget: &Budget,
+        budget: &SearchBudget,
     ) -> Result<Laid, StopReason> {
         Walk::new(layers, sizes, sums).run(limit, budget)
     }
@@ -180,7 +180,7 @@ impl<'a, L: Overlaid> Walk<'a, L> {
         }
     }
 
-    fn run(mut self, limit: usize, budget: &Budget) -> Result<Laid, StopReason> {
+    fn run(mut self, limit: usize, budget: &SearchBudget) -> Result<Laid, StopReason> {
         for layer in 0..self.layers.len() {
             self.arrive(layer);
             self.follow(layer);

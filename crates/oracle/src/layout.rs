@@ -30,7 +30,7 @@ use thiserror::Error;
 use crate::fault;
 use crate::joint::{Joint, Part};
 use crate::masks::fill_masks;
-use crate::stop::{Budget, StopReason};
+use crate::stop::{SearchBudget, StopReason};
 use crate::system::Row;
 
 mod layer;
@@ -146,7 +146,7 @@ pub(crate) struct PieceAxis {
 impl Layout {
     /// Lays out one or two models with the same columns.
     pub fn new(models: &[&Ensemble]) -> Result<Self, GridError> {
-        match Self::within(models, &Budget::unlimited()) {
+        match Self::within(models, &SearchBudget::unlimited()) {
             Ok(layout) => Ok(layout),
             Err(LayoutError::Grid(error)) => Err(error),
             Err(LayoutError::Stopped(_)) => unreachable!("nothing ends a budget without limits"),
@@ -154,20 +154,20 @@ impl Layout {
     }
 
     /// The same within a budget of time.
-    pub fn within(models: &[&Ensemble], budget: &Budget) -> Result<Self, LayoutError> {
+    pub fn within(models: &[&Ensemble], budget: &SearchBudget) -> Result<Self, LayoutError> {
         Self::build(models, None, budget, MOST_MASKED, OVERLAY_GROWTH)
     }
 
     /// Two models whose scores are compared: trees of the two that stand at the same place are laid over each other even
     /// where that makes many leaves.
-    pub(crate) fn of_scores(models: &[&Ensemble; 2], budget: &Budget) -> Result<Self, LayoutError> {
+    pub(crate) fn of_scores(models: &[&Ensemble; 2], budget: &SearchBudget) -> Result<Self, LayoutError> {
         Self::build(models, None, budget, MOST_MASKED_OF_SCORES, OVERLAY_GROWTH_OF_SCORES)
     }
 
     /// The same with masks only for pieces of up to so many leaves, to test both ways against each other.
     #[cfg(test)]
     pub(crate) fn masked_up_to(models: &[&Ensemble], leaves: usize) -> Self {
-        Self::build(models, None, &Budget::unlimited(), leaves, OVERLAY_GROWTH)
+        Self::build(models, None, &SearchBudget::unlimited(), leaves, OVERLAY_GROWTH)
             .expect("the models have a common grid")
     }
 
@@ -177,7 +177,7 @@ impl Layout {
         first: &Ensemble,
         second: &Ensemble,
         rounding: &LocalRounding,
-        budget: &Budget,
+        budget: &SearchBudget,
     ) -> Result<Self, LayoutError> {
         Self::build(&[first, second], Some(rounding), budget, MOST_MASKED, OVERLAY_GROWTH)
     }
@@ -185,7 +185,7 @@ impl Layout {
     fn build(
         models: &[&Ensemble],
         rounding: Option<&LocalRounding>,
-        budget: &Budget,
+        budget: &SearchBudget,
         most_masked: usize,
         growth: usize,
     ) -> Result<Self, LayoutError> {
@@ -456,7 +456,7 @@ struct PieceMaker<'a> {
     most_masked: usize,
     /// An overlay has at most this many times the leaves of its largest tree.
     growth: usize,
-    budget: &'a Budget,
+    budget: &'a SearchBudget,
     pieces: Vec<Piece>,
 }
 

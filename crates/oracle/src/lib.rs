@@ -41,5 +41,5 @@ pub use outline::{Band, CompareError, Outline};
 pub use record::{ProofStep, Record};
 pub use scores::{Limit, Measured, ScoreComparison, ScorePoint};
 pub use solve::{Answer, Options, Solved, solve};
-pub use stop::{Budget, Cancel, Progress, StopReason};
+pub use stop::{Cancel, Progress, SearchBudget, StopReason};
 pub use system::{Row, System};

@@ -14,7 +14,7 @@ use std::time::Instant;
 use num_traits::ToPrimitive;
 use secateur_model::CellId;
 
-use crate::stop::Budget;
+use crate::stop::SearchBudget;
 use crate::system::System;
 
 /// No half may list more combinations than this, before those without use are dropped.
@@ -59,7 +59,7 @@ pub(crate) enum Met {
 
 /// A solution, or a proof that there is none; `None` where this method does not apply, or the budget is too small
 /// for it.
-pub(crate) fn solve(system: &System<'_>, budget: &Budget) -> Option<Met> {
+pub(crate) fn solve(system: &System<'_>, budget: &SearchBudget) -> Option<Met> {
     let layout = system.layout();
     // One table for each axis: trees of models that only choose inputs are pieces beside the others.
     let chosen = !layout.grid().inputs().wheres().is_empty();
@@ -132,7 +132,7 @@ fn combine(
     mut own_best: (i128, i128),
     other_best: (i128, i128),
     most: usize,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) -> Option<Vec<Partial>> {
     let mut list = vec![Partial { f: 0, g: 0, code: 0 }];
     let mut radix = 1u64;

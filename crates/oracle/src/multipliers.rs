@@ -9,7 +9,7 @@
 use num_traits::ToPrimitive;
 
 use crate::lens::Lens;
-use crate::stop::Budget;
+use crate::stop::SearchBudget;
 use crate::system::System;
 
 /// Multipliers are rounded to this many bits.
@@ -96,7 +96,7 @@ pub(crate) fn excess(system: &System<'_>, lambda: &[u64]) -> f64 {
 
 /// The multipliers with the smallest root bound that was found in the time of the budget; `None` if it uses one row
 /// only.
-pub(crate) fn best(system: &System<'_>, budget: &Budget) -> Option<Vec<u64>> {
+pub(crate) fn best(system: &System<'_>, budget: &SearchBudget) -> Option<Vec<u64>> {
     let count = system.row_count();
     if count < 2 {
         return None;

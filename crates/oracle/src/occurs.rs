@@ -8,7 +8,7 @@ use secateur_model::{CellId, Domain, DomainError};
 
 use crate::layout::Layout;
 use crate::solve::{Answer, Options, solve};
-use crate::stop::Budget;
+use crate::stop::SearchBudget;
 use crate::system::System;
 
 /// Boxes that are visited for this.
@@ -21,7 +21,7 @@ pub fn has_inputs(domain: &Domain) -> Result<(), DomainError> {
     let Some(model) = domain.scorers().next() else { return Ok(()) };
     // The models whose scores are asked for make up the grid; the one that is laid out is any of them.
     let Ok(narrow) = model.within(domain) else { return Ok(()) };
-    let budget = Budget { nodes: Some(NODES), ..Budget::seconds(SECONDS) };
+    let budget = SearchBudget { nodes: Some(NODES), ..SearchBudget::seconds(SECONDS) };
     let Ok(layout) = Layout::within(&[&*narrow], &budget) else { return Ok(()) };
     let system = System::new(&layout, &layout.domain_rows());
     let accept = |cells: &[CellId]| layout.grid().scores_hold(cells);

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::compare::Comparison;
 use crate::layout::{Layout, LayoutError};
-use crate::stop::{Budget, StopReason};
+use crate::stop::{SearchBudget, StopReason};
 
 /// How near to A's decision boundary the claim reaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,7 +132,7 @@ impl<'a> Outline<'a> {
     }
 
     /// Lays the models out; [`CompareError::Stopped`] where the budget ends first.
-    pub fn lay_out(self, budget: &Budget) -> Result<Comparison<'a>, CompareError> {
+    pub fn lay_out(self, budget: &SearchBudget) -> Result<Comparison<'a>, CompareError> {
         let Self { read, labels, classes, band, slack, .. } = self;
         let [first, second] = labels.models();
         // Where the second model may round more than the band, a bound that knows the input is worth its

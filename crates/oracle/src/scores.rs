@@ -35,7 +35,7 @@ use crate::layout::Layout;
 use crate::lens::Lens;
 use crate::outline::{self, CompareError};
 use crate::solve::{Answer, Options, gather, solve, solve_from};
-use crate::stop::{Budget, StopReason};
+use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
 
 /// Two bounds that are nearer to each other than this share of the upper one are next brought together at once.
@@ -129,7 +129,11 @@ impl<'a> ScoreComparison<'a> {
     /// Lays two models out. Their columns are in the same order, and they have as many scores (or one has a score for each
     /// of two classes and the other for the second of them alone, see [`outputs`](Self::outputs)); classes, where there
     /// are any, have the same labels in the same order.
-    pub fn new(first: &'a Ensemble, second: &'a Ensemble, budget: &Budget) -> Result<Self, CompareError> {
+    pub fn new(
+        first: &'a Ensemble,
+        second: &'a Ensemble,
+        budget: &SearchBudget,
+    ) -> Result<Self, CompareError> {
         let labels = LabelMatch::new(first, second)?;
         let pairs = matched_outputs(first, second)?;
         if first.decision().is_classifier() && second.decision().is_classifier() {
@@ -408,7 +412,7 @@ impl<'a> ScoreComparison<'a> {
 
 /// A cell with an input of the domain: any, where the domain asks for no score of another model. A domain without an input is
 /// refused.
-fn some_input(layout: &Layout, budget: &Budget) -> Result<Vec<CellId>, CompareError> {
+fn some_input(layout: &Layout, budget: &SearchBudget) -> Result<Vec<CellId>, CompareError> {
     if layout.grid().inputs().wheres().is_empty() {
         return Ok(vec![CellId(0); layout.axis_sizes().len()]);
     }

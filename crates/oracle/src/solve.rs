@@ -14,7 +14,7 @@ use crate::jobs::{Asked, Crew, Saved};
 use crate::lens::Lens;
 use crate::meet::Met;
 use crate::record::{ProofStep, Record};
-use crate::stop::{Budget, Progress, StopReason};
+use crate::stop::{Progress, SearchBudget, StopReason};
 use crate::system::System;
 use crate::{climb, meet, multipliers};
 
@@ -26,7 +26,7 @@ const FEW: u64 = 1_024;
 #[derive(Clone, Debug)]
 pub struct Options {
     /// What may be spent.
-    pub budget: Budget,
+    pub budget: SearchBudget,
     /// Threads for the search over boxes.
     pub threads: usize,
     /// How many witnesses are wanted.
@@ -52,7 +52,7 @@ impl Options {
     /// One thread, one witness, no limit.
     pub fn unlimited() -> Self {
         Self {
-            budget: Budget::unlimited(),
+            budget: SearchBudget::unlimited(),
             threads: 1,
             wanted: 1,
             seed: 0,

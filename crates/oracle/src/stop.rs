@@ -20,9 +20,9 @@ impl Cancel {
     }
 }
 
-/// What a search may spend.
+/// What one search may spend: its part of what a whole call may (`secateur::Budget`).
 #[derive(Clone, Debug)]
-pub struct Budget {
+pub struct SearchBudget {
     /// No later than this.
     pub deadline: Option<Instant>,
     /// No more boxes than this.
@@ -33,7 +33,7 @@ pub struct Budget {
     pub cancel: Cancel,
 }
 
-impl Budget {
+impl SearchBudget {
     /// No limit.
     pub fn unlimited() -> Self {
         Self { deadline: None, nodes: None, memory: None, cancel: Cancel::default() }

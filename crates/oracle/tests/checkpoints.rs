@@ -8,7 +8,7 @@ use fastrand::Rng;
 use secateur_certificate::FileDigest;
 use secateur_model::Ensemble;
 use secateur_oracle::{
-    Band, Budget, CheckpointError, Comparison, Crew, Keep, Keeper, Options, Undecided, Verdict,
+    Band, CheckpointError, Comparison, Crew, Keep, Keeper, Options, SearchBudget, Undecided, Verdict,
 };
 use secateur_testkit::{Shape, ensemble, mutate};
 
@@ -55,7 +55,7 @@ fn long_proofs(most: usize) -> Vec<LongProof> {
         let models = pair(seed);
         let band = if seed & 1 == 0 { Band::Exact } else { Band::Auto };
         let Ok(comparison) = Comparison::new(&models[0], &models[1], band) else { continue };
-        let budget = Budget { nodes: Some(MOST), ..Budget::unlimited() };
+        let budget = SearchBudget { nodes: Some(MOST), ..SearchBudget::unlimited() };
         let options = Options { budget, ..alone() };
         let (compared, writer) = comparison.certify(&options, Vec::new()).unwrap();
         if let Some(writer) = writer.filter(|_| compared.nodes > LONG) {
@@ -79,7 +79,7 @@ fn alone() -> Options {
 fn in_pieces(comparison: &Comparison<'_>, seconds: f64, threads: usize) -> (u32, u64, Vec<u8>) {
     let place = Place::default();
     for run in 1.. {
-        let budget = Budget::seconds(seconds * f64::from(run));
+        let budget = SearchBudget::seconds(seconds * f64::from(run));
         let options = Options { budget, threads, crew: Some(place.crew(place.get())), ..alone() };
         let (compared, writer) = comparison.certify(&options, Vec::new()).unwrap();
         match compared.verdict {
@@ -116,7 +116,7 @@ fn refusal(comparison: &Comparison<'_>, old: Vec<u8>) -> Option<CheckpointError>
 fn middle(comparison: &Comparison<'_>) -> Option<Vec<u8>> {
     let place = Place::default();
     for run in 1..200 {
-        let budget = Budget::seconds(0.002 * f64::from(run));
+        let budget = SearchBudget::seconds(0.002 * f64::from(run));
         let options = Options { budget, crew: Some(place.crew(None)), ..alone() };
         let (compared, _) = comparison.certify(&options, Vec::new()).unwrap();
         if compared.verdict == Verdict::Identical {
@@ -164,7 +164,7 @@ fn damaged_and_foreign_checkpoints_are_refused() {
             let digest = FileDigest::of(&forged[..body]);
             forged[body..].copy_from_slice(&digest.0);
             let place = Place::default();
-            let budget = Budget::seconds(0.2);
+            let budget = SearchBudget::seconds(0.2);
             let options = Options { budget, crew: Some(place.crew(Some(forged))), ..alone() };
             // Whatever comes of it, the checker has the last word.
             let _ = comparison.certify(&options, Vec::new());

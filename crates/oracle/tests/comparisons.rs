@@ -6,7 +6,9 @@ use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Grid, NumberType, Order,
     Output, Predictor,
 };
-use secateur_oracle::{Band, Budget, CompareError, Comparison, Options, Undecided, Verdict, exact_class};
+use secateur_oracle::{
+    Band, CompareError, Comparison, Options, SearchBudget, Undecided, Verdict, exact_class,
+};
 use secateur_testkit::{Shape, ensemble, every_row, mutate};
 
 const CASES: u64 = 2500;
@@ -280,7 +282,7 @@ fn what_is_proved_above_a_lead_holds_there_in_every_order_of_addition() {
         let (first, second) = converted(&mut rng);
         let second = if seed % 4 == 0 { mutate(&mut rng, &second) } else { second };
         let Ok(comparison) = Comparison::new(&first, &second, Band::Auto) else { continue };
-        let Some(above) = comparison.proved_above(&Budget::unlimited()) else {
+        let Some(above) = comparison.proved_above(&SearchBudget::unlimited()) else {
             none += 1;
             continue;
         };

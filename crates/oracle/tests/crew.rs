@@ -7,8 +7,8 @@ use std::time::Duration;
 use fastrand::Rng;
 use secateur_model::{CategoryRule, Decision, Ensemble, Value};
 use secateur_oracle::{
-    Band, Budget, Comparison, Crew, Limit, Options, Reply, ScoreComparison, StopReason, Undecided, Verdict,
-    Workers, WorkersGone, work,
+    Band, Comparison, Crew, Limit, Options, Reply, ScoreComparison, SearchBudget, StopReason, Undecided,
+    Verdict, Workers, WorkersGone, work,
 };
 use secateur_testkit::{Shape, ensemble, mutate};
 
@@ -170,7 +170,7 @@ fn decisions_have_the_answer_and_the_certificate_of_one_thread() {
         let [first, second] = pair(seed, None);
         let band = if seed & 1 == 0 { Band::Exact } else { Band::Auto };
         let Ok(comparison) = Comparison::new(&first, &second, band) else { continue };
-        let budget = Budget { nodes: Some(MOST), ..Budget::unlimited() };
+        let budget = SearchBudget { nodes: Some(MOST), ..SearchBudget::unlimited() };
         let alone = Options { shortcuts: seed & 2 == 0, small_boxes: seed & 8 == 0, ..Options::unlimited() };
         let limited = Options { budget, progress: Arc::default(), ..alone.clone() };
         let (expected, certificate) = comparison.certify(&limited, Vec::new()).unwrap();
@@ -210,11 +210,13 @@ fn scores_have_the_answer_and_the_certificate_of_one_thread() {
     for seed in 0..100 {
         let decision = (seed & 1 == 0).then_some(Decision::Scores(Value::Score));
         let [first, second] = strangers(seed, decision);
-        let Ok(comparison) = ScoreComparison::new(&first, &second, &Budget::unlimited()) else { continue };
-        let budget = Budget { nodes: Some(MOST), ..Budget::unlimited() };
+        let Ok(comparison) = ScoreComparison::new(&first, &second, &SearchBudget::unlimited()) else {
+            continue;
+        };
+        let budget = SearchBudget { nodes: Some(MOST), ..SearchBudget::unlimited() };
         let alone = Options { shortcuts: false, small_boxes: false, ..Options::unlimited() };
         let measured = comparison.measure(&Options {
-            budget: Budget { nodes: Some(2_000), ..Budget::unlimited() },
+            budget: SearchBudget { nodes: Some(2_000), ..SearchBudget::unlimited() },
             ..Options::unlimited()
         });
         let within = if seed & 2 == 0 { measured.at_most } else { measured.at_least.distance * 0.99 };
@@ -263,7 +265,7 @@ fn without_workers_there_is_no_answer_and_a_limit_ends_those_who_never_come() {
         let [first, second] = pair(seed, None);
         let Ok(comparison) = Comparison::new(&first, &second, Band::Exact) else { continue };
         let alone = Options { shortcuts: false, small_boxes: false, ..Options::unlimited() };
-        let budget = Budget { nodes: Some(2 * LONG), ..Budget::unlimited() };
+        let budget = SearchBudget { nodes: Some(2 * LONG), ..SearchBudget::unlimited() };
         let expected = comparison.run(&Options { budget, ..alone.clone() });
         if expected.verdict != Verdict::Undecided(Undecided::Stopped(StopReason::Nodes)) {
             continue;
@@ -278,7 +280,7 @@ fn without_workers_there_is_no_answer_and_a_limit_ends_those_who_never_come() {
         );
         // All of them silent.
         let bench = Bench::new(seed, 2, Trouble { silent: 100, ..Trouble::default() });
-        let budget = Budget::seconds(0.05);
+        let budget = SearchBudget::seconds(0.05);
         let compared = comparison.run(&Options { crew: Some(crew(&bench)), budget, ..alone });
         assert_eq!(compared.verdict, Verdict::Undecided(Undecided::Stopped(StopReason::Time)), "seed {seed}");
         seen += 1;

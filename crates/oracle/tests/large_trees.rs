@@ -9,7 +9,7 @@ use secateur_model::{
     InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 use secateur_oracle::{
-    Band, Budget, Cancel, CompareError, Comparison, Options, Outline, StopReason, Verdict,
+    Band, Cancel, CompareError, Comparison, Options, Outline, SearchBudget, StopReason, Verdict,
 };
 
 #[global_allocator]
@@ -84,7 +84,7 @@ fn a_chain_of_many_levels_is_compared_with_a_copy() {
     assert_eq!(comparison.run(&Options::unlimited()).verdict, Verdict::Identical);
     let comparison = Comparison::new(&first, &same_decisions, Band::Exact).unwrap();
     assert_eq!(comparison.layout().pieces().len(), 1);
-    let budget = Budget { nodes: Some(1), ..Budget::unlimited() };
+    let budget = SearchBudget { nodes: Some(1), ..SearchBudget::unlimited() };
     let options = Options { budget, ..Options::unlimited() };
     assert!(!matches!(comparison.run(&options).verdict, Verdict::Different(_)));
     let other = chain(8_000, -1.0);
@@ -110,11 +110,12 @@ fn a_budget_that_is_spent_ends_the_layout() {
     let model = forest(4, 12);
     let outline = Outline::new(&model, &model, Band::Auto).unwrap();
     assert!(outline.is_same_model());
-    let budget = Budget { deadline: Some(Instant::now() - Duration::from_secs(1)), ..Budget::unlimited() };
+    let budget =
+        SearchBudget { deadline: Some(Instant::now() - Duration::from_secs(1)), ..SearchBudget::unlimited() };
     let stopped = outline.clone().lay_out(&budget).err();
     assert_eq!(stopped, Some(CompareError::Stopped(StopReason::Time)));
     let cancel = Cancel::default();
     cancel.cancel();
-    let budget = Budget { cancel, ..Budget::unlimited() };
+    let budget = SearchBudget { cancel, ..SearchBudget::unlimited() };
     assert_eq!(outline.lay_out(&budget).err(), Some(CompareError::Stopped(StopReason::Cancelled)));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 use secateur_model::{CellId, Exact};
-use secateur_oracle::{Answer, Budget, Layout, Options, Progress, Row, Solved, System, solve};
+use secateur_oracle::{Answer, Layout, Options, Progress, Row, SearchBudget, Solved, System, solve};
 use secateur_testkit::{Shape, ensemble};
 
 /// More than the boxes that are visited before local search.
@@ -38,7 +38,7 @@ fn a_search_that_goes_on_answers_as_boxes_alone() {
                 .fold(seed, |mixed, cell| (mixed ^ u64::from(cell.0)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             mixed >> 32 & 0x1FFF == 0
         };
-        let budget = Budget { nodes: Some(MOST), ..Budget::unlimited() };
+        let budget = SearchBudget { nodes: Some(MOST), ..SearchBudget::unlimited() };
         let alone = solve(&system, &Options { shortcuts: false, budget, ..Options::unlimited() }, &accept);
         if alone.nodes <= LONG || matches!(alone.answer, Answer::Undecided(_)) {
             continue;

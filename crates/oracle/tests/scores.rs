@@ -5,7 +5,7 @@ use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_checker::{Limits, Scorer, Verdict, check_where};
 use secateur_model::{Decision, DomainError, Ensemble, Exact, Grid, GroupId, Order, Predictor, Value};
-use secateur_oracle::{Budget, CompareError, Limit, Options, ScoreComparison};
+use secateur_oracle::{CompareError, Limit, Options, ScoreComparison, SearchBudget};
 use secateur_testkit::{Shape, domain, ensemble, every_row, mutate, scored_domain};
 
 const CASES: u64 = 800;
@@ -116,7 +116,7 @@ fn the_greatest_difference_is_that_of_brute_force() {
             1 => where_others_score(&mut rng, &first),
             _ => first,
         };
-        let comparison = match ScoreComparison::new(&first, &second, &Budget::unlimited()) {
+        let comparison = match ScoreComparison::new(&first, &second, &SearchBudget::unlimited()) {
             Ok(comparison) => comparison,
             Err(CompareError::Domain(DomainError::NoInput)) => {
                 let grid = Grid::new(&[&first, &second]).unwrap();
@@ -180,7 +180,9 @@ fn limits_are_judged_as_by_brute_force() {
         if seed % 4 == 0 {
             first = where_others_score(&mut rng, &first);
         }
-        let Ok(comparison) = ScoreComparison::new(&first, &second, &Budget::unlimited()) else { continue };
+        let Ok(comparison) = ScoreComparison::new(&first, &second, &SearchBudget::unlimited()) else {
+            continue;
+        };
         let rows = inputs(comparison.layout().grid());
         let truth = greatest([&first, &second], &rows);
         let near = truth.to_f64_up();
@@ -241,7 +243,9 @@ fn any_order_of_addition_is_covered() {
         shape.classes = 1;
         shape.accumulation.average = None;
         let first = ensemble(&mut rng, &shape);
-        let Ok(comparison) = ScoreComparison::new(&first, &first, &Budget::unlimited()) else { continue };
+        let Ok(comparison) = ScoreComparison::new(&first, &first, &SearchBudget::unlimited()) else {
+            continue;
+        };
         let found = comparison.measure(&options(seed));
         assert_eq!(found.at_least.distance, 0.0, "seed {seed}: a model and itself, in one order");
         assert_eq!(found.at_most, found.rounding, "seed {seed}");
@@ -301,7 +305,7 @@ fn thresholds_that_all_moved_a_little_are_settled_in_few_boxes() {
         let (first, second) = (moved(seed, 0.0), moved(seed, 1e-9));
         let mut options = Options::unlimited();
         options.budget.nodes = Some(NODES);
-        let comparison = ScoreComparison::new(&first, &second, &Budget::unlimited()).unwrap();
+        let comparison = ScoreComparison::new(&first, &second, &SearchBudget::unlimited()).unwrap();
         let measured = comparison.measure(&options);
         assert!(measured.ended, "seed {seed}: {measured:?}");
         let grid = Grid::new(&[&first, &second]).unwrap();

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use secateur_formats::ModelFile;
 use secateur_model::{Grid, TreeId};
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 use secateur_prune::{
     Column, Cutter, Intercept, Points, closed_form, indispensable, near_boundary, relevant_boundaries,
 };
@@ -18,21 +18,29 @@ fn main() {
         let band = model.certain_margin();
         let mut rng = fastrand::Rng::with_seed(0);
         let started = Instant::now();
-        let near = near_boundary(model, &grid, band, &[], 800, &mut rng, &Budget::seconds(5.0));
+        let near = near_boundary(model, &grid, band, &[], 800, &mut rng, &SearchBudget::seconds(5.0));
         let near_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
-        let relevant = relevant_boundaries(model, &grid, band, &[], &mut rng, &Budget::seconds(10.0));
+        let relevant = relevant_boundaries(model, &grid, band, &[], &mut rng, &SearchBudget::seconds(10.0));
         let relevant_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
         let column = |index| Column { terms: vec![index], trees: vec![TreeId::new(index)], cost: 1.0 };
         let columns: Vec<Column> = (0..model.trees().len()).map(column).collect();
-        let closed =
-            closed_form(model, &grid, band, &columns, Intercept::Free, &[], &mut rng, &Budget::seconds(10.0));
+        let closed = closed_form(
+            model,
+            &grid,
+            band,
+            &columns,
+            Intercept::Free,
+            &[],
+            &mut rng,
+            &SearchBudget::seconds(10.0),
+        );
         let closed_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
         let mut points = Points::new(model, band, columns);
         let mut cutter = Cutter::new(model, Intercept::Free);
-        let budget = Budget::seconds(if closed.is_some() { 0.0 } else { 30.0 });
+        let budget = SearchBudget::seconds(if closed.is_some() { 0.0 } else { 30.0 });
         let needed = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), None, &mut rng, &budget);
         let needed_seconds = started.elapsed().as_secs_f64();
         assert!(needed.cuts().all(|cut| cut.holds(&points, Intercept::Free)));

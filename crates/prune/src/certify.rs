@@ -10,7 +10,7 @@ use secateur_certificate::{ReadError, Writer};
 use secateur_checker::{Limits, Proved, Reason, Scorer, Verdict as Checked, check_where};
 use secateur_model::Ensemble;
 use secateur_oracle::{
-    Band, Budget, Cancel, CompareError, Limit, Options, Outline, Progress, ScoreComparison, Verdict,
+    Band, Cancel, CompareError, Limit, Options, Outline, Progress, ScoreComparison, SearchBudget, Verdict,
 };
 use thiserror::Error;
 
@@ -76,7 +76,7 @@ pub fn certify(
 }
 
 fn settings(threads: usize, cancel: &Cancel, progress: &Arc<Progress>) -> Options {
-    let budget = Budget { cancel: cancel.clone(), ..Budget::unlimited() };
+    let budget = SearchBudget { cancel: cancel.clone(), ..SearchBudget::unlimited() };
     Options { budget, threads, progress: progress.clone(), ..Options::unlimited() }
 }
 

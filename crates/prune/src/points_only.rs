@@ -146,7 +146,7 @@ fn eliminate<M: Editable>(search: &mut Search<'_, M>, weights: &mut Weights, jud
                 *weights = found;
                 drop_unused(weights, &mut kept, &mut program);
             }
-            Settled::Open(Why::Budget) => return,
+            Settled::Open(Why::SearchBudget) => return,
             Settled::Infeasible | Settled::Open(Why::Hard) => {
                 program.restore(saved);
                 refused[column] = true;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, TreeId};
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 
 use crate::bounds::cut::{Cut, Cutter};
 use crate::bounds::evidence::Evidence;
@@ -411,10 +411,10 @@ fn bound<M: Editable>(
 }
 
 /// Half of the time that is left, so that one pass does not starve the others.
-fn half_of(budget: Budget) -> Budget {
+fn half_of(budget: SearchBudget) -> SearchBudget {
     let now = Instant::now();
     let half = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
-    Budget { deadline: budget.deadline.map(half), ..budget }
+    SearchBudget { deadline: budget.deadline.map(half), ..budget }
 }
 
 /// Asks once more for columns that were not shown to be indispensable, with the points of by now.

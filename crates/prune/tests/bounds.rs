@@ -8,7 +8,7 @@ use secateur_model::{
     Grid, GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test,
     TreeBuilder, TreeId,
 };
-use secateur_oracle::{Budget, Lead};
+use secateur_oracle::{Lead, SearchBudget};
 use secateur_prune::{
     Boundary, Column, Intercept, Relevance, Relevant, certain_winner, closed_form, column_lead,
     relevant_boundaries,
@@ -74,7 +74,7 @@ fn pairs_are_true_and_most_boundaries_that_have_one_are_found() {
         let model = ensemble(&mut rng, &shape);
         let grid = Grid::new(&[&model]).unwrap();
         let band = random_band(&mut rng, &model);
-        let relevant = relevant_boundaries(&model, &grid, band, &[], &mut rng, &Budget::unlimited());
+        let relevant = relevant_boundaries(&model, &grid, band, &[], &mut rng, &SearchBudget::unlimited());
         check_pairs(&model, &grid, band, &relevant);
         let shown = shown(&model, &grid, band);
         assert!(relevant.pairs().all(|(boundary, _)| shown.contains(&boundary)));
@@ -107,7 +107,7 @@ fn relevance_of_stumps_is_what_brute_force_finds_and_plans_decide_alike() {
         let grid = Grid::new(&[&model]).unwrap();
         let band = random_band(&mut rng, &model);
         let columns = columns(&model);
-        let budget = Budget::unlimited();
+        let budget = SearchBudget::unlimited();
         let closed =
             closed_form(&model, &grid, band, &columns, Intercept::Free, &[], &mut rng, &budget).unwrap();
         check_pairs(&model, &grid, band, &closed.relevant);
@@ -186,7 +186,7 @@ fn plain_stumps_end_with_as_many_as_there_are_relevant_boundaries() {
         let grid = Grid::new(&[&model]).unwrap();
         let columns = columns(&model);
         let band = model.certain_margin();
-        let budget = Budget::unlimited();
+        let budget = SearchBudget::unlimited();
         let closed =
             closed_form(&model, &grid, band, &columns, Intercept::Free, &[], &mut rng, &budget).unwrap();
         let plan = closed.plan.unwrap();
@@ -205,7 +205,7 @@ fn other_models_have_no_closed_form() {
     let shape = Shape { classes: 3, depth: 1, decision: Decision::Argmax, ..Shape::random(&mut rng) };
     let model = ensemble(&mut rng, &shape);
     let grid = Grid::new(&[&model]).unwrap();
-    let budget = Budget::unlimited();
+    let budget = SearchBudget::unlimited();
     let none = closed_form(&model, &grid, None, &columns(&model), Intercept::Free, &[], &mut rng, &budget);
     assert!(none.is_none());
 }

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use secateur_lp::{BackEnd, Limits, Problem, Row, Status};
 use secateur_model::{Ensemble, Grid, TreeId};
-use secateur_oracle::{Budget, Lead};
+use secateur_oracle::{Lead, SearchBudget};
 use secateur_prune::{
     Column, Cut, Cutter, Intercept, Points, Separating, Settle, Settled, check_cover, indispensable, minimum,
     relevant_boundaries,
@@ -130,7 +130,7 @@ fn indispensable_columns_are_needed_by_every_candidate() {
         let intercept = *rng.choice(&INTERCEPTS).unwrap();
         let mut points = Points::new(&model, None, columns(&model));
         let mut cutter = Cutter::new(&model, intercept);
-        let budget = Budget::unlimited();
+        let budget = SearchBudget::unlimited();
         let relevant = relevant_boundaries(&model, &grid, None, &[], &mut rng, &budget);
         let found = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), None, &mut rng, &budget);
         let all = all_points(&model, &grid, None);
@@ -187,7 +187,8 @@ fn minima_are_those_of_enumeration() {
         let mut settle = EveryCell { points: all_points(&model, &grid, Some(1e-3)), intercept };
         let mut cutter = Cutter::new(&model, intercept);
         let start = vec![true; count];
-        let found = minimum(&mut settle, &mut cutter, &costs, start, Vec::new(), None, &Budget::unlimited());
+        let found =
+            minimum(&mut settle, &mut cutter, &costs, start, Vec::new(), None, &SearchBudget::unlimited());
         assert!(found.bound <= least && least <= found.cost);
         let sets: Vec<Vec<usize>> = found.cuts.iter().map(|cut| cut.columns.clone()).collect();
         assert_eq!(check_cover(&sets, &costs, &found.proof), Some(found.bound));

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use secateur_checker::{Limits, Verdict, check};
 use secateur_formats::ModelFile;
 use secateur_model::{Ensemble, Grid, TreeId};
-use secateur_oracle::{Band, Budget, Comparison, Options};
+use secateur_oracle::{Band, Comparison, Options, SearchBudget};
 use secateur_prune::{
     Bound, Column, Cut, Cutter, Evidence, Intercept, Points, cheapest_cover, indispensable,
     relevant_boundaries, write_bounds,
@@ -35,7 +35,7 @@ fn evidence_of(
     let column = |index| Column { terms: vec![index], trees: vec![TreeId::new(index)], cost: 1.0 };
     let mut points = Points::new(model, band, (0..model.trees().len()).map(column).collect());
     let mut cutter = Cutter::new(model, intercept);
-    let budget = Budget::unlimited();
+    let budget = SearchBudget::unlimited();
     let relevant = relevant_boundaries(model, &grid, band, &[], rng, &budget);
     let found = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), None, rng, &budget);
     let cuts: Vec<Cut> = found.cuts().cloned().collect();

@@ -14,8 +14,8 @@ use secateur_emit::{Cover, Expected, LeafBits, Style, cover_rows, emit};
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Decision, Domain, Ensemble, FeatureId, Predictor};
 use secateur_oracle::{
-    Budget as SearchBudget, CompareError, Limit, Measured, Options, Progress, ScoreComparison, ScorePoint,
-    Verdict, has_inputs,
+    CompareError, Limit, Measured, Options, Progress, ScoreComparison, ScorePoint, SearchBudget, Verdict,
+    has_inputs,
 };
 use serde_json::{Map, Value, json};
 

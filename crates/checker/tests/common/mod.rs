@@ -9,7 +9,7 @@ use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, FeatureId, Features,
     GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
-use secateur_oracle::{Band, Budget, Comparison, Options, ScoreComparison};
+use secateur_oracle::{Band, Comparison, Options, ScoreComparison, SearchBudget};
 use secateur_testkit::{Shape, ensemble, mutate};
 
 /// A certificate taken apart.
@@ -128,7 +128,7 @@ pub(crate) fn certified_scores(
     within: f64,
     options: &Options,
 ) -> Option<Vec<u8>> {
-    let comparison = ScoreComparison::new(original, pruned, &Budget::unlimited()).ok()?;
+    let comparison = ScoreComparison::new(original, pruned, &SearchBudget::unlimited()).ok()?;
     let (_, _, certificate) = comparison.certify(within, options, Vec::new()).unwrap();
     Some(certificate?.finish(true).unwrap())
 }

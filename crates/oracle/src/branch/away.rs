@@ -9,7 +9,7 @@ use crate::certify::Collected;
 use crate::jobs::{Answer, OpenBox, Question, Setup};
 use crate::lens::Lens;
 use crate::record::Record;
-use crate::stop::{Budget, Cancel, Progress, StopReason};
+use crate::stop::{Cancel, Progress, SearchBudget, StopReason};
 
 /// Bytes of steps in one answer, about.
 const MOST_BYTES: usize = 1 << 19;
@@ -71,7 +71,8 @@ impl Search<'_> {
         scratch.collected = steps.then(Collected::default);
         scratch.most = Some((MOST_BYTES, MOST_WORK));
         let (nodes, closed) = (self.nodes(), self.progress.closed());
-        let mut budget = Budget { memory: Some(MEMORY), cancel: cancel.clone(), ..Budget::unlimited() };
+        let mut budget =
+            SearchBudget { memory: Some(MEMORY), cancel: cancel.clone(), ..SearchBudget::unlimited() };
         if let Err(StopReason::Memory) = self.dive(&mut stack, &mut scratch, &budget, limit, &|_| false)
             && self.nodes() == nodes
         {

@@ -6,7 +6,7 @@ use secateur_model::CellId;
 use super::{Region, Scratch, Search};
 use crate::record::ProofStep;
 use crate::small_box::{Judged, Looked};
-use crate::stop::{Budget, StopReason};
+use crate::stop::{SearchBudget, StopReason};
 
 /// A box with twice the work that is done at once is looked at again when this part of its cells is left (2^-0.2);
 /// with four times the work, this part of this part, and so on.
@@ -62,7 +62,7 @@ impl Search<'_> {
         &self,
         region: &Region,
         scratch: &mut Scratch,
-        budget: &Budget,
+        budget: &SearchBudget,
     ) -> Result<(), StopReason> {
         let mut open: Vec<usize> =
             (0..self.sizes.len()).filter(|&axis| region.ranges[axis].1 - region.ranges[axis].0 > 1).collect();
@@ -96,7 +96,7 @@ impl Search<'_> {
         region: &Region,
         axis: Option<usize>,
         scratch: &mut Scratch,
-        budget: &Budget,
+        budget: &SearchBudget,
     ) -> Result<(), StopReason> {
         let mut cells: Vec<CellId> = region.ranges.iter().map(|range| CellId(range.0)).collect();
         let Some(axis) = axis else {

@@ -16,7 +16,7 @@ use crate::branch::{ALONE, Rest, Search, Searched, finish};
 use crate::jobs::threads::with_threads;
 use crate::jobs::{Answer, Asked, Crew, Job, OpenBox, Reply, Saved, Setup, Subject, Workers};
 use crate::record::Record;
-use crate::stop::{Budget, Cancel, StopReason};
+use crate::stop::{Cancel, SearchBudget, StopReason};
 
 /// How long a job should take: while there are fewer boxes than workers could do with, and else.
 const SHORT: Duration = Duration::from_millis(100);
@@ -71,7 +71,7 @@ impl Search<'_> {
     pub(crate) fn run_with_crew(
         &self,
         mut rest: Rest,
-        budget: &Budget,
+        budget: &SearchBudget,
         crew: &Crew,
         threads: usize,
     ) -> Result<Searched, Rest> {
@@ -117,7 +117,7 @@ impl Search<'_> {
 }
 
 impl Foreman<'_, '_> {
-    fn run(mut self, budget: &Budget) -> Searched {
+    fn run(mut self, budget: &SearchBudget) -> Searched {
         let stopped = self.deal(budget).err();
         self.workers.forget();
         if stopped.is_some() && self.found.is_empty() {
@@ -129,7 +129,7 @@ impl Foreman<'_, '_> {
         }
     }
 
-    fn deal(&mut self, budget: &Budget) -> Result<(), StopReason> {
+    fn deal(&mut self, budget: &SearchBudget) -> Result<(), StopReason> {
         loop {
             if let Some(reason) = budget.spent(self.search.nodes()) {
                 return Err(reason);

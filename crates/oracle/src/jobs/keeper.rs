@@ -229,7 +229,7 @@ mod tests {
     use secateur_testkit::{Shape, ensemble, mutate};
 
     use super::*;
-    use crate::{Band, Budget, Comparison, Crew, Options, Verdict};
+    use crate::{Band, Comparison, Crew, Options, SearchBudget, Verdict};
 
     #[derive(Clone, Debug, Default)]
     struct Place(Arc<Mutex<Option<Vec<u8>>>>);
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    fn options(place: &Place, old: Option<Vec<u8>>, budget: Budget) -> Options {
+    fn options(place: &Place, old: Option<Vec<u8>>, budget: SearchBudget) -> Options {
         let crew = Crew::keeping(Arc::new(Keeper::new(Box::new(place.clone()), old)));
         Options { crew: Some(crew), budget, shortcuts: false, small_boxes: false, ..Options::unlimited() }
     }
@@ -292,7 +292,7 @@ mod tests {
             let first = ensemble(&mut rng, &shape);
             let second = mutate(&mut rng, &first);
             let Ok(comparison) = Comparison::new(&first, &second, Band::Exact) else { continue };
-            let few = Budget { nodes: Some(60_000), ..Budget::unlimited() };
+            let few = SearchBudget { nodes: Some(60_000), ..SearchBudget::unlimited() };
             let alone = Options { crew: None, ..options(&Place::default(), None, few) };
             let compared = comparison.run(&alone);
             // A difference that is found late.
@@ -304,7 +304,7 @@ mod tests {
             let sizes = comparison.layout().axis_sizes();
             for run in 1..60 {
                 let place = Place::default();
-                let budget = Budget::seconds(0.001 * f64::from(run));
+                let budget = SearchBudget::seconds(0.001 * f64::from(run));
                 let stopped = comparison.certify(&options(&place, None, budget), Vec::new()).unwrap().0;
                 let Some(kept) = lock(&place.0).take() else {
                     if matches!(stopped.verdict, Verdict::Different(_)) {
@@ -315,7 +315,7 @@ mod tests {
                 let saved = Saved::decode(&kept, &subject.id, &sizes).unwrap();
                 assert_eq!(saved.encode(&sizes), kept);
                 let lie = forged(saved).encode(&sizes);
-                let settings = options(&place, Some(lie), Budget::unlimited());
+                let settings = options(&place, Some(lie), SearchBudget::unlimited());
                 let (compared, writer) = comparison.certify(&settings, Vec::new()).unwrap();
                 // Other pairs of classes may show the difference.
                 let Some(writer) = writer else { break };

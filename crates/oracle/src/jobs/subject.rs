@@ -11,7 +11,7 @@ use crate::jobs::model::{decode_model, encode_model};
 use crate::jobs::wire::{In, Out, WireError};
 use crate::outline::{Band, CompareError, Outline};
 use crate::scores::ScoreComparison;
-use crate::stop::Budget;
+use crate::stop::SearchBudget;
 
 /// The first bytes. A worker of another version refuses them.
 const MAGIC: &[u8] = concat!("secateur subject ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
@@ -102,7 +102,7 @@ impl Arrived {
     /// Lays the models out, as whoever asks has done.
     pub(crate) fn lay_out(&self) -> Result<Laid<'_>, CompareError> {
         let [first, second] = &self.models;
-        let budget = Budget::unlimited();
+        let budget = SearchBudget::unlimited();
         Ok(match self.kind {
             Kind::Decisions(band) => {
                 let band = band.map_or(Band::Exact, Band::Score);

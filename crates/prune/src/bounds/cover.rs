@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use secateur_lp::{Limits, Packing, largest_packing};
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 
 use crate::points::boundary_walks::is_over;
 
@@ -60,7 +60,7 @@ pub struct Cover {
 }
 
 /// The cheapest cover of these cuts that the budget allows to find; `None` where a cut is empty.
-pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &Budget) -> Option<Cover> {
+pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &SearchBudget) -> Option<Cover> {
     if cuts.iter().any(Vec::is_empty) {
         return None;
     }
@@ -104,7 +104,7 @@ pub(crate) fn no_cover_below(
     cuts: Vec<Vec<usize>>,
     costs: &[u64],
     target: u64,
-    budget: &Budget,
+    budget: &SearchBudget,
     judge: &mut dyn FnMut(&[usize]) -> Judged,
 ) -> Option<CoverProof> {
     let mut search = Search::new(cuts, costs, budget, MOST_BRANCHES_OF_MINIMUM);
@@ -120,7 +120,7 @@ pub(crate) fn quick_cover(
     costs: &[u64],
     target: u64,
     rng: &mut fastrand::Rng,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) -> Option<Vec<usize>> {
     let mut holding: Vec<Vec<usize>> = vec![Vec::new(); costs.len()];
     for (index, cut) in cuts.iter().enumerate() {
@@ -257,14 +257,14 @@ struct Search<'a> {
     costs: &'a [u64],
     branches: usize,
     most_branches: usize,
-    budget: &'a Budget,
+    budget: &'a SearchBudget,
     /// The columns of each cut as bits, so many words for each.
     words: usize,
     masks: Vec<u64>,
 }
 
 impl<'a> Search<'a> {
-    fn new(cuts: Vec<Vec<usize>>, costs: &'a [u64], budget: &'a Budget, most_branches: usize) -> Self {
+    fn new(cuts: Vec<Vec<usize>>, costs: &'a [u64], budget: &'a SearchBudget, most_branches: usize) -> Self {
         let words = costs.len().div_ceil(64).max(1);
         let empty =
             Self { cuts: Vec::new(), costs, branches: 0, most_branches, budget, words, masks: Vec::new() };
@@ -514,7 +514,7 @@ mod tests {
         let mut branched = 0;
         for _ in 0..500 {
             let (cuts, costs) = random_cuts(&mut rng);
-            let cover = cheapest_cover(&cuts, &costs, &Budget::unlimited()).unwrap();
+            let cover = cheapest_cover(&cuts, &costs, &SearchBudget::unlimited()).unwrap();
             let meets = |set: u32| cuts.iter().all(|cut| cut.iter().any(|&column| set >> column & 1 == 1));
             let price =
                 |set: u32| (0..costs.len()).filter(|&c| set >> c & 1 == 1).map(|c| costs[c]).sum::<u64>();
@@ -534,7 +534,7 @@ mod tests {
         let (mut added, mut accepted) = (0, 0);
         for _ in 0..500 {
             let (mut cuts, costs) = random_cuts(&mut rng);
-            let least = cheapest_cover(&cuts, &costs, &Budget::unlimited()).unwrap().cost;
+            let least = cheapest_cover(&cuts, &costs, &SearchBudget::unlimited()).unwrap().cost;
             // The judge alone knows half of the cuts.
             let mut hidden = cuts.split_off(cuts.len() / 2);
             let mut known = cuts.clone();
@@ -555,7 +555,8 @@ mod tests {
                     }
                 }
             };
-            let proof = no_cover_below(cuts, &costs, all + 1, &Budget::unlimited(), &mut judge).unwrap();
+            let proof =
+                no_cover_below(cuts, &costs, all + 1, &SearchBudget::unlimited(), &mut judge).unwrap();
             assert_eq!(best, least);
             assert_eq!(check_cover(&known, &costs, &proof), Some(least));
         }
@@ -568,7 +569,7 @@ mod tests {
         let mut refused = 0;
         for _ in 0..500 {
             let (cuts, costs) = random_cuts(&mut rng);
-            let cover = cheapest_cover(&cuts, &costs, &Budget::unlimited()).unwrap();
+            let cover = cheapest_cover(&cuts, &costs, &SearchBudget::unlimited()).unwrap();
             let mut proof = cover.proof.clone();
             mutate(&mut proof, &mut rng, cuts.len(), costs.len());
             match check_cover(&cuts, &costs, &proof) {
@@ -598,8 +599,8 @@ mod tests {
 
     #[test]
     fn an_empty_cut_cannot_be_met() {
-        assert!(cheapest_cover(&[vec![0], vec![]], &[1], &Budget::unlimited()).is_none());
-        let nothing = cheapest_cover(&[], &[1, 1], &Budget::unlimited()).unwrap();
+        assert!(cheapest_cover(&[vec![0], vec![]], &[1], &SearchBudget::unlimited()).is_none());
+        let nothing = cheapest_cover(&[], &[1, 1], &SearchBudget::unlimited()).unwrap();
         assert_eq!((nothing.cost, nothing.bound, nothing.columns.len()), (0, 0, 0));
     }
 }

@@ -10,7 +10,7 @@
 use fastrand::Rng;
 use secateur_lp::Limits;
 use secateur_model::Grid;
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 
 use crate::bounds::cut::{Cut, Cutter, Separating};
 use crate::passes::relevant::Relevant;
@@ -68,7 +68,7 @@ pub fn indispensable(
     relevant: Option<&Relevant>,
     sweep: Option<&Sweep>,
     rng: &mut Rng,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) -> Indispensable {
     let count = points.columns().len();
     let mut found = Indispensable { alone: vec![None; count], others: Vec::new() };

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use num_bigint::BigUint;
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 
 use crate::bounds::cover::{CoverProof, cheapest_cover, check_cover};
 use crate::bounds::cut::{Cut, Cutter, Separating};
@@ -63,7 +63,7 @@ pub(crate) fn cover_bound<M: Editable>(search: &Search<'_, M>, known: &Known) ->
     // Whatever cuts there are give some bound at once, and a better one with a little time.
     let least = Instant::now() + COVER;
     let deadline = search.problem.config.deadline.map(|deadline| deadline.max(least));
-    let cover = cheapest_cover(&sets, &costs, &Budget { deadline, ..search.budget() })?;
+    let cover = cheapest_cover(&sets, &costs, &SearchBudget { deadline, ..search.budget() })?;
     match proved {
         Some((bound, proof)) if bound > cover.bound => Some((bound, proof.clone())),
         _ => Some((cover.bound, cover.proof)),

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 use fastrand::Rng;
 use secateur_model::{CellId, Ensemble, Grid};
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 
 use crate::passes::relevant::{Boundary, Pair, pair_at};
 use crate::points::boundary_walks::{band_of_sums, is_over, step, tops_along};
@@ -28,7 +28,7 @@ pub fn class_changes(
     band: Option<f64>,
     starts: &[&[f64]],
     rng: &mut Rng,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) -> Vec<Pair> {
     let profiles = Profiles::new(model, grid);
     let band_of_sums = band_of_sums(model, band);
@@ -91,7 +91,7 @@ mod tests {
             let shape = Shape { depth: 1, trees: 8, classes: 4, decision, coarse, ..Shape::random(&mut rng) };
             let model = ensemble(&mut rng, &shape);
             let grid = Grid::new(&[&model]).unwrap();
-            let pairs = class_changes(&model, &grid, None, &[], &mut rng, &Budget::unlimited());
+            let pairs = class_changes(&model, &grid, None, &[], &mut rng, &SearchBudget::unlimited());
             shown += pairs.len();
             let mut all = HashSet::new();
             for cells in all_cells(&grid) {

@@ -74,7 +74,7 @@ fn attempt<M: Editable>(
         if unproved >= due && is_cheaper(search, &costs, &kept) {
             match search.settle(&mut program, Judge::Proof) {
                 Settled::Proved(found) => weights = found,
-                Settled::Open(Why::Budget) => {
+                Settled::Open(Why::SearchBudget) => {
                     irreducible = false;
                     break;
                 }
@@ -101,7 +101,7 @@ fn attempt<M: Editable>(
             }
             Settled::Infeasible => {}
             Settled::Open(Why::Hard) => irreducible = false,
-            Settled::Open(Why::Budget) => {
+            Settled::Open(Why::SearchBudget) => {
                 irreducible = false;
                 break;
             }

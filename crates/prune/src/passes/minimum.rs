@@ -15,7 +15,7 @@
 //! The bound holds whenever the search ends: it rests on the cuts and the cover's proof alone.
 
 use secateur_lp::Limits;
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 
 use crate::bounds::cover::{CoverProof, Judged, cheapest_cover, no_cover_below, quick_cover};
 use crate::bounds::cut::{Cut, Cutter, Separating};
@@ -84,7 +84,7 @@ pub fn minimum<'a>(
     start: Vec<bool>,
     cuts: Vec<Cut>,
     rounds: Option<usize>,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) -> Minimum {
     let none = CoverProof::Packing { multipliers: Vec::new(), denominator: 1 };
     let known = Minimum { cost: cost_of(&start, costs), kept: start, bound: 0, cuts, proof: none };
@@ -121,7 +121,7 @@ struct State<'s, 'a> {
     cutter: &'s mut dyn Separate,
     costs: &'s [u64],
     known: Minimum,
-    budget: &'s Budget,
+    budget: &'s SearchBudget,
 }
 
 impl State<'_, '_> {

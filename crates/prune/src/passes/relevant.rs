@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use secateur_model::{CellId, ClassId, Ensemble, Grid, Split};
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 
 use crate::points::boundary_walks::{band_of_sums, is_over, step, tops_along};
 use crate::points::point::certain_winner;
@@ -138,7 +138,7 @@ pub fn relevant_boundaries(
     band: Option<f64>,
     starts: &[&[f64]],
     rng: &mut Rng,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) -> Relevant {
     let all: Vec<Boundary> = boundaries(grid).collect();
     let mut first_of_axis = vec![0; grid.axes().len()];
@@ -198,7 +198,7 @@ struct Hunt<'a> {
 
 impl Hunt<'_> {
     /// Walks near the decision boundary and keeps what the lines show.
-    fn walk(&mut self, starts: &[&[f64]], rng: &mut Rng, budget: &Budget) {
+    fn walk(&mut self, starts: &[&[f64]], rng: &mut Rng, budget: &SearchBudget) {
         let grid = self.profiles.grid();
         let mut order: Vec<usize> = (0..grid.axes().len()).collect();
         let mut starts = starts.iter().filter_map(|row| grid.cells_of(row));
@@ -258,7 +258,7 @@ impl Hunt<'_> {
     }
 
     /// Climbs to a pair for one boundary.
-    fn climb(&mut self, index: usize, boundary: Boundary, rng: &mut Rng, budget: &Budget) {
+    fn climb(&mut self, index: usize, boundary: Boundary, rng: &mut Rng, budget: &SearchBudget) {
         for _ in 0..CLIMBS {
             // A look at all nodes of the trees that split the axis.
             self.allowance.spend(self.nodes / 2);

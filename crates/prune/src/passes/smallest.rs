@@ -4,7 +4,7 @@
 //! that holds whatever the constant is does not have it, and a cut that holds for no constant but zero does.
 
 use secateur_lp::Limits;
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 
 use crate::bounds::cut::{Cut, Cutter, Separating};
 use crate::bounds::evidence::trees_in_no_column;
@@ -24,7 +24,7 @@ pub(crate) fn smallest<M: Editable>(
     cutter: &mut Cutter,
     known: &mut Known,
     rounds: Option<usize>,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) {
     search.begin(Pass::Minimum);
     let objective = search.problem.config.objective;

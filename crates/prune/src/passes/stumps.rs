@@ -22,7 +22,7 @@ use fastrand::Rng;
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 use secateur_model::{CellId, ClassId, Ensemble, Exact, Grid, LeafId, Node, TreeId};
-use secateur_oracle::{Budget, Lead};
+use secateur_oracle::{Lead, SearchBudget};
 
 use crate::bounds::constant_needed::{Leads, OppositeCorners};
 use crate::candidate::column::{Column, Intercept};
@@ -70,7 +70,7 @@ pub fn closed_form(
     intercept: Intercept,
     starts: &[&[f64]],
     rng: &mut Rng,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) -> Option<Closed> {
     if !model.inputs().wheres().is_empty() {
         return None;
@@ -209,7 +209,7 @@ impl Steps {
         model: &Ensemble,
         grid: &Grid,
         band: Option<f64>,
-        budget: &Budget,
+        budget: &SearchBudget,
     ) {
         let mut contexts: Vec<Option<Option<Sums>>> = self.tables.iter().map(|_| None).collect();
         for (boundary, known) in &mut relevant.boundaries {
@@ -286,7 +286,7 @@ impl Steps {
         relevant: &Relevant,
         columns: &[Column],
         intercept: Intercept,
-        budget: &Budget,
+        budget: &SearchBudget,
     ) -> Option<StumpPlan> {
         let mut weights = vec![1.0; columns.len()];
         for axis in 0..self.tables.len() {

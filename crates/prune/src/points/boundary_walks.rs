@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use fastrand::Rng;
 use secateur_model::{CellId, Ensemble, Grid};
-use secateur_oracle::Budget;
+use secateur_oracle::SearchBudget;
 
 use crate::points::profile::Profiles;
 
@@ -20,7 +20,7 @@ const IDLE_WALKS: usize = 40;
 const CHANGES_KEPT: usize = 2;
 
 /// Has the budget's time ended, or has somebody asked to stop?
-pub(crate) fn is_over(budget: &Budget) -> bool {
+pub(crate) fn is_over(budget: &SearchBudget) -> bool {
     budget.cancel.is_cancelled() || budget.deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
@@ -38,7 +38,7 @@ pub fn near_boundary(
     starts: &[&[f64]],
     wanted: usize,
     rng: &mut Rng,
-    budget: &Budget,
+    budget: &SearchBudget,
 ) -> Vec<Vec<f64>> {
     let profiles = Profiles::new(model, grid);
     let band = band_of_sums(model, band);
@@ -157,7 +157,7 @@ mod tests {
             let shape = Shape { depth: 2, trees: 5, ..Shape::random(&mut rng) };
             let model = ensemble(&mut rng, &shape);
             let grid = Grid::new(&[&model]).unwrap();
-            let rows = near_boundary(&model, &grid, None, &[], 30, &mut rng, &Budget::unlimited());
+            let rows = near_boundary(&model, &grid, None, &[], 30, &mut rng, &SearchBudget::unlimited());
             let cells: Vec<_> = rows.iter().map(|row| grid.cells_of(row).unwrap()).collect();
             assert_eq!(cells.iter().collect::<HashSet<_>>().len(), rows.len());
             let class = |cells: &Vec<CellId>| {
@@ -180,7 +180,7 @@ mod tests {
         let shape = Shape { depth: 2, trees: 5, ..Shape::random(&mut rng) };
         let model = ensemble(&mut rng, &shape);
         let grid = Grid::new(&[&model]).unwrap();
-        let budget = Budget::unlimited();
+        let budget = SearchBudget::unlimited();
         budget.cancel.cancel();
         assert!(near_boundary(&model, &grid, None, &[], 30, &mut rng, &budget).is_empty());
     }

@@ -17,7 +17,7 @@ use std::time::Instant;
 use secateur_formats::{Edit, EditError};
 use secateur_lp::Limits;
 use secateur_model::Ensemble;
-use secateur_oracle::{Band, Budget, Cells, CompareError, Outline, StopReason};
+use secateur_oracle::{Band, Cells, CompareError, Outline, SearchBudget, StopReason};
 
 use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::Folded;
@@ -90,7 +90,7 @@ pub(crate) enum Settled {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
     /// The budget of the run is spent.
-    Budget,
+    SearchBudget,
     /// The proof is too hard, or solver and file disagree in the last bits.
     Hard,
 }
@@ -271,7 +271,7 @@ impl<'a, M: Editable> Search<'a, M> {
     fn settle_in(&mut self, program: &mut WeightProgram, judge: Judge, turns: usize) -> Settled {
         for _ in 0..turns {
             if self.spent() {
-                return Settled::Open(Why::Budget);
+                return Settled::Open(Why::SearchBudget);
             }
             if self.allowance.is_over() {
                 return Settled::Open(Why::Hard);
@@ -285,7 +285,7 @@ impl<'a, M: Editable> Search<'a, M> {
             let weights = match solved {
                 Solved::Weights(weights) => weights,
                 Solved::Infeasible => return Settled::Infeasible,
-                Solved::Open if self.spent() => return Settled::Open(Why::Budget),
+                Solved::Open if self.spent() => return Settled::Open(Why::SearchBudget),
                 Solved::Open => return Settled::Open(Why::Hard),
             };
             let (plan, weights) = self.plan(weights);
@@ -321,7 +321,7 @@ impl<'a, M: Editable> Search<'a, M> {
                 }
                 Judged::Refused => return Settled::Open(Why::Hard),
                 Judged::Stopped(StopReason::Time | StopReason::Cancelled) => {
-                    return Settled::Open(Why::Budget);
+                    return Settled::Open(Why::SearchBudget);
                 }
                 Judged::Stopped(_) => return Settled::Open(Why::Hard),
             }
@@ -345,8 +345,8 @@ impl<'a, M: Editable> Search<'a, M> {
     }
 
     /// The budget of the run, for whoever looks at it by themselves.
-    pub(crate) fn budget(&self) -> Budget {
-        Budget {
+    pub(crate) fn budget(&self) -> SearchBudget {
+        SearchBudget {
             deadline: self.problem.config.deadline,
             nodes: None,
             memory: Some(MOST_MEMORY),

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use secateur_model::{CellId, Ensemble};
 use secateur_oracle::{
-    Band, Budget, CompareError, Limit, Options, Outline, ScoreComparison, StopReason, Undecided, Verdict,
+    Band, CompareError, Limit, Options, Outline, ScoreComparison, SearchBudget, StopReason, Undecided,
+    Verdict,
 };
 
 use crate::candidate::plan::Editable;
@@ -44,7 +45,7 @@ impl<'a, M: Editable> Search<'a, M> {
     /// What a question may cost, and where it starts.
     fn options(&self, nodes: u64, starts: Vec<Vec<CellId>>) -> Options {
         Options {
-            budget: Budget { nodes: Some(nodes), ..self.budget() },
+            budget: SearchBudget { nodes: Some(nodes), ..self.budget() },
             threads: self.problem.config.threads,
             wanted: WANTED,
             seed: self.problem.config.seed.wrapping_add(self.oracle_calls),

@@ -21,8 +21,7 @@ use std::time::{Duration, Instant};
 use secateur_formats::{Edit, ModelFile};
 use secateur_model::{ClassId, Cut, Ensemble};
 use secateur_oracle::{
-    Budget as SearchBudget, Cancel, CompareError, Crew, Limit, Options, Outline, ScoreComparison, Verdict,
-    has_inputs,
+    Cancel, CompareError, Crew, Limit, Options, Outline, ScoreComparison, SearchBudget, Verdict, has_inputs,
 };
 use secateur_prune::{
     Certificate, CertifyError, Claim, Config, Outcome, Pass, PruneError, Pruned, RowsSeen, Watch,

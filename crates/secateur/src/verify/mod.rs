@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use secateur_formats::{ModelFile, threshold_cut};
 use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain};
 use secateur_oracle::{
-    Band, Budget as SearchBudget, CompareError, Crew, Options, Outline, Progress, StopReason, Undecided,
-    Verdict, has_inputs,
+    Band, CompareError, Crew, Options, Outline, Progress, SearchBudget, StopReason, Undecided, Verdict,
+    has_inputs,
 };
 use secateur_prune::{CertifyError, RowsSeen, have_checked, rows_seen};
 

@@ -9,8 +9,7 @@ use secateur_model::{
     ClassId, ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, InputDomain, LabelMatch, NumberType,
 };
 use secateur_oracle::{
-    Budget as SearchBudget, CompareError, Crew, Limit, Options, Progress, ScoreComparison, ScorePoint,
-    StopReason,
+    CompareError, Crew, Limit, Options, Progress, ScoreComparison, ScorePoint, SearchBudget, StopReason,
 };
 use secateur_prune::{CertifyError, have_checked};
 use serde_json::{Map, Value, json};
