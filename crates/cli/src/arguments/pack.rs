@@ -37,7 +37,7 @@ Examples:
     secateur pack model.json -o model.c --test model_test.c
 
   With leaves of a byte, and a proof that no decision changes:
-    secateur pack model.json -o m.c --leaves 8 --same-decisions --certificate m.cert
+    secateur pack model.json -o model.c --leaves 8 --same-decisions
 
   Prune first, with one certificate for both steps:
     secateur pack model.json -o model.spk --prune --certificate model.cert")]
