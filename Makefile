@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package test-clang lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -37,6 +37,12 @@ new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alon
 	$(VENV)/bin/maturin build --release --locked --quiet --out target/new-user
 	$(PYTHON) docs/new-user/play.py target/new-user/*.whl
 
+test-clang: $(STAMP) ## emitted C and the C library again, compiled with clang, which must be installed
+	CC=clang cargo test --locked -p secateur-emit -p secateur-c
+	CC=clang cargo test --locked -p secateur-cli --test black_box pack_source
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	CC=clang $(VENV)/bin/python -m pytest python/tests/test_source.py
+
 test-package: $(STAMP) ## a fresh venv, pip install, and the README's script: from the folder and from an sdist
 	$(VENV)/bin/python python/tests/fresh_install.py
 
@@ -56,7 +62,8 @@ $(HIGHS)/.installed:
 	$(HIGHS)/bin/pip install --quiet --disable-pip-version-check 'cmake>=3.24,<5' 'libclang>=18,<19'
 	touch $@
 
-lint: ## formatting, clippy and documentation, warnings as errors
+lint: $(STAMP) ## formatting, clippy, ruff and documentation, warnings as errors
+	$(VENV)/bin/ruff check --quiet
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy -p secateur-faults --all-targets --features on --locked -- -D warnings

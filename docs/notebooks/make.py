@@ -17,7 +17,6 @@ A model of 100 stumps on a medical table. How many of them does it need? `secate
 the rows at hand, and gives back a model of the same kind.
 
 --- code
-import numpy as np
 import secateur
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split

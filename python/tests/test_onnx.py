@@ -355,7 +355,7 @@ def test_scalers_that_turn_columns_around_are_refused(what):
     model = onnx.load_from_string(converted("forest").SerializeToString())
     values = np.ones(5 if what == "missing column" else 6, np.float32)
     values[0] = {"turned": -1, "flat": 0, "infinite": np.inf}.get(what, 1)
-    node, name = ensemble_node(model), model.graph.input[0].name
+    name = model.graph.input[0].name
     model.graph.initializer.append(helper.make_tensor("constant", TensorProto.FLOAT, [len(values)], values))
     inputs = ["constant", name] if what == "from a constant" else [name, "constant"]
     operator = "Sub" if what == "from a constant" else "Mul"

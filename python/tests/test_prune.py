@@ -12,7 +12,6 @@ import html
 import json
 import logging
 import os
-import pathlib
 import pickle
 import signal
 import threading

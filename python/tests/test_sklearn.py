@@ -263,7 +263,6 @@ def test_the_input_domain_is_that_of_the_library(name):
 
 def edits(model: secateur.Model, name: str) -> dict[str, tuple[list, list[float] | None]]:
     """Edits by name. What an AdaBoost of several classes can hold as an intercept is a vote."""
-    count = len(model.intercepts)
     everything = [(tree, None) for tree in range(model.tree_count)]
     if name == "adaboost_three":
         moved = [-0.5 * 0.37, 0.37, -0.5 * 0.37]

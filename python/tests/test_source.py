@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import struct
 import subprocess
@@ -14,12 +15,14 @@ from prunable import CASES, case
 
 import secateur
 
+CC = os.environ.get("CC", "cc")
+
 
 def compiled(folder, name="model", level="-O2"):
     """The functions of a model that was saved as C."""
     library = folder / f"lib{name}.so"
     strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
-    command = ["cc", *strict, level, "-shared", "-fPIC", f"{name}.c", "-lm", "-o", str(library)]
+    command = [CC, *strict, level, "-shared", "-fPIC", f"{name}.c", "-lm", "-o", str(library)]
     subprocess.run(command, cwd=folder, check=True)
     return ctypes.CDLL(str(library))
 
@@ -55,7 +58,7 @@ def test_every_kind_of_model_compiles_to_its_own_bits(name, tmp_path):
     if classes is not None:
         assert (packed.classes_[classes] == packed.predict(rows)).all()
     assert secateur.check(inner, tmp_path / "model.c", tmp_path / "model.cert")["outcome"] == "same_bits"
-    subprocess.run(["cc", "-std=c99", "model.c", "test.c", "-lm", "-o", "test"], cwd=tmp_path, check=True)
+    subprocess.run([CC, "-std=c99", "model.c", "test.c", "-lm", "-o", "test"], cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "test"], check=False).returncode == 0
 
 
@@ -169,7 +172,7 @@ def test_a_changed_table_is_found_by_the_test_and_by_the_checker(tmp_path):
     at = next(index for index, line in enumerate(lines) if line.startswith("static const float model_leaf[")) + 1
     lines[at] = lines[at].replace("0x1.", "0x1.f", 1)
     (tmp_path / "model.c").write_text("\n".join(lines))
-    subprocess.run(["cc", "-std=c99", "model.c", "test.c", "-lm", "-o", "test"], cwd=tmp_path, check=True)
+    subprocess.run([CC, "-std=c99", "model.c", "test.c", "-lm", "-o", "test"], cwd=tmp_path, check=True)
     run = subprocess.run([tmp_path / "test"], check=False, capture_output=True, text=True)
     assert run.returncode == 1 and not run.stdout.startswith("0 of"), run.stdout
     with pytest.raises(secateur.CertificateError, match="another packed file"):

@@ -30,7 +30,7 @@ fn library() -> PathBuf {
 fn compiled() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = folder().join("predict");
-    let output = Command::new("cc")
+    let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
         .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-I"])
         .arg(root.join("include"))
         .arg(root.join("example/predict.c"))

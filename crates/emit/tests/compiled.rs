@@ -24,7 +24,12 @@ const TRAPS: &str = "-O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error
 
 fn cc(folder: &Path, words: &[&str]) -> std::process::Output {
     let strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"];
-    Command::new("cc").current_dir(folder).args(strict).args(words).output().expect("a C compiler")
+    Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
+        .current_dir(folder)
+        .args(strict)
+        .args(words)
+        .output()
+        .expect("a C compiler")
 }
 
 fn compile(folder: &Path, words: &[&str]) {

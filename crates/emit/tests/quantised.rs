@@ -102,7 +102,11 @@ fn sums(other: &Quantised, rows: &[f64]) -> Vec<i32> {
 fn compiled(folder: &Path, words: &str) {
     let strict = "-std=c99 -pedantic -Wall -Wextra -Werror -Wconversion -Wno-sign-conversion";
     let words = strict.split(' ').chain(words.split(' '));
-    let output = Command::new("cc").current_dir(folder).args(words).output().expect("a C compiler");
+    let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
+        .current_dir(folder)
+        .args(words)
+        .output()
+        .expect("a C compiler");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let output = Command::new(folder.join("all")).output().unwrap();
     assert!(output.status.success(), "wrong sums: {}", String::from_utf8_lossy(&output.stdout));

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use secateur::{
-    Answer, CertifyError, Error, ModelFile, PruneOptions, SearchBudget, VerifyOptions, Watch, prune, verify,
+    Answer, Budget, CertifyError, Error, ModelFile, PruneOptions, VerifyOptions, Watch, prune, verify,
 };
 use secateur_oracle::{Fault, with_fault};
 
@@ -27,7 +27,7 @@ fn broken<T>(work: impl FnOnce() -> T) -> T {
 
 fn pruned(self_check: bool) -> Result<secateur::Pruning, Error> {
     let options = PruneOptions { self_check, ..PruneOptions::default() };
-    prune(&model(), &[], &options, &SearchBudget::default(), &Watch::default())
+    prune(&model(), &[], &options, &Budget::default(), &Watch::default())
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn the_fault_makes_the_search_go_wrong() {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let options = VerifyOptions::default();
     let answer =
-        verify(&model(), wrong.file(), &[], &options, &SearchBudget::default(), &Default::default()).unwrap();
+        verify(&model(), wrong.file(), &[], &options, &Budget::default(), &Default::default()).unwrap();
     assert!(matches!(answer.verdict, Answer::Different(_)), "{:?}", answer.verdict);
 }
 

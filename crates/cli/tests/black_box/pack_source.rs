@@ -17,7 +17,7 @@ fn check(folder: &Folder, names: &str) -> u8 {
 /// Compiles these files to a program and runs it.
 fn compiled(folder: &Folder, words: &str) -> (i32, String) {
     let strict = "-std=c99 -pedantic -Wall -Wextra -Werror -Os";
-    let output = Command::new("cc")
+    let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
         .current_dir(folder.path())
         .args(strict.split(' ').chain(words.split(' ')).chain(["-lm", "-o", "program"]))
         .output()
