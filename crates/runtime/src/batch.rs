@@ -3,7 +3,7 @@
 use crate::error::PredictError;
 use crate::model::Model;
 use crate::path::Path;
-use crate::rows::{Float, Rows};
+use crate::rows::AnyRows;
 use crate::sliced::ROWS;
 
 /// A block costs the same however few rows are in it: fewer than these are better walked one by one.
@@ -13,10 +13,10 @@ const WORTH_A_BLOCK: usize = 96;
 const MOST_COLUMNS: usize = 1 << 15;
 
 /// The sums of each row.
-pub(crate) fn sums<T: Float>(
+pub(crate) fn sums(
     model: &Model,
     path: Path,
-    rows: Rows<'_, T>,
+    rows: AnyRows<'_>,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
     if !path.is_available() {
@@ -33,10 +33,10 @@ pub(crate) fn sums<T: Float>(
     one_by_one(model, path, &rows.part(count - rest..count), count - rest, few)
 }
 
-fn one_by_one<T: Float>(
+fn one_by_one(
     model: &Model,
     path: Path,
-    rows: &Rows<'_, T>,
+    rows: &AnyRows<'_>,
     first: usize,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
@@ -59,12 +59,7 @@ fn at(error: PredictError, first: usize) -> PredictError {
 }
 
 #[cfg(feature = "std")]
-fn in_blocks<T: Float>(
-    model: &Model,
-    path: Path,
-    rows: Rows<'_, T>,
-    scores: &mut [f64],
-) -> Result<(), PredictError> {
+fn in_blocks(model: &Model, path: Path, rows: AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {
     let sliced = model.sliced();
     #[cfg(target_arch = "x86_64")]
     if let Some(done) = crate::x86::enter(path, model, sliced, rows, scores) {
@@ -75,35 +70,30 @@ fn in_blocks<T: Float>(
 }
 
 #[cfg(not(feature = "std"))]
-fn in_blocks<T: Float>(
-    model: &Model,
-    _: Path,
-    rows: Rows<'_, T>,
-    scores: &mut [f64],
-) -> Result<(), PredictError> {
+fn in_blocks(model: &Model, _: Path, rows: AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {
     crate::portable::sums(model, &model.sliced, rows, scores)
 }
 
 /// The sums of each row by several threads. Every thread takes whole blocks; the bits do not depend on their number.
 #[cfg(feature = "std")]
-pub(crate) fn sums_by_threads<T: Float>(
+pub(crate) fn sums_by_threads(
     model: &Model,
     path: Path,
-    rows: Rows<'_, T>,
+    rows: AnyRows<'_>,
     threads: usize,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
     let blocks = rows.count().div_ceil(ROWS);
     let threads = threads.clamp(1, blocks.max(1));
     if threads == 1 {
-        return T::sums(model, path, rows, scores);
+        return sums(model, path, rows, scores);
     }
     let share = blocks.div_ceil(threads) * ROWS;
     let parts = scores.chunks_mut(share * model.outputs()).enumerate();
     let work = |(index, scores): (usize, &mut [f64])| {
         let first = index * share;
         let end = rows.count().min(first + share);
-        T::sums(model, path, rows.part(first..end), scores).map_err(|error| at(error, first))
+        sums(model, path, rows.part(first..end), scores).map_err(|error| at(error, first))
     };
     std::thread::scope(|scope| {
         let handles: alloc::vec::Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();

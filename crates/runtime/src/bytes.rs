@@ -137,13 +137,16 @@ impl<'a> Reader<'a> {
 
     /// A section of bits starts at the next byte.
     pub(crate) fn bits(&mut self) -> Bits<'a, '_> {
-        Bits { reader: self, word: 0, left: 0 }
+        Bits { section: self.rest, at: 0, reader: self, word: 0, left: 0 }
     }
 }
 
 /// A section of bits, the lowest bit of each byte first.
 pub(crate) struct Bits<'a, 'r> {
     reader: &'r mut Reader<'a>,
+    /// The bytes from its start on, and how many of them are in the word or behind it.
+    section: &'a [u8],
+    at: usize,
     word: u64,
     left: u32,
 }
@@ -155,9 +158,8 @@ impl Bits<'_, '_> {
             let low = self.take(32)?;
             return Ok(low | self.take(count - 32)? << 32);
         }
-        while self.left < count {
-            self.word |= u64::from(self.reader.byte()?) << self.left;
-            self.left += 8;
+        if self.left < count {
+            self.refill(count)?;
         }
         let value = self.word & ((1 << count) - 1);
         self.word >>= count;
@@ -165,9 +167,28 @@ impl Bits<'_, '_> {
         Ok(value)
     }
 
-    /// The section ends with the byte; what is left of it is zero.
+    /// Four bytes where there are so many, else one by one; there are fewer than 32 bits in the word.
+    fn refill(&mut self, count: u32) -> Result<(), LoadError> {
+        let rest = &self.section[self.at..];
+        if let Some(four) = rest.first_chunk() {
+            self.word |= u64::from(u32::from_le_bytes(*four)) << self.left;
+            self.left += 32;
+            self.at += 4;
+            return Ok(());
+        }
+        let mut rest = rest.iter();
+        while self.left < count {
+            self.word |= u64::from(*rest.next().ok_or(LoadError::Truncated)?) << self.left;
+            self.left += 8;
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// The section ends with the byte; what is left of it is zero. Whole bytes that were read ahead belong to what follows.
     pub(crate) fn finish(self) -> Result<(), LoadError> {
-        if self.word != 0 {
+        self.reader.rest = &self.section[self.at - (self.left / 8) as usize..];
+        if self.word & ((1 << (self.left % 8)) - 1) != 0 {
             Err(LoadError::Invalid("a section of bits ends with bits that are set"))
         } else {
             Ok(())

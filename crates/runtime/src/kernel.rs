@@ -9,10 +9,11 @@ macro_rules! kernel {
         use alloc::vec::Vec;
 
         use crate::error::PredictError;
+        use crate::large::{ABREAST, Column};
         use crate::meaning::Number;
         use crate::model::Model;
         use crate::plan::{ALL, CHUNK, Values};
-        use crate::rows::{Float, Rows};
+        use crate::rows::AnyRows;
         use crate::scalar;
         use crate::sliced::{PLANES, ROWS, Ranks, Shape, Sliced, Tree};
 
@@ -21,6 +22,7 @@ macro_rules! kernel {
             values32: Vec<Floats32>,
             values64: Vec<Floats64>,
             bytes: Vec<Bytes>,
+            columns: Vec<Column>,
             masks: Vec<Mask>,
             slots: Vec<Mask>,
             sums32: Vec<Floats32>,
@@ -32,22 +34,31 @@ macro_rules! kernel {
 
         /// The sums of all rows, block by block.
         $(#[$enable])*
-        pub(crate) fn sums<T: Float>(
+        pub(crate) fn sums(
             model: &Model,
             sliced: &Sliced,
-            rows: Rows<'_, T>,
+            rows: AnyRows<'_>,
             scores: &mut [f64],
         ) -> Result<(), PredictError> {
             let groups = model.outputs();
             let features = model.plan.features.len();
-            let kept = sliced.words.len() <= KEPT;
+            let walks = sliced.trees.iter().any(|tree| tree.is_walked(MOST_SPLITS));
+            // Where every tree is walked nobody looks at bytes and masks.
+            let slices = sliced.trees.iter().any(|tree| !tree.is_walked(MOST_SPLITS));
+            let columns = match &sliced.large {
+                Some(large) if walks => large.room(),
+                None if walks => return model.scalar_sums(&rows, scores),
+                _ => Vec::new(),
+            };
+            let kept = slices && sliced.words.len() <= KEPT;
             let (zero32, zero64) = (Floats32([[0.0; 16]; 32]), Floats64([[0.0; 8]; 64]));
             let narrow = model.file.domain.number == Number::F32;
             let narrow_sums = model.file.sums.number == Number::F32;
             let mut scratch = Scratch {
                 values32: alloc::vec![zero32; if narrow { features } else { 0 }],
                 values64: alloc::vec![zero64; if narrow { 0 } else { features }],
-                bytes: alloc::vec![Bytes([[0; 64]; 8]); model.plan.columns],
+                bytes: alloc::vec![Bytes([[0; 64]; 8]); if slices { model.plan.columns } else { 0 }],
+                columns,
                 masks: alloc::vec![Mask::NONE; if kept { sliced.words.len() } else { sliced.most_tests }],
                 slots: alloc::vec![Mask::NONE; sliced.slots],
                 sums32: alloc::vec![zero32; if narrow_sums { groups } else { 0 }],
@@ -56,7 +67,7 @@ macro_rules! kernel {
             for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
                 let first = block * ROWS;
                 let part = rows.part(first..first + scores.len() / groups);
-                read(model, &part, first, &mut scratch)?;
+                read(model, sliced, &part, first, &mut scratch)?;
                 if kept {
                     for (mask, word) in scratch.masks.iter_mut().zip(&sliced.words).skip(1) {
                         *mask = compare(&scratch.bytes[word.column()], word.rank());
@@ -72,7 +83,7 @@ macro_rules! kernel {
 
         /// Reads the rows of a block and writes their bytes.
         $(#[$enable])*
-        fn read<T: Float>(model: &Model, rows: &Rows<'_, T>, first: usize, s: &mut Scratch) -> Result<(), PredictError> {
+        fn read(model: &Model, sliced: &Sliced, rows: &AnyRows<'_>, first: usize, s: &mut Scratch) -> Result<(), PredictError> {
             let (file, plan) = (&model.file, &model.plan);
             check(model, rows, first)?;
             let count = rows.count();
@@ -80,13 +91,9 @@ macro_rules! kernel {
             for start in (0..count).step_by(64) {
                 let tile = rows.part(start..count.min(start + 64));
                 for (index, feature) in plan.features.iter().enumerate() {
-                    let column = tile.column(feature.index);
-                    if file.domain.number == Number::F32 {
-                        let to = s.values32[index].0.as_flattened_mut()[start..].iter_mut();
-                        column.zip(to).for_each(|(value, to)| *to = value.widen() as f32);
-                    } else {
-                        let to = s.values64[index].0.as_flattened_mut()[start..].iter_mut();
-                        column.zip(to).for_each(|(value, to)| *to = value.widen());
+                    match file.domain.number {
+                        Number::F32 => tile.read32(feature.index, &mut s.values32[index].0.as_flattened_mut()[start..]),
+                        Number::F64 => tile.read64(feature.index, &mut s.values64[index].0.as_flattened_mut()[start..]),
                     }
                 }
             }
@@ -101,6 +108,18 @@ macro_rules! kernel {
                         values.iter_mut().for_each(|value| *value = zero(*value));
                     }
                 }
+                let value = |row: usize| match file.domain.number {
+                    Number::F32 => f64::from(s.values32[index].0[row / 16][row % 16]),
+                    Number::F64 => s.values64[index].0[row / 8][row % 8],
+                };
+                if let (Some(large), false) = (&sliced.large, s.columns.is_empty()) {
+                    for row in 0..count {
+                        large.write(file, plan, index, value(row), &mut s.columns, row);
+                    }
+                }
+                if s.bytes.is_empty() {
+                    continue;
+                }
                 let mut ranks = Bytes([[0; 64]; 8]);
                 match &model.ranks[index] {
                     Ranks::Two32(tables) if feature.specials.is_empty() => {
@@ -110,10 +129,6 @@ macro_rules! kernel {
                         rank64(&tables.0, &tables.1, feature.thresholds.len(), &s.values64[index], &mut ranks);
                     }
                     _ => {
-                        let value = |row: usize| match file.domain.number {
-                            Number::F32 => f64::from(s.values32[index].0[row / 16][row % 16]),
-                            Number::F64 => s.values64[index].0[row / 8][row % 8],
-                        };
                         for row in 0..count {
                             scalar::write_bytes(file, feature, value(row), |column, byte| {
                                 s.bytes[column].0[row / 64][row % 64] = byte;
@@ -134,10 +149,7 @@ macro_rules! kernel {
                         continue;
                     }
                     for row in 0..count {
-                        let value = match file.domain.number {
-                            Number::F32 => f64::from(s.values32[index].0[row / 16][row % 16]),
-                            Number::F64 => s.values64[index].0[row / 8][row % 8],
-                        };
+                        let value = value(row);
                         let left = match variant.zero_left {
                             _ if value.is_nan() => variant.missing_left,
                             Some(left) if value == 0.0 => left,
@@ -152,7 +164,7 @@ macro_rules! kernel {
 
         /// Refuses what the library refuses. Most libraries take nearly everything, and then there is little to do.
         $(#[$enable])*
-        fn check<T: Float>(model: &Model, rows: &Rows<'_, T>, first: usize) -> Result<(), PredictError> {
+        fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(), PredictError> {
             let domain = model.file.domain;
             let narrow = domain.number == Number::F32;
             if domain.missing && domain.infinities && model.file.categories.is_empty() {
@@ -161,17 +173,11 @@ macro_rules! kernel {
             for start in (0..rows.count()).step_by(64) {
                 let tile = rows.part(start..rows.count().min(start + 64));
                 for feature in 0..rows.width() {
-                    let mut odd = false;
-                    for value in tile.column(feature) {
-                        let value = value.widen();
-                        let value = if narrow { f64::from(value as f32) } else { value };
-                        odd |= !value.is_finite();
-                    }
-                    if !odd {
+                    if !tile.any_odd(feature, narrow) {
                         continue;
                     }
-                    for (row, value) in tile.column(feature).enumerate() {
-                        let value = value.widen();
+                    for row in 0..tile.count() {
+                        let value = tile.value(row, feature);
                         if model.file.read_value(feature, value).is_none() {
                             return Err(PredictError::Refused { row: first + start + row, feature, value });
                         }
@@ -323,15 +329,14 @@ macro_rules! kernel {
             let mut planes = [Mask::NONE; PLANES];
             for (tree, root) in sliced.trees.iter().zip(&model.plan.roots) {
                 let of_tree = if tree.group == ALL { 0..groups } else { tree.group as usize..tree.group as usize + 1 };
-                // A large tree costs as many steps as it has leaves, a walk as many as it is deep.
-                let large = matches!(tree.shape, Shape::Reach(splits) if splits > MOST_SPLITS);
-                if large || tree.shape == Shape::Walk {
-                    let Values::$variant(of_leaves) = &model.plan.values else { return };
-                    let column = |column: usize, row: usize| s.bytes[column].0[row / 64][row % 64];
-                    for row in 0..scores.len() / groups {
-                        let leaf = scalar::leaf_of(&model.plan, root.node, |index| column(index, row));
-                        for (group, at) in of_tree.clone().zip(leaf..) {
-                            s.$sums[group].0[row / $lanes][row % $lanes] += of_leaves[at];
+                if tree.is_walked(MOST_SPLITS) {
+                    let (Values::$variant(of_leaves), Some(large)) = (&model.plan.values, &sliced.large) else { return };
+                    for first in (0..scores.len() / groups).step_by(ABREAST) {
+                        let leaves = large.leaves(&model.plan, root, &s.columns, first);
+                        for (row, leaf) in (first..).zip(leaves) {
+                            for (group, at) in of_tree.clone().zip(leaf..) {
+                                s.$sums[group].0[row / $lanes][row % $lanes] += of_leaves[at];
+                            }
                         }
                     }
                     continue;

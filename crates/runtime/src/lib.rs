@@ -27,6 +27,7 @@ mod decide;
 mod error;
 mod file;
 mod kernel;
+mod large;
 mod meaning;
 mod model;
 mod path;

@@ -11,7 +11,7 @@ use crate::file::{self, File};
 use crate::meaning::{Decision, Labels, Link, Number};
 use crate::path::Path;
 use crate::plan::Plan;
-use crate::rows::{Float, Rows};
+use crate::rows::{AnyRows, Float, Rows};
 use crate::scalar;
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 use crate::single::Single;
@@ -167,7 +167,7 @@ impl Model {
         scores: &mut [f64],
     ) -> Result<(), PredictError> {
         self.check_shape(&rows, scores)?;
-        crate::batch::sums_by_threads(self, path, rows, threads, scores)?;
+        crate::batch::sums_by_threads(self, path, T::any(rows), threads, scores)?;
         if let Some((divisor, true)) = self.file.sums.average {
             self.divide(scores, divisor);
         }
@@ -332,14 +332,10 @@ impl Model {
         scores: &mut [f64],
     ) -> Result<(), PredictError> {
         self.check_shape(&rows, scores)?;
-        T::sums(self, path, rows, scores)
+        crate::batch::sums(self, path, T::any(rows), scores)
     }
 
-    pub(crate) fn scalar_sums<T: Float>(
-        &self,
-        rows: &Rows<'_, T>,
-        scores: &mut [f64],
-    ) -> Result<(), PredictError> {
+    pub(crate) fn scalar_sums(&self, rows: &AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {
         // Most models have few columns, and a row is not worth an allocation.
         let mut few = [0u8; 1024];
         let mut many = Vec::new();

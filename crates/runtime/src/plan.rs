@@ -13,7 +13,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::error::LoadError;
-use crate::file::{File, Kind, LEAF, Rule, Tests};
+use crate::file::{File, Kind, LEAF, Rule, Tests, Tree};
 use crate::meaning::Number;
 
 /// Thresholds that one byte column counts.
@@ -163,21 +163,21 @@ impl Plan {
             roots: Vec::with_capacity(file.trees.len()),
             values: values(file),
         };
-        for tree in 0..file.trees.len() {
-            plan.lay_out(file, tree);
+        let mut room = Room::default();
+        for tree in &file.trees {
+            plan.lay_out(file, tree, &mut room);
         }
         Ok(plan)
     }
 
     /// Breadth first, so that the tops of trees are close together.
-    fn lay_out(&mut self, file: &File, tree: usize) {
+    fn lay_out(&mut self, file: &File, tree: &Tree, room: &mut Room) {
         let groups = file.intercepts.len();
-        let tree = &file.trees[tree];
         let preorder = &file.nodes[tree.nodes.clone()];
         let leaf_width = if tree.group.is_some() { 1 } else { groups };
-        // The right child of each split, and the number of each leaf.
-        let mut right = alloc::vec![0u32; preorder.len()];
-        let mut open: Vec<usize> = Vec::new();
+        let Room { right, open, level, next_level } = room;
+        right.clear();
+        right.resize(preorder.len(), 0);
         let mut leaf = 0;
         for (at, &node) in preorder.iter().enumerate() {
             if node != LEAF {
@@ -193,13 +193,12 @@ impl Plan {
         }
         let first = self.nodes.len();
         let mut root = Root { node: first as u32, depth: 0, leaves: leaf, group: tree.group.unwrap_or(ALL) };
-        let mut level: Vec<u32> = alloc::vec![0];
-        let mut next_level = Vec::new();
+        level.push(0);
         let mut place = first;
         let mut depth = 0;
         while !level.is_empty() {
             let mut child = place + level.len();
-            for &at in &level {
+            for &at in &*level {
                 let node = preorder[at as usize];
                 if node == LEAF {
                     root.depth = depth;
@@ -214,11 +213,23 @@ impl Plan {
                 place += 1;
             }
             level.clear();
-            core::mem::swap(&mut level, &mut next_level);
+            core::mem::swap(level, next_level);
             depth += 1;
         }
         self.roots.push(root);
     }
+}
+
+/// What laying out a tree needs, kept for the next one.
+#[derive(Default)]
+struct Room {
+    /// The right child of each split, and the number of each leaf.
+    right: Vec<u32>,
+    /// Splits that wait for their right child; empty between trees.
+    open: Vec<usize>,
+    /// Nodes of a level and of the next one; empty between trees.
+    level: Vec<u32>,
+    next_level: Vec<u32>,
 }
 
 fn values(file: &File) -> Values {

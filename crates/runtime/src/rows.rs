@@ -12,40 +12,22 @@ pub trait Float: Copy + Send + Sync + sealed::Sealed {
 }
 
 mod sealed {
-    use super::Rows;
-    use crate::error::PredictError;
-    use crate::model::Model;
-    use crate::path::Path;
+    use super::{AnyRows, Rows};
 
-    /// The work for one type, compiled here: with the optimisation of this crate, and once.
+    /// Rows of this type as those of any.
     pub trait Sealed: Sized {
-        fn sums(
-            model: &Model,
-            path: Path,
-            rows: Rows<'_, Self>,
-            scores: &mut [f64],
-        ) -> Result<(), PredictError>;
+        fn any(rows: Rows<'_, Self>) -> AnyRows<'_>;
     }
 
     impl Sealed for f32 {
-        fn sums(
-            model: &Model,
-            path: Path,
-            rows: Rows<'_, Self>,
-            scores: &mut [f64],
-        ) -> Result<(), PredictError> {
-            crate::batch::sums(model, path, rows, scores)
+        fn any(rows: Rows<'_, Self>) -> AnyRows<'_> {
+            AnyRows::F32(rows)
         }
     }
 
     impl Sealed for f64 {
-        fn sums(
-            model: &Model,
-            path: Path,
-            rows: Rows<'_, Self>,
-            scores: &mut [f64],
-        ) -> Result<(), PredictError> {
-            crate::batch::sums(model, path, rows, scores)
+        fn any(rows: Rows<'_, Self>) -> AnyRows<'_> {
+            AnyRows::F64(rows)
         }
     }
 }
@@ -126,15 +108,72 @@ impl<'a, T: Float> Rows<'a, T> {
     }
 
     #[inline]
-    pub(crate) fn value(&self, row: usize, column: usize) -> T {
+    fn value(&self, row: usize, column: usize) -> T {
         self.values[row * self.row_stride + column * self.column_stride]
     }
 
     /// The values of one column in turn.
     #[inline]
-    pub(crate) fn column(&self, column: usize) -> impl Iterator<Item = T> + '_ {
+    fn column(&self, column: usize) -> impl Iterator<Item = T> + '_ {
         let start = (column * self.column_stride).min(self.values.len());
         self.values[start..].iter().step_by(self.row_stride.max(1)).take(self.count).copied()
+    }
+}
+
+/// Rows of either type: what works on them is compiled once, and only reading looks at the type.
+#[derive(Clone, Copy, Debug)]
+pub enum AnyRows<'a> {
+    F32(Rows<'a, f32>),
+    F64(Rows<'a, f64>),
+}
+
+/// The same of rows of either type.
+macro_rules! either {
+    ($any:expr, $rows:ident => $work:expr) => {
+        match $any {
+            AnyRows::F32($rows) => $work,
+            AnyRows::F64($rows) => $work,
+        }
+    };
+}
+
+impl AnyRows<'_> {
+    pub(crate) fn count(&self) -> usize {
+        either!(self, rows => rows.count)
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        either!(self, rows => rows.width)
+    }
+
+    /// These rows and no others.
+    pub(crate) fn part(&self, range: core::ops::Range<usize>) -> Self {
+        match self {
+            Self::F32(rows) => Self::F32(rows.part(range)),
+            Self::F64(rows) => Self::F64(rows.part(range)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, row: usize, column: usize) -> f64 {
+        either!(self, rows => rows.value(row, column).widen())
+    }
+
+    /// Writes the values of one column to the first places, as f32.
+    pub(crate) fn read32(&self, column: usize, to: &mut [f32]) {
+        either!(self, rows => to.iter_mut().zip(rows.column(column)).for_each(|(to, value)| *to = value.widen() as f32));
+    }
+
+    /// Writes the values of one column to the first places.
+    pub(crate) fn read64(&self, column: usize, to: &mut [f64]) {
+        either!(self, rows => to.iter_mut().zip(rows.column(column)).for_each(|(to, value)| *to = value.widen()));
+    }
+
+    /// Is a value of this column missing or infinite, as an f32 if it is `narrow`?
+    pub(crate) fn any_odd(&self, column: usize, narrow: bool) -> bool {
+        let odd = |value: f64| !(if narrow { f64::from(value as f32) } else { value }).is_finite();
+        // Without a branch that ends the loop, so that several are looked at at once.
+        either!(self, rows => rows.column(column).fold(false, |found, value| found | odd(value.widen())))
     }
 }
 

@@ -4,17 +4,17 @@ use alloc::vec::Vec;
 
 use crate::error::PredictError;
 use crate::file::File;
-use crate::plan::{ALL, CHUNK, Feature, Node, Plan, Root, Values};
-use crate::rows::{Float, Rows};
+use crate::plan::{ALL, CHUNK, Feature, Node, Plan, Root, Special, Values, Variant};
+use crate::rows::AnyRows;
 
 /// Trees that are walked side by side: the next node of one is on its way from memory while others compare.
 const LANES: usize = 8;
 
 /// The bytes of one row. Every column is written.
-pub(crate) fn bytes_of<T: Float>(
+pub(crate) fn bytes_of(
     file: &File,
     plan: &Plan,
-    rows: &Rows<'_, T>,
+    rows: &AnyRows<'_>,
     row: usize,
     bytes: &mut [u8],
 ) -> Result<(), PredictError> {
@@ -23,10 +23,10 @@ pub(crate) fn bytes_of<T: Float>(
 
 /// As [`bytes_of`]; `rank` may know the number of a feature's thresholds that a number, which is not NaN, is above.
 #[inline]
-pub(crate) fn bytes_with<T: Float>(
+pub(crate) fn bytes_with(
     file: &File,
     plan: &Plan,
-    rows: &Rows<'_, T>,
+    rows: &AnyRows<'_>,
     row: usize,
     bytes: &mut [u8],
     rank: impl Fn(usize, f64) -> Option<usize>,
@@ -34,14 +34,14 @@ pub(crate) fn bytes_with<T: Float>(
     // Features that no test looks at are read, too: the library would refuse them all the same.
     if !(file.domain.missing && file.domain.infinities && file.categories.is_empty()) {
         for feature in 0..file.features as usize {
-            let value = rows.value(row, feature).widen();
+            let value = rows.value(row, feature);
             if file.read_value(feature, value).is_none() {
                 return Err(PredictError::Refused { row, feature, value });
             }
         }
     }
     for (index, feature) in plan.features.iter().enumerate() {
-        let value = rows.value(row, feature.index).widen();
+        let value = rows.value(row, feature.index);
         let value = file.read_value(feature.index, value).ok_or(PredictError::Refused {
             row,
             feature: feature.index,
@@ -72,38 +72,58 @@ fn write_ranked(
     file: &File,
     feature: &Feature,
     value: f64,
-    rank: impl Fn(f64) -> Option<usize>,
+    known: impl Fn(f64) -> Option<usize>,
     mut write: impl FnMut(usize, u8),
 ) {
-    let count = feature.thresholds.len();
-    if count > 0 {
-        let rank = if value.is_nan() { 0 } else { rank(value).unwrap_or_else(|| feature.rank(value)) };
-        for variant in &feature.variants {
-            let side = |left: bool| if left { 0 } else { count };
-            let rank = match variant.zero_left {
-                _ if value.is_nan() => side(variant.missing_left),
-                Some(left) if value == 0.0 => side(left),
-                _ => rank,
-            };
-            for chunk in 0..feature.chunks() {
-                let byte = rank.saturating_sub(chunk * CHUNK).min(CHUNK) as u8;
-                write(variant.column as usize + chunk, byte);
-            }
+    let rank = |value: f64| known(value).unwrap_or_else(|| feature.rank(value));
+    for (variant, rank) in ranks(feature, value, rank) {
+        for chunk in 0..feature.chunks() {
+            let byte = rank.saturating_sub(chunk * CHUNK).min(CHUNK) as u8;
+            write(variant.column as usize + chunk, byte);
         }
     }
-    if feature.specials.is_empty() {
-        return;
+    for (special, right) in answers(file, feature, value) {
+        write(special.column as usize, u8::from(right));
     }
+}
+
+/// How a value enters each variant of its feature: as the number of thresholds that it is above, or as the smallest or largest rank.
+#[inline]
+pub(crate) fn ranks(
+    feature: &Feature,
+    value: f64,
+    rank: impl Fn(f64) -> usize,
+) -> impl Iterator<Item = (&Variant, usize)> {
+    let count = feature.thresholds.len();
+    let rank = if value.is_nan() || feature.variants.is_empty() { 0 } else { rank(value) };
+    let side = move |left: bool| if left { 0 } else { count };
+    feature.variants.iter().map(move |variant| {
+        let rank = match variant.zero_left {
+            _ if value.is_nan() => side(variant.missing_left),
+            Some(left) if value == 0.0 => side(left),
+            _ => rank,
+        };
+        (variant, rank)
+    })
+}
+
+/// Whether each test of a feature that has a column of its own sends a value right.
+#[inline]
+pub(crate) fn answers<'a>(
+    file: &'a File,
+    feature: &'a Feature,
+    value: f64,
+) -> impl Iterator<Item = (&'a Special, bool)> {
     let category = feature.category.map(|at| &file.categories[at]);
     let code = match category {
-        Some(category) if !value.is_nan() => category.rule.code(value),
+        Some(category) if !value.is_nan() && !feature.specials.is_empty() => category.rule.code(value),
         _ => None,
     };
     let missing = value.is_nan() || category.is_some_and(|known| known.unseen_is_missing && code.is_none());
-    for special in &feature.specials {
+    feature.specials.iter().map(move |special| {
         let left = if missing { special.missing_left } else { special.question.left(value, code) };
-        write(special.column as usize, u8::from(!left));
-    }
+        (special, !left)
+    })
 }
 
 /// The sums of a row whose bytes are known.
@@ -220,16 +240,4 @@ fn walk(plan: &Plan, bytes: &[u8], mut visit: impl FnMut(&Root, usize)) {
 fn step(nodes: &[Node], bytes: &[u8], at: u32) -> u32 {
     let node = nodes[at as usize];
     node.next + u32::from(bytes[node.word.column()] > node.word.rank())
-}
-
-/// Where the values of the leaf start that one row reaches in one tree.
-pub(crate) fn leaf_of(plan: &Plan, root: u32, byte: impl Fn(usize) -> u8) -> usize {
-    let mut at = root;
-    loop {
-        let node = plan.nodes[at as usize];
-        if node.next == at {
-            return plan.leaves[at as usize] as usize;
-        }
-        at = node.next + u32::from(byte(node.word.column()) > node.word.rank());
-    }
 }

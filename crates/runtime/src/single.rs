@@ -281,16 +281,16 @@ macro_rules! single_kernel {
         use crate::error::PredictError;
         use crate::model::Model;
         use crate::plan::Values;
-        use crate::rows::{Float, Rows};
+        use crate::rows::AnyRows;
         use crate::scalar::{self, Sum};
         use crate::single::Single;
 
         /// The sums of rows, one after the other.
         $(#[$enable])*
-        pub(super) fn sums<T: Float>(
+        pub(super) fn sums(
             model: &Model,
             single: &Single,
-            rows: &Rows<'_, T>,
+            rows: &AnyRows<'_>,
             scores: &mut [f64],
         ) -> Result<(), PredictError> {
             let (file, plan) = (&model.file, &model.plan);

@@ -8,12 +8,13 @@
 //!   by the bits before it: 2^d - 1 selections between masks.
 //! - *Reach*: in any other tree each node hands the rows that reach it on to its children, and bit p of the leaf's number is the
 //!   union of the leaves whose number has it.
-//! - *Walk*: a tree with more leaves than are worth this is walked row by row.
+//! - *Walk*: a tree with more leaves than are worth this is walked, some rows side by side (`large`).
 //!
 //! What a leaf adds is looked up by its number and added in the order of the file, for each row on its own.
 
 use alloc::vec::Vec;
 
+use crate::large::Large;
 use crate::plan::{ALL, Plan, Values, Word};
 
 /// Rows of a block.
@@ -51,7 +52,7 @@ pub(crate) enum Shape {
     Perfect(u8),
     /// So many splits, parents before children, and one leaf more.
     Reach(u16),
-    /// Row by row.
+    /// Step by step.
     Walk,
 }
 
@@ -77,6 +78,18 @@ pub(crate) struct Tree {
     pub(crate) values: usize,
 }
 
+impl Tree {
+    /// Is it walked where masks are worth it for so many splits? A tree costs as many masks as it has splits, a walk as many steps as
+    /// it is deep.
+    pub(crate) fn is_walked(&self, most_splits: u16) -> bool {
+        match self.shape {
+            Shape::Perfect(_) => false,
+            Shape::Reach(splits) => splits > most_splits,
+            Shape::Walk => true,
+        }
+    }
+}
+
 /// The layout.
 #[derive(Clone, Debug)]
 pub(crate) struct Sliced {
@@ -92,6 +105,8 @@ pub(crate) struct Sliced {
     pub(crate) slots: usize,
     /// Tests of the largest tree.
     pub(crate) most_tests: usize,
+    /// For trees that are walked, where there are such.
+    pub(crate) large: Option<Large>,
 }
 
 impl Sliced {
@@ -112,9 +127,13 @@ impl Sliced {
             },
             slots: 0,
             most_tests: 0,
+            large: None,
         };
         for index in 0..plan.roots.len() {
             sliced.add(plan, groups, index);
+        }
+        if sliced.trees.iter().any(|tree| !matches!(tree.shape, Shape::Perfect(_))) {
+            sliced.large = Large::new(plan);
         }
         sliced
     }

@@ -298,6 +298,49 @@ fn large_trees_and_many_thresholds_give_the_bits_of_a_plain_walk() {
 }
 
 #[test]
+fn more_thresholds_than_a_wide_column_counts_give_the_bits_of_a_plain_walk() {
+    const COUNT: usize = 140_000;
+    let mut random = Random(1 << 33);
+    let mut file = model_of(&mut random, 1, 0, 0, 1);
+    file.domain = Domain { number: Number::F64, missing: true, infinities: true, zero_window: None };
+    file.categories.clear();
+    let numbers = (0..COUNT).map(|number| number as f64).collect();
+    let kind = Kind::LessOrEqual;
+    file.columns =
+        alloc::vec![Column { feature: 0, kind, missing_left: false, tests: Tests::Numbers(numbers) }];
+    // A full tree of ten levels: large enough to be walked on every path.
+    let mut open = alloc::vec![0];
+    while let Some(depth) = open.pop() {
+        if depth < 10 {
+            file.nodes.push(random.below(COUNT) as u32);
+            open.extend([depth + 1; 2]);
+        } else {
+            file.nodes.push(LEAF);
+            file.leaves.push(file.leaves.len() as f64);
+        }
+    }
+    file.trees = alloc::vec![Tree { group: Some(0), weight: 1.0, nodes: 0..file.nodes.len(), values: 0 }];
+    let mut values: Vec<f64> = (0..2000).map(|_| random.below(COUNT + 2) as f64 - 0.5).collect();
+    values.extend([
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        65_534.0,
+        65_535.0,
+        65_536.0,
+        131_070.0,
+        131_071.0,
+    ]);
+    let expected: Vec<f64> = values.iter().flat_map(|&value| walked(&file, &[value])).collect();
+    let model = Model::of(file).unwrap();
+    for path in Path::available() {
+        let mut scores = alloc::vec![0.0; expected.len()];
+        model.raw_scores_on(path, Rows::row_major(&values, 1).unwrap(), &mut scores).unwrap();
+        same(&scores, &expected, &path);
+    }
+}
+
+#[test]
 fn every_number_of_rows_gives_the_same_bits() {
     for seed in 0..3 {
         let mut random = Random(7 + seed);

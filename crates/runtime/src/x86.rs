@@ -12,15 +12,15 @@
 use crate::error::PredictError;
 use crate::model::Model;
 use crate::path::Path;
-use crate::rows::{Float, Rows};
+use crate::rows::AnyRows;
 use crate::sliced::Sliced;
 
 /// The sums of all rows on a path that this processor has; `None` for a path that it has not, or that is none of ours.
-pub(crate) fn enter<T: Float>(
+pub(crate) fn enter(
     path: Path,
     model: &Model,
     sliced: &Sliced,
-    rows: Rows<'_, T>,
+    rows: AnyRows<'_>,
     scores: &mut [f64],
 ) -> Option<Result<(), PredictError>> {
     match path {
@@ -35,10 +35,10 @@ pub(crate) fn enter<T: Float>(
 }
 
 /// As [`enter`], for rows one at a time: `None` where the path or the model has no layout for it.
-pub(crate) fn enter_single<T: Float>(
+pub(crate) fn enter_single(
     path: Path,
     model: &Model,
-    rows: &Rows<'_, T>,
+    rows: &AnyRows<'_>,
     scores: &mut [f64],
 ) -> Option<Result<(), PredictError>> {
     match path {

@@ -8,7 +8,7 @@ use crate::sliced::{Bytes, Floats32, Floats64, Mask};
 type V = __m512i;
 
 /// With more splits a tree is walked row by row.
-const MOST_SPLITS: u16 = u16::MAX;
+const MOST_SPLITS: u16 = 500;
 
 vectors! {
     words: [u64; 8] => __m512i;

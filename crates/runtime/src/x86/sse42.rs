@@ -8,7 +8,7 @@ use crate::sliced::{Bytes, Floats32, Floats64, Mask};
 type V = [__m128i; 4];
 
 /// With more splits a tree is walked row by row.
-const MOST_SPLITS: u16 = 512;
+const MOST_SPLITS: u16 = 250;
 
 vectors! {
     words: [u64; 8] => [__m128i; 4];
