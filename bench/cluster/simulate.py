@@ -29,10 +29,14 @@ RESULTS = pathlib.Path(__file__).parents[1] / "results"
 # The rule of the foreman.
 SHORT, LONG = 0.1, 1.5
 FEWEST, MOST, MOST_OPEN = 256, 1 << 24, 256
+# Searches of more boxes have so many times as many.
+COPIES = 64
 # What a search does before others help, in seconds.
 ALONE = 1.0
 
 Path = tuple[bool, ...]
+# The copy of the search that it is in, and where.
+Box = tuple[int, Path]
 Question = bytes
 
 
@@ -225,13 +229,13 @@ class Simulated:
     efficiency: float
 
 
-def simulate(recorded: Recorded, workers: int, latency: float, longer: float = 1.0) -> Simulated:
-    """The search on so many workers, each of whose pieces takes `longer` times as long as measured."""
+def simulate(recorded: Recorded, workers: int, latency: float, longer: float = 1.0, copies: int = 1) -> Simulated:
+    """The search on so many workers, so many times side by side, each of whose pieces takes `longer` times as long as measured."""
     state = State(recorded, workers, latency, longer)
     for pieces in recorded.questions.values():
-        state.ask(pieces)
-    assert state.done == len(recorded.pieces), "every piece is done once"
-    work = recorded.work * longer
+        state.ask(pieces, copies)
+    assert state.done == len(recorded.pieces) * copies, "every piece is done once"
+    work = recorded.work * longer * copies
     shares = state.busy / state.clock, work / (workers * state.clock)
     return Simulated(workers, state.clock, state.jobs, state.done, min(1.0, shares[0]), shares[1])
 
@@ -248,23 +252,25 @@ class State:
         self.idle = [(0.0, worker) for worker in range(workers)]
         self.fresh = set(range(workers))
 
-    def visit(self, pieces: dict[Path, Piece], boxes: list[Path], limit: float) -> tuple[float, list[Path]]:
+    def visit(self, pieces: dict[Path, Piece], boxes: list[Box], limit: float) -> tuple[float, list[Box]]:
         """A job: pieces in the order of paths, until the limit is met."""
         stack, seconds, nodes = boxes[::-1], 0.0, 0
         while stack and nodes < limit:
-            piece = pieces[stack.pop()]
+            copy, path = stack.pop()
+            piece = pieces[path]
             self.done += 1
             seconds, nodes = seconds + piece.seconds * self.longer, nodes + piece.nodes
-            stack.extend(reversed(piece.left))
+            stack.extend((copy, left) for left in reversed(piece.left))
         return seconds, stack[::-1]
 
-    def ask(self, pieces: dict[Path, Piece]) -> None:
+    def ask(self, pieces: dict[Path, Piece], copies: int) -> None:
         """One question: jobs out, answers back, until nothing is open."""
         inner = {path for piece in pieces.values() for path in piece.left}
+        roots = sorted(set(pieces) - inner)
         # The first second is nobody else's.
-        seconds, queue = self.visit(pieces, sorted(set(pieces) - inner), self.pace * ALONE)
+        seconds, queue = self.visit(pieces, [(copy, root) for copy in range(copies) for root in roots], self.pace * ALONE)
         self.clock += seconds
-        answers: list[tuple[float, int, list[Path]]] = []
+        answers: list[tuple[float, int, list[Box]]] = []
         while queue or answers:
             queue = self.deal(pieces, queue, answers)
             if answers:
@@ -273,7 +279,7 @@ class State:
                 for path in left:
                     bisect.insort(queue, path)
 
-    def deal(self, pieces: dict[Path, Piece], queue: list[Path], answers: list[tuple[float, int, list[Path]]]) -> list[Path]:
+    def deal(self, pieces: dict[Path, Piece], queue: list[Box], answers: list[tuple[float, int, list[Box]]]) -> list[Box]:
         """Hands out what may be, one job after the other; what stays."""
         workers, cost = self.workers, self.recorded.dealing
         while queue and len(answers) < 2 * workers:
@@ -326,18 +332,20 @@ def svg(curves: dict[str, list[Simulated]]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def page(recorded: Recorded, latency: float, most: int, times: tuple[float, ...]) -> tuple[str, str]:
-    """The table, and the picture."""
+def page(recorded: Recorded, latency: float, most: int, sizes: tuple[tuple[int, float], ...]) -> tuple[str, str]:
+    """The table, and the picture, for searches of so many times the boxes, each so many times as long."""
     curves = {
-        f"{recorded.work * longer:,.0f} s of work": [simulate(recorded, workers, latency, longer) for workers in counts(most)]
-        for longer in times
+        f"{copies:,} x boxes, {recorded.work * longer * copies:,.0f} s of work": [
+            simulate(recorded, workers, latency, longer, copies) for workers in counts(most)
+        ]
+        for copies, longer in sizes
     }
     chain, length = longest_chain(recorded)
     lines = [
         f"A search of {recorded.nodes:,} boxes and {recorded.work:.1f} s of processor time in {len(recorded.pieces):,} pieces of at most {FEWEST} boxes. Dealing a job "
         f"out and taking its answer costs {1e3 * recorded.dealing:.2f} ms, models that a worker has not seen {recorded.arriving:.2f} s, a message {1e3 * latency:.0f} ms (given). "
         f"The longest chain of pieces that wait for each other has {length} of them, {chain / recorded.work:.1%} of the work: no more than {recorded.work / chain:,.0f} workers can ever be busy on average. "
-        f"Searches of more work are this one with every piece so many times as long (larger models, not more boxes: more boxes would have a shorter chain beside their work).",
+        f"A search of more boxes is this one many times side by side, below splits that cost nothing; one of larger models has pieces that take longer.",
         "",
         "Efficiency (how busy the dealing process is):",
         "",
@@ -369,7 +377,7 @@ def main() -> None:
     options.add_argument("--save", action="store_true", help="write the table and the picture to bench/results")
     given = options.parse_args()
     recorded = record(*run.pair(given.trees))
-    text, picture = page(recorded, given.latency, given.workers, (1.0, 10.0, 100.0, 1000.0))
+    text, picture = page(recorded, given.latency, given.workers, ((1, 1.0), (1, 100.0), (COPIES, 1.0), (COPIES, 100.0)))
     print(text)
     if given.save:
         place = RESULTS / f"{datetime.date.today()}-cluster-simulated.md"

@@ -35,8 +35,11 @@ def test_a_simulated_search_does_all_of_the_measured_one():
         assert found.seconds >= max(1000 * chain, 1000 * recorded.work / workers) * 0.999
         assert 0 < found.efficiency <= 1.001
         times.append(found.seconds)
+    # Twice the boxes keep twice the workers as busy.
+    twice = simulate.simulate(recorded, 6, 0.005, 1000.0, copies=2)
+    assert twice.pieces == 2 * len(recorded.pieces) and twice.seconds >= 1000 * chain
     assert times[1] < times[0] and times[2] <= times[1] * 1.01
-    text, picture = simulate.page(recorded, 0.005, 1000, (1.0, 100.0))
+    text, picture = simulate.page(recorded, 0.005, 1000, ((1, 1.0), (2, 100.0)))
     assert "| 1000 |" in text and picture.startswith("<svg")
 
 
@@ -50,13 +53,3 @@ def test_a_search_at_the_wall_goes_on_and_says_how_far_it_is(tmp_path):
     assert more[-1].nodes > points[-1].nodes and 0 <= points[-1].share <= more[-1].share < 1
     assert more[-1].seconds > points[-1].seconds
     assert wall.line("hard", outcome, more).startswith("| hard | ")
-
-
-def test_a_twin_is_another_model_with_the_same_trees():
-    path = pathlib.Path(__file__).parents[2] / "testdata/models/xgboost/3.2.0-parallel.json"
-    model = path.read_bytes()
-    first, second = secateur.Model.parse(model), secateur.Model.parse(wall.twin(model))
-    assert first.digest != second.digest
-    assert (first.tree_count, first.leaf_count) == (second.tree_count, second.leaf_count)
-    measured = secateur.verify(first, second, scores=True)
-    assert 0 < measured.at_most < 1e-5

@@ -27,6 +27,7 @@ macro_rules! kernel {
             slots: Vec<Mask>,
             sums32: Vec<Floats32>,
             sums64: Vec<Floats64>,
+            most_splits: u16,
         }
 
         /// Masks of all tests are kept for a block where there are at most so many; otherwise each tree makes its own.
@@ -42,15 +43,18 @@ macro_rules! kernel {
         ) -> Result<(), PredictError> {
             let groups = model.outputs();
             let features = model.plan.features.len();
-            let walks = sliced.trees.iter().any(|tree| tree.is_walked(MOST_SPLITS));
+            let few = sliced.words.len() <= KEPT;
+            // Masks that are kept are made once for all trees, so that larger trees are worth it.
+            let most_splits = if few { 3 * MOST_SPLITS } else { MOST_SPLITS };
+            let walks = sliced.trees.iter().any(|tree| tree.is_walked(most_splits));
             // Where every tree is walked nobody looks at bytes and masks.
-            let slices = sliced.trees.iter().any(|tree| !tree.is_walked(MOST_SPLITS));
+            let slices = sliced.trees.iter().any(|tree| !tree.is_walked(most_splits));
             let columns = match &sliced.large {
                 Some(large) if walks => large.room(),
                 None if walks => return model.scalar_sums(&rows, scores),
                 _ => Vec::new(),
             };
-            let kept = slices && sliced.words.len() <= KEPT;
+            let kept = slices && few;
             let (zero32, zero64) = (Floats32([[0.0; 16]; 32]), Floats64([[0.0; 8]; 64]));
             let narrow = model.file.domain.number == Number::F32;
             let narrow_sums = model.file.sums.number == Number::F32;
@@ -63,6 +67,7 @@ macro_rules! kernel {
                 slots: alloc::vec![Mask::NONE; sliced.slots],
                 sums32: alloc::vec![zero32; if narrow_sums { groups } else { 0 }],
                 sums64: alloc::vec![zero64; if narrow_sums { 0 } else { groups }],
+                most_splits,
             };
             for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
                 let first = block * ROWS;
@@ -329,7 +334,7 @@ macro_rules! kernel {
             let mut planes = [Mask::NONE; PLANES];
             for (tree, root) in sliced.trees.iter().zip(&model.plan.roots) {
                 let of_tree = if tree.group == ALL { 0..groups } else { tree.group as usize..tree.group as usize + 1 };
-                if tree.is_walked(MOST_SPLITS) {
+                if tree.is_walked(s.most_splits) {
                     let (Values::$variant(of_leaves), Some(large)) = (&model.plan.values, &sliced.large) else { return };
                     for first in (0..scores.len() / groups).step_by(ABREAST) {
                         let leaves = large.leaves(&model.plan, root, &s.columns, first);

@@ -5,8 +5,8 @@ use crate::sliced::{Bytes, Floats32, Floats64, Mask};
 
 type V = Mask;
 
-/// With more splits a tree is walked row by row.
-const MOST_SPLITS: u16 = 128;
+/// With more splits a tree is walked, where masks are not kept.
+const MOST_SPLITS: u16 = 40;
 
 #[inline]
 fn zero() -> V {

@@ -7,7 +7,7 @@ use crate::sliced::{Bytes, Floats32, Floats64, Mask};
 
 type V = __m512i;
 
-/// With more splits a tree is walked row by row.
+/// With more splits a tree is walked, where masks are not kept.
 const MOST_SPLITS: u16 = 500;
 
 vectors! {

@@ -7,7 +7,7 @@ use crate::sliced::{Bytes, Floats32, Floats64, Mask};
 
 type V = [__m128i; 4];
 
-/// With more splits a tree is walked row by row.
+/// With more splits a tree is walked, where masks are not kept.
 const MOST_SPLITS: u16 = 250;
 
 vectors! {
