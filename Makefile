@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package test-clang lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package test-c test-clang c-library lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -13,7 +13,7 @@ help: ## this list
 demo: ## the main job on an embedded model, start to finish
 	cargo run --release --locked --quiet --bin secateur -- demo --dir target/demo
 
-test: lint test-rust test-broken test-python test-package ## all checks and tests, Rust and Python
+test: lint test-rust test-c test-broken test-python test-package ## all checks and tests, Rust and Python
 
 test-rust: ## the Rust tests
 	cargo test --workspace --locked
@@ -36,6 +36,13 @@ new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alon
 	rm -rf target/new-user
 	$(VENV)/bin/maturin build --release --locked --quiet --out target/new-user
 	$(PYTHON) docs/new-user/play.py target/new-user/*.whl
+
+c-library: ## the C library without Rust's standard library, in target/small, with its size
+	cargo build --locked --profile small -p secateur-c --no-default-features
+	@ls -l target/small/libsecateur_c.* crates/c/include/secateur_runtime.h
+
+test-c: c-library ## the C example with that library
+	SECATEUR_C_LIBRARY=$(abspath target/small/libsecateur_c.a) cargo test --locked -p secateur-c --test example
 
 test-clang: $(STAMP) ## emitted C and the C library again, compiled with clang, which must be installed
 	CC=clang cargo test --locked -p secateur-emit -p secateur-c

@@ -1,6 +1,6 @@
 /* Packed tree ensembles (.spk files): predictions with the very bits of the library that a model came from.
  *
- * Link with libsecateur_c.a or libsecateur_c.so. Every function may be called from several threads at the same time; a model
+ * Link with libsecateur_c.a or libsecateur_c.so, and with -lm. Every function may be called from several threads at the same time; a model
  * never changes. Functions that can fail return a code (0 is success) and write a message, with a zero at its end, into `message` if
  * that is not NULL; `room` is its size in bytes. There is no global state, and no function keeps a pointer of the caller's.
  */
@@ -19,7 +19,7 @@ enum {
     SECATEUR_BAD_ARGUMENT = 1, /* a NULL pointer, or sizes that do not fit */
     SECATEUR_BAD_FILE = 2,     /* the bytes are no packed model */
     SECATEUR_BAD_INPUT = 3,    /* the model's library would refuse a value, or the model has no such output */
-    SECATEUR_FAILED = 4        /* a fault of the runtime itself */
+    SECATEUR_FAILED = 4        /* a fault of the runtime itself; a library without Rust's standard library ends the program instead */
 };
 
 typedef struct secateur_model secateur_model;
@@ -34,7 +34,7 @@ size_t secateur_classes(const secateur_model *model);  /* classes; 0 for a regre
 
 /* Raw scores of `count` rows, `outputs` numbers for each, one row after the other. Value (r, c) of the table stands at
  * rows[r * row_stride + c * column_stride]; a table of one row after the other has the strides `features` and 1. Missing is NaN.
- * `threads` share the rows; the bits do not depend on their number. Scores of models that add in float are exact in double. */
+ * `threads` share the rows (a library that was built without threads takes one); the bits do not depend on their number. Scores of models that add in float are exact in double. */
 int secateur_raw_scores_f32(const secateur_model *model, const float *rows, size_t count, size_t row_stride,
                             size_t column_stride, size_t threads, double *scores, char *message, size_t room);
 int secateur_raw_scores_f64(const secateur_model *model, const double *rows, size_t count, size_t row_stride,

@@ -2,11 +2,25 @@
 //!
 //! Every function checks its pointers for null, turns the sizes that C gives into slices, calls the runtime, and turns errors into
 //! codes with a message. What cannot be checked is said by the header: that pointers point to as many values as the sizes say.
+//!
+//! Without the feature `std` the library is a third as large: memory comes from `malloc`, there is one thread, and a fault of the runtime
+//! itself ends the program (`small`).
 
-use std::ffi::c_char;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+use alloc::borrow::ToOwned as _;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+use core::ffi::c_char;
 
 use secateur_runtime::{Float, Model, Path, PredictError, Rows};
+
+#[cfg(not(feature = "std"))]
+mod small;
 
 const OK: i32 = 0;
 const BAD_ARGUMENT: i32 = 1;
@@ -29,22 +43,34 @@ fn refused(error: PredictError) -> Failure {
     (code, error.to_string())
 }
 
+/// A panic becomes a failure.
+#[cfg(feature = "std")]
+fn caught(work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    std::panic::catch_unwind(core::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err((FAILED, "the runtime itself failed; please report this with the model".to_owned()))
+    })
+}
+
+/// A panic has ended the program (`small`).
+#[cfg(not(feature = "std"))]
+fn caught(work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    work()
+}
+
 /// Runs a function of the runtime, and says how it ended.
 ///
 /// # Safety
 /// `message` is null or points to `room` bytes that may be written.
 unsafe fn ended(message: *mut c_char, room: usize, work: impl FnOnce() -> Result<(), Failure>) -> i32 {
-    let result = catch_unwind(AssertUnwindSafe(work));
-    let (code, text) = match result {
-        Ok(Ok(())) => (OK, String::new()),
-        Ok(Err(failure)) => failure,
-        Err(_) => (FAILED, "the runtime itself failed; please report this with the model".to_owned()),
+    let (code, text) = match caught(work) {
+        Ok(()) => (OK, String::new()),
+        Err(failure) => failure,
     };
     if !message.is_null() && room > 0 {
         let length = text.len().min(room - 1);
         // SAFETY: the caller's promise; `length + 1` bytes fit into the room.
         unsafe {
-            std::ptr::copy_nonoverlapping(text.as_ptr(), message.cast(), length);
+            core::ptr::copy_nonoverlapping(text.as_ptr(), message.cast(), length);
             *message.add(length) = 0;
         }
     }
@@ -68,7 +94,7 @@ pub unsafe extern "C" fn secateur_load(
             return Err(null());
         }
         // SAFETY: not null, and as long as the caller says.
-        let bytes = unsafe { std::slice::from_raw_parts(bytes, length) };
+        let bytes = unsafe { core::slice::from_raw_parts(bytes, length) };
         let loaded = Model::load(bytes).map_err(|error| (BAD_FILE, error.to_string()))?;
         // SAFETY: not null, and the caller's place for a pointer.
         unsafe { *model = Box::into_raw(Box::new(loaded)) };
@@ -157,11 +183,18 @@ unsafe fn raw_scores<T: Float>(
         .ok_or_else(too_large)?;
     let outputs = count.checked_mul(model.outputs()).ok_or_else(too_large)?;
     // SAFETY: not null, and the caller says that the table has the values which its strides reach.
-    let values = unsafe { std::slice::from_raw_parts(table.rows, length) };
+    let values = unsafe { core::slice::from_raw_parts(table.rows, length) };
     // SAFETY: not null, and the caller says that there is room for all scores.
-    let scores = unsafe { std::slice::from_raw_parts_mut(scores, outputs) };
+    let scores = unsafe { core::slice::from_raw_parts_mut(scores, outputs) };
     let rows = Rows::strided(values, count, width, table.row_stride, table.column_stride).map_err(refused)?;
-    model.raw_scores_by_threads(Path::best(), rows, threads.max(1), scores).map_err(refused)
+    #[cfg(feature = "std")]
+    return model.raw_scores_by_threads(Path::best(), rows, threads.max(1), scores).map_err(refused);
+    // What several threads share gives the same bits in one.
+    #[cfg(not(feature = "std"))]
+    {
+        let _ = threads;
+        model.raw_scores_on(Path::best(), rows, scores).map_err(refused)
+    }
 }
 
 /// Raw scores of rows of floats.
@@ -225,7 +258,7 @@ unsafe fn from_scores<'a, T>(
     let (length, wanted) = sizes.ok_or((BAD_ARGUMENT, "the sizes do not fit into memory".to_owned()))?;
     // SAFETY: neither is null, and both are as long as the caller says.
     Ok(unsafe {
-        (model, std::slice::from_raw_parts(scores, length), std::slice::from_raw_parts_mut(out, wanted))
+        (model, core::slice::from_raw_parts(scores, length), core::slice::from_raw_parts_mut(out, wanted))
     })
 }
 

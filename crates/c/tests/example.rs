@@ -14,8 +14,11 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// The static library of this build: cargo puts it beside the test's folder.
+/// The static library of this build, which cargo puts beside the test's folder; or the one that `make test-c` has built.
 fn library() -> PathBuf {
+    if let Some(given) = std::env::var_os("SECATEUR_C_LIBRARY") {
+        return given.into();
+    }
     let here = std::env::current_exe().unwrap();
     let deps = here.parent().unwrap();
     let found = std::fs::read_dir(deps).unwrap().map(|entry| entry.unwrap().path()).filter(|path| {

@@ -40,7 +40,7 @@ fn one_by_one(
     first: usize,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
-    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    #[cfg(target_arch = "x86_64")]
     if let Some(done) = crate::x86::enter_single(path, model, rows, scores) {
         return done.map_err(|error| at(error, first));
     }
@@ -58,7 +58,6 @@ fn at(error: PredictError, first: usize) -> PredictError {
     }
 }
 
-#[cfg(feature = "std")]
 fn in_blocks(model: &Model, path: Path, rows: AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {
     let sliced = model.sliced();
     #[cfg(target_arch = "x86_64")]
@@ -67,11 +66,6 @@ fn in_blocks(model: &Model, path: Path, rows: AnyRows<'_>, scores: &mut [f64]) -
     }
     let _ = path;
     crate::portable::sums(model, sliced, rows, scores)
-}
-
-#[cfg(not(feature = "std"))]
-fn in_blocks(model: &Model, _: Path, rows: AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {
-    crate::portable::sums(model, &model.sliced, rows, scores)
 }
 
 /// The sums of each row by several threads. Every thread takes whole blocks; the bits do not depend on their number.

@@ -1,6 +1,8 @@
 //! From scores to classes and probabilities, by each library's own rule.
 
 use crate::error::PredictError;
+#[cfg(any(feature = "std", feature = "libm"))]
+use crate::exponential::{exp, exp32, ln_1p, ln_1p32};
 use crate::meaning::{Decision, Link, Number, Value};
 
 /// The first of the largest.
@@ -23,15 +25,15 @@ pub(crate) fn class(decision: Decision, scores: &[f64]) -> Result<usize, Predict
         }
         Decision::Argmax => first_argmax(scores.iter().copied()),
         Decision::Scores(_) => return Err(PredictError::NoClasses),
-        #[cfg(feature = "std")]
-        Decision::Softmax32 => first_argmax(exponential::softmax32(scores).map(f64::from)),
-        #[cfg(feature = "std")]
-        Decision::Softmax64 => first_argmax(exponential::softmax64(scores)),
-        #[cfg(feature = "std")]
+        #[cfg(any(feature = "std", feature = "libm"))]
+        Decision::Softmax32 => first_argmax(softmax::softmax32(scores).map(f64::from)),
+        #[cfg(any(feature = "std", feature = "libm"))]
+        Decision::Softmax64 => first_argmax(softmax::softmax64(scores)),
+        #[cfg(any(feature = "std", feature = "libm"))]
         Decision::Sigmoid { scale } => {
-            first_argmax(scores.iter().map(|score| 1.0 / (1.0 + (-scale * score).exp())))
+            first_argmax(scores.iter().map(|score| 1.0 / (1.0 + exp(-scale * score))))
         }
-        #[cfg(not(feature = "std"))]
+        #[cfg(not(any(feature = "std", feature = "libm")))]
         _ => return Err(PredictError::NeedsStd),
     })
 }
@@ -53,35 +55,35 @@ pub(crate) fn values(decision: Decision, number: Number, scores: &mut [f64]) -> 
         }),
         Value::ScoreAsF32 => each(scores, &|score| f64::from(score as f32)),
         Value::Sorted => return Err(PredictError::ValuesVary),
-        #[cfg(feature = "std")]
+        #[cfg(any(feature = "std", feature = "libm"))]
         Value::Exp => each(scores, &|score| match number {
-            Number::F32 => f64::from((score as f32).exp()),
-            Number::F64 => score.exp(),
+            Number::F32 => f64::from(exp32(score as f32)),
+            Number::F64 => exp(score),
         }),
-        #[cfg(feature = "std")]
+        #[cfg(any(feature = "std", feature = "libm"))]
         Value::Logistic => each(scores, &|score| match number {
-            Number::F32 => f64::from(exponential::logistic32(score as f32)),
-            Number::F64 => 1.0 / (1.0 + (-score).exp()),
+            Number::F32 => f64::from(softmax::logistic32(score as f32)),
+            Number::F64 => 1.0 / (1.0 + exp(-score)),
         }),
-        #[cfg(feature = "std")]
+        #[cfg(any(feature = "std", feature = "libm"))]
         Value::LogOnePlusExp => each(scores, &|score| match number {
-            Number::F32 => f64::from((score as f32).exp().ln_1p()),
-            Number::F64 => score.exp().ln_1p(),
+            Number::F32 => f64::from(ln_1p32(exp32(score as f32))),
+            Number::F64 => ln_1p(exp(score)),
         }),
-        #[cfg(not(feature = "std"))]
+        #[cfg(not(any(feature = "std", feature = "libm")))]
         _ => return Err(PredictError::NeedsStd),
     }
     Ok(())
 }
 
 /// The probability of each class.
-#[cfg(feature = "std")]
+#[cfg(any(feature = "std", feature = "libm"))]
 pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
-    let logistic = |scale: f64, score: f64| 1.0 / (1.0 + (-scale * score).exp());
+    let logistic = |scale: f64, score: f64| 1.0 / (1.0 + exp(-scale * score));
     match link {
         Link::None => return Err(PredictError::NoProbabilities),
         Link::Logistic32 => {
-            let one = exponential::logistic32(scores[0] as f32);
+            let one = softmax::logistic32(scores[0] as f32);
             out.copy_from_slice(&[f64::from(1.0 - one), f64::from(one)]);
         }
         Link::Logistic64 { scale } => {
@@ -89,14 +91,14 @@ pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Resu
             out.copy_from_slice(&[1.0 - one, one]);
         }
         Link::Softmax32 => {
-            out.iter_mut().zip(exponential::softmax32(scores)).for_each(|(out, p)| *out = f64::from(p));
+            out.iter_mut().zip(softmax::softmax32(scores)).for_each(|(out, p)| *out = f64::from(p));
         }
-        Link::Softmax64 => out.iter_mut().zip(exponential::softmax64(scores)).for_each(|(out, p)| *out = p),
+        Link::Softmax64 => out.iter_mut().zip(softmax::softmax64(scores)).for_each(|(out, p)| *out = p),
         Link::DividedSoftmax64 { divisor } => {
             let both = [-scores[0], scores[0]];
             let scores = if scores.len() == 1 { &both } else { scores };
             let divided: alloc::vec::Vec<f64> = scores.iter().map(|score| score / divisor).collect();
-            out.iter_mut().zip(exponential::softmax64(&divided)).for_each(|(out, p)| *out = p);
+            out.iter_mut().zip(softmax::softmax64(&divided)).for_each(|(out, p)| *out = p);
         }
         Link::Each { scale } => {
             out.iter_mut().zip(scores).for_each(|(out, &score)| *out = logistic(scale, score));
@@ -107,7 +109,7 @@ pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Resu
 }
 
 /// Without the exponential function there are only probabilities that are averages.
-#[cfg(not(feature = "std"))]
+#[cfg(not(any(feature = "std", feature = "libm")))]
 pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
     match link {
         Link::None => Err(PredictError::NoProbabilities),
@@ -119,19 +121,21 @@ pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Resu
     }
 }
 
-#[cfg(feature = "std")]
-mod exponential {
+#[cfg(any(feature = "std", feature = "libm"))]
+mod softmax {
     use alloc::vec::Vec;
+
+    use crate::exponential::{exp, exp32};
 
     /// XGBoost's own expression, each step in f32.
     pub(super) fn logistic32(score: f32) -> f32 {
-        1.0 / ((-score).min(88.7).exp() + 1.0 + 1e-16)
+        1.0 / (exp32((-score).min(88.7)) + 1.0 + 1e-16)
     }
 
     /// XGBoost: the largest is subtracted and `exp` taken in f32, the f64 sum rounded to f32, divided in f32.
     pub(super) fn softmax32(scores: &[f64]) -> impl Iterator<Item = f32> {
         let largest = scores.iter().map(|&s| s as f32).fold(f32::NEG_INFINITY, f32::max);
-        let exps: Vec<f32> = scores.iter().map(|&s| (s as f32 - largest).exp()).collect();
+        let exps: Vec<f32> = scores.iter().map(|&s| exp32(s as f32 - largest)).collect();
         let total = exps.iter().map(|&e| f64::from(e)).sum::<f64>() as f32;
         exps.into_iter().map(move |e| e / total)
     }
@@ -139,7 +143,7 @@ mod exponential {
     /// The same steps, all in f64.
     pub(super) fn softmax64(scores: &[f64]) -> impl Iterator<Item = f64> {
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let exps: Vec<f64> = scores.iter().map(|&s| (s - largest).exp()).collect();
+        let exps: Vec<f64> = scores.iter().map(|&s| exp(s - largest)).collect();
         let total: f64 = exps.iter().sum();
         exps.into_iter().map(move |e| e / total)
     }

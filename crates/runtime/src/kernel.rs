@@ -135,9 +135,7 @@ macro_rules! kernel {
                     }
                     _ => {
                         for row in 0..count {
-                            scalar::write_bytes(file, feature, value(row), |column, byte| {
-                                s.bytes[column].0[row / 64][row % 64] = byte;
-                            });
+                            scalar::write_bytes(file, feature, value(row), &mut s.bytes, row);
                         }
                         continue;
                     }

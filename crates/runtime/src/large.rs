@@ -105,7 +105,7 @@ impl Large {
 
     /// Where the values of the leaves start that rows of a block reach in one tree: `first` is the first of those that walk
     /// side by side.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn leaves(
         &self,
         plan: &Plan,

@@ -11,8 +11,9 @@
 //! ```
 //!
 //! A packed file is untrusted: [`Model::load`] proves every index, count and number once, and nothing behind it can
-//! read beyond its tables. The crate depends on nothing. Without the feature `std` it needs an allocator and no more: the
-//! scalar path alone, and no probabilities or decisions that need the exponential function.
+//! read beyond its tables. The crate depends on nothing. Without the feature `std` it needs an allocator and no more: all layouts
+//! are made when a model is loaded, there are no threads, and probabilities and decisions that need the exponential function are there
+//! with the feature `libm` only, which takes it from the C library.
 //!
 //! The format is specified in `docs/spec/packed-v1.md`.
 
@@ -25,6 +26,7 @@ mod bytes;
 mod cover;
 mod decide;
 mod error;
+mod exponential;
 mod file;
 mod kernel;
 mod large;
@@ -35,12 +37,12 @@ mod plan;
 mod portable;
 mod rows;
 mod scalar;
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(target_arch = "x86_64")]
 mod single;
 mod sliced;
 #[cfg(all(test, feature = "std"))]
 mod tests;
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use cover::hash_of_scores;

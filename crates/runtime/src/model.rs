@@ -13,7 +13,7 @@ use crate::path::Path;
 use crate::plan::Plan;
 use crate::rows::{AnyRows, Float, Rows};
 use crate::scalar;
-#[cfg(all(feature = "std", target_arch = "x86_64"))]
+#[cfg(target_arch = "x86_64")]
 use crate::single::Single;
 use crate::sliced::{Ranks, Sliced};
 
@@ -25,13 +25,41 @@ pub struct Model {
     /// For each feature of the plan its thresholds as blocks look them up.
     pub(crate) ranks: Vec<Ranks>,
     /// Made when the first block asks for it: one row at a time does without.
-    #[cfg(feature = "std")]
-    sliced: std::sync::OnceLock<Sliced>,
+    sliced: Made<Sliced>,
     /// Made when the first row comes alone; `None` where it cannot be made.
-    #[cfg(all(feature = "std", target_arch = "x86_64"))]
-    single: std::sync::OnceLock<Option<Single>>,
+    #[cfg(target_arch = "x86_64")]
+    single: Made<Option<Single>>,
+}
+
+/// A layout that is made when it is first asked for; without `std`, which has what several threads need for that, at once.
+#[derive(Clone, Debug)]
+struct Made<T> {
+    #[cfg(feature = "std")]
+    made: std::sync::OnceLock<T>,
     #[cfg(not(feature = "std"))]
-    pub(crate) sliced: Sliced,
+    made: T,
+}
+
+impl<T> Made<T> {
+    #[cfg(feature = "std")]
+    fn new(_: impl FnOnce() -> T) -> Self {
+        Self { made: std::sync::OnceLock::new() }
+    }
+
+    #[cfg(feature = "std")]
+    fn get(&self, make: impl FnOnce() -> T) -> &T {
+        self.made.get_or_init(make)
+    }
+
+    #[cfg(not(feature = "std"))]
+    fn new(make: impl FnOnce() -> T) -> Self {
+        Self { made: make() }
+    }
+
+    #[cfg(not(feature = "std"))]
+    fn get(&self, _: impl FnOnce() -> T) -> &T {
+        &self.made
+    }
 }
 
 impl Model {
@@ -47,27 +75,23 @@ impl Model {
         let wide = file.domain.number == Number::F64;
         let ranks = plan.features.iter().map(|feature| Ranks::new(&feature.thresholds, wide)).collect();
         Ok(Self {
-            #[cfg(feature = "std")]
-            sliced: std::sync::OnceLock::new(),
-            #[cfg(all(feature = "std", target_arch = "x86_64"))]
-            single: std::sync::OnceLock::new(),
-            #[cfg(not(feature = "std"))]
-            sliced: Sliced::new(&plan, file.intercepts.len()),
+            sliced: Made::new(|| Sliced::new(&plan, file.intercepts.len())),
+            #[cfg(target_arch = "x86_64")]
+            single: Made::new(|| Single::new(&plan)),
             file,
             plan,
             ranks,
         })
     }
 
-    #[cfg(feature = "std")]
     pub(crate) fn sliced(&self) -> &Sliced {
-        self.sliced.get_or_init(|| Sliced::new(&self.plan, self.outputs()))
+        self.sliced.get(|| Sliced::new(&self.plan, self.outputs()))
     }
 
     /// The layout for one row at a time, where there is one.
-    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    #[cfg(target_arch = "x86_64")]
     pub(crate) fn single(&self) -> Option<&Single> {
-        self.single.get_or_init(|| Single::new(&self.plan)).as_ref()
+        self.single.get(|| Single::new(&self.plan)).as_ref()
     }
 
     /// The number of input columns.

@@ -33,17 +33,17 @@ impl Path {
         Self::ALL.into_iter().filter(|path| path.is_available()).collect()
     }
 
-    /// Has this processor the instructions? (Without the feature `std` nobody can ask it.)
+    /// Has this processor the instructions?
     pub fn is_available(self) -> bool {
         match self {
             Self::Portable | Self::Scalar => true,
-            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512 => crate::x86::has_avx512(),
-            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            #[cfg(target_arch = "x86_64")]
             Self::Avx2 => crate::x86::has_avx2(),
-            #[cfg(all(feature = "std", target_arch = "x86_64"))]
+            #[cfg(target_arch = "x86_64")]
             Self::Sse42 => crate::x86::has_sse42(),
-            #[cfg(not(all(feature = "std", target_arch = "x86_64")))]
+            #[cfg(not(target_arch = "x86_64"))]
             Self::Avx512 | Self::Avx2 | Self::Sse42 => false,
         }
     }

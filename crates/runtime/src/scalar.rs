@@ -6,6 +6,7 @@ use crate::error::PredictError;
 use crate::file::File;
 use crate::plan::{ALL, CHUNK, Feature, Node, Plan, Root, Special, Values, Variant};
 use crate::rows::AnyRows;
+use crate::sliced::Bytes;
 
 /// Trees that are walked side by side: the next node of one is on its way from memory while others compare.
 const LANES: usize = 8;
@@ -60,9 +61,9 @@ pub(crate) fn bytes_with(
     Ok(())
 }
 
-/// What a value writes into each column of its feature.
-#[inline]
-pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, write: impl FnMut(usize, u8)) {
+/// What a value writes into each column of its feature, for one row of a block.
+pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, columns: &mut [Bytes], row: usize) {
+    let write = |column: usize, byte| columns[column].0[row / 64][row % 64] = byte;
     write_ranked(file, feature, value, |_| None, write);
 }
 

@@ -58,26 +58,22 @@ pub(crate) fn enter_single(
 
 /// Has this processor what `sse42` is compiled for?
 pub(crate) fn has_sse42() -> bool {
-    std::arch::is_x86_feature_detected!("sse4.2") && std::arch::is_x86_feature_detected!("popcnt")
+    processor::has(processor::SSE42)
 }
 
 /// Has this processor what `avx2` is compiled for?
 pub(crate) fn has_avx2() -> bool {
-    std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt")
+    processor::has(processor::AVX2)
 }
 
 /// Has this processor what `avx512` is compiled for?
 pub(crate) fn has_avx512() -> bool {
-    has_avx2()
-        && std::arch::is_x86_feature_detected!("avx512f")
-        && std::arch::is_x86_feature_detected!("avx512bw")
-        && std::arch::is_x86_feature_detected!("avx512dq")
-        && std::arch::is_x86_feature_detected!("avx512vl")
+    processor::has(processor::AVX512)
 }
 
 /// Has this processor what `vbmi` is compiled for?
 fn has_vbmi() -> bool {
-    has_avx512() && std::arch::is_x86_feature_detected!("avx512vbmi")
+    processor::has(processor::VBMI)
 }
 
 /// Arrays as vectors and back, by value.
@@ -96,5 +92,6 @@ macro_rules! vectors {
 mod avx2;
 mod avx2_single;
 mod avx512;
+mod processor;
 mod sse42;
 mod vbmi;
