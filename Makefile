@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package test-c test-clang c-library lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package test-c test-clang test-wasm c-library lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -49,6 +49,10 @@ test-clang: $(STAMP) ## emitted C and the C library again, compiled with clang, 
 	CC=clang cargo test --locked -p secateur-cli --test black_box pack_source
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
 	CC=clang $(VENV)/bin/python -m pytest python/tests/test_source.py
+
+test-wasm: $(STAMP) ## models as WebAssembly in Node and a headless Chromium (apt-get install nodejs chromium); not part of `make test`
+	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	PYTHONPATH=python/tests $(VENV)/bin/python -m pytest python/web
 
 test-package: $(STAMP) ## a fresh venv, pip install, and the README's script: from the folder and from an sdist
 	$(VENV)/bin/python python/tests/fresh_install.py
@@ -143,7 +147,7 @@ FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lig
 fuzz: ## each reader in libFuzzer for a minute; needs cargo-fuzz and a nightly compiler (fuzz/README.md)
 	$(PYTHON) fuzz/seeds.py fuzz/corpus/certificate
 	mkdir -p fuzz/corpus/source
-	set -e; for options in "-o fuzz/corpus/source/exact.c" "-o fuzz/corpus/source/exact.rs" "-o fuzz/corpus/source/leaves.c --leaves 8 --time-limit 1s"; do \
+	set -e; for options in "-o fuzz/corpus/source/exact.c" "-o fuzz/corpus/source/exact.rs" "-o fuzz/corpus/source/exact.wasm" "-o fuzz/corpus/source/leaves.c --leaves 8 --time-limit 1s" "-o fuzz/corpus/source/leaves.wasm --leaves 8 --time-limit 1s"; do \
 	  cargo run --release --locked --quiet --bin secateur -- pack testdata/models/lightgbm/multiclass.txt $$options > /dev/null; done
 	set -e; for pair in $(FUZZ_SEEDS) certificate source; do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
 	  case $$pair in *:*) cp testdata/models/$${pair#*:} fuzz/corpus/$$target/;; esac; \

@@ -25,7 +25,7 @@ def check(
     """Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the search.
 
     `original` and `pruned` are whatever `secateur.load` reads; `certificate` is a path, or the certificate itself.
-    The path of source that `pack` wrote (`.c`, `.h`, `.rs`) can stand for `pruned`: the source is read back and compared with the original.
+    The path of source that `pack` wrote (`.c`, `.h`, `.rs`, `.wasm`) can stand for `pruned`: the source is read back and compared with the original.
     `domain`, a `secateur.Domain` or the path of its file, demands a proof that covers it: a claim about a smaller domain is
     refused, and so is one that cannot be compared. `where` has models whose scores the claim may ask for (`Domain(where=...)`): a certificate
     names them by their digests and is refused without them; those of `domain` are known. `threshold` demands
@@ -46,7 +46,7 @@ def check(
     ...
     secateur._errors.CertificateError: invalid: The certificate is about another original: ...
     """
-    if isinstance(pruned, (str, os.PathLike)) and os.fsdecode(pruned).lower().endswith((".c", ".h", ".rs")):
+    if isinstance(pruned, (str, os.PathLike)) and os.fsdecode(pruned).lower().endswith((".c", ".h", ".rs", ".wasm")):
         return _source(original, os.fsdecode(pruned), certificate)
     first, second = recognise(original, thresholds=True), recognise(pruned, thresholds=True)
     threshold = one_threshold(_options.threshold(threshold), first, second)

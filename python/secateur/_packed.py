@@ -11,7 +11,7 @@ import numpy as np
 from secateur import _domain, _files, _options, _rows
 from secateur._model import Subject, recognise
 from secateur._secateur import InputError, Model, ModelError, Packed, SecateurError
-from secateur._secateur import declarations_start as _declarations_start
+from secateur._secateur import beside_source as _beside_source
 from secateur._secateur import quantised_source as _quantised_source
 from secateur._secateur import source as _source
 
@@ -127,10 +127,11 @@ class PackedModel:
         threads: int | None = None,
     ) -> dict[str, Any] | None:
         """Writes the model, each file whole or not at all. The ending of `path` says what: `.spk` the packed file; `.c` C99 source, and
-        its declarations in the `.h` beside it; `.h` one header that has everything; `.rs` a Rust module that needs `core` alone.
+        its declarations in the `.h` beside it; `.h` one header that has everything; `.rs` a Rust module that needs `core` alone; `.wasm` a WebAssembly module, with a JavaScript
+        wrapper in the `.js` and a page that predicts in the `.html` beside it.
 
         Source is for machines without any library: `NAME_raw(row, scores)` gives the raw scores with the library's own bits, `NAME_class(row)`
-        the position of the class in `classes_`; in Rust `raw(&row)` and `class(&row)`. `name` is what the names in C start with (`model` unless given), `test` the
+        the position of the class in `classes_`; in Rust `raw(&row)` and `class(&row)`, in JavaScript `(await load()).raw(row)` and `.predict(row)`. `name` is what the names in C start with (`model` unless given), `test` the
         path of a program that tests the source on the machine that it runs on. `certificate` is where the certificate goes, for `secateur-check` and
         `secateur.check`: of source, that it is the model that was given to `pack`; of a model that was loaded from a file, that file.
 
@@ -144,37 +145,36 @@ class PackedModel:
         path = os.fspath(path)
         stem, ending = os.path.splitext(path)
         ending = ending[1:].lower()
-        if name is not None and ending == "rs":
-            raise InputError("name is for C: in Rust the functions are raw and class of a module, which has the file's name")
+        if name is not None and ending in ("rs", "wasm"):
+            raise InputError("name is for C: in Rust and WebAssembly the functions are raw and class of a module, which has the file's name")
         bits = None if leaves is None else _leaf_bits(leaves)
         if bits is None and (same_decisions or domain is not None or not missing):
             raise InputError("same_decisions, missing and domain go with leaves=16 or leaves=8: without these the bits are the library's")
-        if ending not in ("c", "h", "rs"):
+        if ending not in ("c", "h", "rs", "wasm"):
             if bits is not None:
-                raise InputError("leaves is for source: give a path that ends with .c, .h or .rs")
+                raise InputError("leaves is for source: give a path that ends with .c, .h, .rs or .wasm")
             if name is not None or test is not None:
-                raise InputError("name and test are for source: give a path that ends with .c, .h or .rs")
+                raise InputError("name and test are for source: give a path that ends with .c, .h, .rs or .wasm")
             if certificate is not None and self.certificate is None:
                 raise InputError("a model that was loaded from a file has no certificate of its packing")
             _files.write(path, self.to_bytes())
             if certificate is not None:
                 _files.write(os.fspath(certificate), self.certificate or b"")
             return None
-        header = stem + ".h"
-        if ending == "c":
-            _own_header(header)
+        file = os.path.basename(path)
+        for other, what, start in _beside_source(file):
+            _own(f"{stem}.{other}", what, start)
         model = self._model() if self._original is None else self._original
         name = "model" if name is None else name
-        included = None if test is None else os.path.basename(path if ending == "rs" else header)
         facts: dict[str, Any] | None = None
         if bits is None:
-            text, declarations, proof, program = _source(model, ending, name, included)
+            source, beside, proof, program = _source(model, file, name, test is not None)
         else:
             made, printed, words = _quantised_source(
                 model,
-                ending,
+                file,
                 name,
-                included,
+                test is not None,
                 bits,
                 _options.flag("same_decisions", same_decisions),
                 _options.time_limit(time_limit),
@@ -182,14 +182,14 @@ class PackedModel:
                 _domain.as_given(domain, missing),
                 _options.threads(threads),
             )
-            text, declarations, proof, program = made
+            source, beside, proof, program = made
             facts = json.loads(printed)
             if same_decisions and facts["outcome"] != "same_decisions":
                 raise SecateurError(f"nothing was written, since decisions are not proved to be the same\n{words}")
             facts["certificate"] = None if certificate is None else os.fspath(certificate)
-        _files.write(path, text.encode())
-        if declarations is not None:
-            _files.write(header, declarations.encode())
+        _files.write(path, source)
+        for other, text in beside:
+            _files.write(f"{stem}.{other}", text.encode())
         if test is not None and program is not None:
             _files.write(os.fspath(test), program.encode())
         if certificate is not None:
@@ -312,13 +312,13 @@ class PackedModel:
         return f"<secateur.PackedModel of {self._packed.source}: {self.tree_count} trees, {self.nbytes} bytes>"
 
 
-def _own_header(path: str) -> None:
-    """Refuses to replace a header that is not one of ours: nobody named it."""
+def _own(path: str, what: str, start: str) -> None:
+    """Refuses to replace a file that is not one of ours: nobody named it."""
     if os.path.exists(path):
         with open(path, "rb") as file:
-            if not file.read().startswith(_declarations_start().encode()):
+            if not file.read().startswith(start.encode()):
                 raise InputError(
-                    f"{path}: the declarations of the packed model would go there, and this file is not one that secateur "
+                    f"{path}: {what} of the packed model would go there, and this file is not one that secateur "
                     "wrote; give the model another name"
                 )
 

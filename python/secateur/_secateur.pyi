@@ -118,22 +118,22 @@ class Packed:
     def has_probabilities(self) -> bool: ...
 
 def source(
-    model: Model, ending: str, name: str, header: str | None = None
-) -> tuple[str, str | None, bytes, str | None]: ...
+    model: Model, file: str, name: str, test: bool
+) -> tuple[bytes, list[tuple[str, str]], bytes, str | None]: ...
 def quantised_source(
     model: Model,
-    ending: str,
+    file: str,
     name: str,
-    header: str | None,
+    test: bool,
     bits: int,
     same_decisions: bool,
     time_limit: float | None,
     missing: bool,
     domain: Any,
     threads: int | None,
-) -> tuple[tuple[str, str | None, bytes, str | None], str, str]: ...
+) -> tuple[tuple[bytes, list[tuple[str, str]], bytes, str | None], str, str]: ...
 def check_source(original: Model, source: bytes, certificate: bytes) -> dict[str, Any]: ...
-def declarations_start() -> str: ...
+def beside_source(file: str) -> list[tuple[str, str, str]]: ...
 def verify_scores(
     first: Model,
     second: Model,

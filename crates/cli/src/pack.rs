@@ -1,4 +1,4 @@
-//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes, or as C or Rust source, or near to it with quantised leaves; and `secateur self-test`, which runs a
+//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes, or as C, Rust or WebAssembly, or near to it with quantised leaves; and `secateur self-test`, which runs a
 //! packed model on this machine and compares its bits with those in the file.
 
 use std::path::Path;
@@ -29,15 +29,22 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
         false => Budget::maybe(command.time_limit.and_then(|limit| limit.0)),
     };
     let original = model::read(&command.model)?;
-    let header = matches!(kind, Kind::Source(SourceForm::C)).then(|| command.output.with_extension("h"));
+    let beside = match kind {
+        Kind::File => &[],
+        Kind::Source(form) => secateur::beside(form),
+    };
+    let beside: Vec<_> = beside
+        .iter()
+        .map(|&(ending, what, start)| (command.output.with_extension(ending), what, start))
+        .collect();
     let mut taken: Vec<(&Path, &str)> = vec![(&command.model, "the model itself")];
     taken.extend(command.domain.as_deref().map(|path| (path, "the domain")));
     output::refuse_to_overwrite(&command.output, &taken)?;
     taken.push((&command.output, "the packed model, and each needs a file of its own"));
-    if let Some(header) = &header {
-        refuse_another_header(header)?;
-        output::refuse_to_overwrite(header, &taken)?;
-        taken.push((header, "the header of the packed model, and each needs a file of its own"));
+    for (path, what, start) in &beside {
+        refuse_another_file(path, what, start)?;
+        output::refuse_to_overwrite(path, &taken)?;
+        taken.push((path, "what goes beside the packed model, and each needs a file of its own"));
     }
     if let Some(path) = &command.test {
         output::refuse_to_overwrite(path, &taken)?;
@@ -49,7 +56,7 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     // Every place is opened before the work begins, so that one that cannot be written to is told at once.
     let open = |path: &Path| Ok::<_, anyhow::Error>((path.display().to_string(), Output::open(Some(path))?));
     let packed_to = open(&command.output)?;
-    let header_to = header.as_deref().map(open).transpose()?;
+    let beside_to = beside.iter().map(|(path, ..)| open(path)).collect::<Result<Vec<_>>>()?;
     let test_to = command.test.as_deref().map(open).transpose()?;
     let certificate_to = command.certificate.as_deref().map(open).transpose()?;
     let named = |error: &dyn std::fmt::Display| anyhow!("{}: {error}", command.model.display());
@@ -126,8 +133,10 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
         }
         (_, None) => {}
         (_, Some(source)) => {
-            fill(Some(packed_to), source.text.as_bytes())?;
-            fill(header_to, source.header.as_deref().unwrap_or_default().as_bytes())?;
+            fill(Some(packed_to), &source.bytes)?;
+            for (place, beside) in beside_to.into_iter().zip(&source.beside) {
+                fill(Some(place), beside.text.as_bytes())?;
+            }
             fill(test_to, source.test.as_deref().unwrap_or_default().as_bytes())?;
             fill(certificate_to, &source.certificate)?;
         }
@@ -172,8 +181,9 @@ impl Kind {
             "c" => Self::Source(SourceForm::C),
             "h" => Self::Source(SourceForm::Header),
             "rs" => Self::Source(SourceForm::Rust),
+            "wasm" => Self::Source(SourceForm::Wasm),
             _ => bail!(
-                "{}: the name of a packed model ends with .spk, or with .c, .h or .rs for source",
+                "{}: the name of a packed model ends with .spk, with .c, .h or .rs for source, or with .wasm for WebAssembly",
                 command.output.display()
             ),
         };
@@ -189,9 +199,9 @@ impl Kind {
                 );
             }
         }
-        if command.name.is_some() && matches!(kind, Self::Source(SourceForm::Rust)) {
+        if command.name.is_some() && matches!(kind, Self::Source(SourceForm::Rust | SourceForm::Wasm)) {
             bail!(
-                "--name is for C: in Rust the functions are `raw` and `class` of a module, which has the file's name"
+                "--name is for C: in Rust and WebAssembly the functions are `raw` and `class` of a module, which has the file's name"
             );
         }
         Ok(kind)
@@ -228,29 +238,25 @@ fn leaves(
         None => Budget::limit(LEAVES_TIME),
     };
     let shared = Arc::default();
-    let included = included(command, form);
-    let source = source_options(command, form, included.as_deref());
+    let file = file_name(command);
+    let source = source_options(command, form, &file);
     let packed = crate::verify::watched(&shared, verbosity, || {
         pack_quantised(original, pruning, &source, &options, &own, &shared, &mut |_| true)
     });
     Ok(packed.map(|packed| Made::Leaves(Box::new(packed))))
 }
 
-/// What a test includes: the header beside the source, the header that is the model, or the module.
-fn included(command: &Pack, form: SourceForm) -> Option<String> {
-    let included = match form {
-        SourceForm::Rust => command.output.clone(),
-        _ => command.output.with_extension("h"),
-    };
-    included.file_name().map(|name| name.to_string_lossy().into_owned())
+fn file_name(command: &Pack) -> String {
+    command.output.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn source_options<'a>(command: &'a Pack, form: SourceForm, included: Option<&'a str>) -> SourceOptions<'a> {
+fn source_options<'a>(command: &'a Pack, form: SourceForm, file: &'a str) -> SourceOptions<'a> {
     SourceOptions {
         form,
         name: command.name.as_deref().unwrap_or("model"),
         labels: None,
-        test: command.test.as_ref().and(included),
+        file,
+        test: command.test.is_some(),
     }
 }
 
@@ -271,8 +277,8 @@ fn made(
         }
         Kind::Source(form) => form,
     };
-    let included = included(command, form);
-    let options = source_options(command, form, included.as_deref());
+    let file = file_name(command);
+    let options = source_options(command, form, &file);
     let source = match pruning {
         Some(pruning) => pack_source_pruned(original, pruning, &options, watch),
         None => pack_source(original, &options, watch),
@@ -280,11 +286,11 @@ fn made(
     source.map(Made::Source)
 }
 
-/// `-o model.c` writes model.h beside it, which nobody named: a header of the user's own stays.
-fn refuse_another_header(path: &Path) -> Result<()> {
+/// `-o model.c` writes model.h beside it, which nobody named: a file of the user's own stays.
+fn refuse_another_file(path: &Path, what: &str, start: &str) -> Result<()> {
     match std::fs::read(path) {
-        Ok(bytes) if !bytes.starts_with(secateur::DECLARATIONS_START.as_bytes()) => bail!(
-            "{}: the declarations of the packed model would go there, and this file is not one that secateur wrote; give \
+        Ok(bytes) if !bytes.starts_with(start.as_bytes()) => bail!(
+            "{}: {what} of the packed model would go there, and this file is not one that secateur wrote; give \
              OUT another name",
             path.display()
         ),

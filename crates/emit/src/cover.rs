@@ -28,7 +28,7 @@ pub enum Expected<'a> {
 
 impl Expected<'_> {
     /// Where the source's own function decides: an exponential function's ties are the target's own affair.
-    fn compares_classes(self, model: &Ensemble) -> bool {
+    pub(crate) fn compares_classes(self, model: &Ensemble) -> bool {
         match self {
             Self::Scores(_) => matches!(model.decision(), Decision::Threshold { .. } | Decision::Argmax),
             Self::Sums(_) => model.decision().is_classifier(),

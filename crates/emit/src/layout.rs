@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use secateur_checker::source::WasmData;
 use secateur_model::{
     CategoryRule, Decision, Ensemble, InterceptPosition, Node, NodeId, NumberType, Output, Softmax, Split,
     Test, Tree,
@@ -57,6 +58,20 @@ impl Layout {
             layout.parts.insert("math");
         }
         Ok(layout)
+    }
+
+    /// The same for a WebAssembly module, where every number that is not whole is a double.
+    pub(crate) fn data(&self) -> WasmData {
+        let mut doubles: BTreeMap<&'static str, f64> =
+            self.numbers.iter().map(|(&name, &(value, _))| (name, value)).collect();
+        doubles.extend(self.limit.map(|limit| ("limit", f64::from(limit))));
+        WasmData {
+            counts: self.counts.iter().map(|(&name, &count)| (name, count as u32)).collect(),
+            doubles,
+            integers: self.integers.clone(),
+            signed: self.signed.clone(),
+            floats: self.floats.clone(),
+        }
     }
 
     fn part(&mut self, part: &'static str, there: bool) {

@@ -10,11 +10,13 @@ mod cover;
 mod layout;
 mod quantise;
 mod rows;
+mod web;
 mod write;
 
 pub use cover::{Cover, Expected, cover_test, rust_cover_test};
 pub use quantise::LeafBits;
 pub use rows::cover_rows;
+pub use web::{PAGE_START, WRAPPER_START, page, wasm_cover_test, wrapper};
 pub use write::{DECLARATIONS_START, Form, Style, declarations, emit};
 
 use thiserror::Error;

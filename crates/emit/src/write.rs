@@ -5,6 +5,7 @@ use std::fmt::Write;
 use secateur_certificate::Digest;
 use secateur_checker::source::{
     Entries, Head, Language, Line, Piece, first_line, is_name, lines, table_end, table_start, unsigned,
+    wasm_module,
 };
 use secateur_model::{Ensemble, NumberType};
 
@@ -22,6 +23,8 @@ pub enum Form {
     Header,
     /// A Rust module that needs nothing but `core`. Its functions are `raw` and `class`, whatever the name.
     Rust,
+    /// A WebAssembly module without imports. Its functions are `raw` and `class`, whatever the name; [`crate::wrapper`] and [`crate::page`] go with it.
+    Wasm,
 }
 
 /// How it is written.
@@ -37,16 +40,20 @@ pub struct Style<'a> {
 
 /// The model as source. `notes` are lines for people in the comment at the head: what is not ASCII or could end a comment becomes an
 /// underscore.
-pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<String, EmitError> {
+pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<Vec<u8>, EmitError> {
     let (layout, head) = laid_out(model, style)?;
     let mut text = first_line(head.language) + "\n";
     let parts: Vec<&str> = head.parts.iter().copied().collect();
-    let name = style.name;
+    let name = &head.name;
     text += &format!(" * name: {name}\n * parts: {}\n * source: {}\n", parts.join(" "), Digest::of(model));
     for note in notes {
         text += &format!(" * {}\n", plain(note));
     }
     text += " */\n";
+    if style.form == Form::Wasm {
+        let module = wasm_module(&text, &head, &layout.data());
+        return module.ok_or(EmitError::TooLarge("WebAssembly has addresses for 2^31 bytes"));
+    }
     for line in lines(&head) {
         match line {
             Line::Text(pieces) => {
@@ -61,7 +68,7 @@ pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<Stri
             Line::Table { name, entries } => table(&mut text, &head, &layout, name, entries),
         }
     }
-    Ok(text)
+    Ok(text.into_bytes())
 }
 
 /// The first line of every header that [`declarations`] makes.
@@ -131,7 +138,11 @@ fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitEr
     if form == Form::Header {
         parts.insert("header");
     }
-    let language = if form == Form::Rust { Language::Rust } else { Language::C };
+    let (language, name) = match form {
+        Form::C | Form::Header => (Language::C, name),
+        Form::Rust => (Language::Rust, "model"),
+        Form::Wasm => (Language::Wasm, "model"),
+    };
     Ok((layout, Head { language, name: name.to_owned(), parts }))
 }
 

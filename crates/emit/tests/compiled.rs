@@ -10,7 +10,7 @@ use std::process::Command;
 use common::{Judged, judged};
 use fastrand::Rng;
 use secateur_checker::source::{SourceFile, same_source};
-use secateur_emit::{Cover, Expected, Form, cover_rows, cover_test, declarations, emit};
+use secateur_emit::{Cover, Expected, Form, cover_rows, cover_test, declarations};
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
     InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
@@ -61,7 +61,7 @@ fn program_of_all(folder: &Path, models: &[(String, Ensemble)], rng: &mut Rng) {
         let name = format!("m{index}");
         std::fs::write(
             folder.join(format!("{name}.h")),
-            emit(model, common::exact(Form::Header, &name), &[]).unwrap(),
+            common::written(model, common::exact(Form::Header, &name), &[]).unwrap(),
         )
         .unwrap();
         let test = test_of(model, &name, &format!("{name}.h"), &judged(model, rng));
@@ -140,7 +140,7 @@ fn columns_with_more_thresholds_than_a_byte_counts_have_the_exact_bits() {
     for number in [NumberType::F32, NumberType::F64] {
         for zeros in [false, true] {
             let model = many_thresholds(&mut rng, number, zeros);
-            let text = emit(&model, common::exact(Form::C, "model"), &[]).unwrap();
+            let text = common::written(&model, common::exact(Form::C, "model"), &[]).unwrap();
             assert!(text.contains("chunks") && text.contains("zeros") == zeros, "{text}");
             let file = SourceFile::parse(text.as_bytes()).unwrap();
             assert_eq!(same_source(&model, &file), Ok(()));
@@ -164,7 +164,7 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
     let (_, file) = models.iter().find(|(name, _)| name.contains("3.4.1-logistic")).unwrap();
     let model = file.ensemble();
     let folder = common::folder("one-model");
-    let text = emit(model, common::exact(Form::C, "house"), &[]).unwrap();
+    let text = common::written(model, common::exact(Form::C, "house"), &[]).unwrap();
     std::fs::write(folder.join("house.h"), declarations(model, common::exact(Form::C, "house")).unwrap())
         .unwrap();
     // The rows that people get.
@@ -178,8 +178,11 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
         assert!(code == 0 && told.starts_with("0 of "), "{level}: {told}");
     }
     // C++ takes the declarations, and the model that is all header.
-    std::fs::write(folder.join("all.h"), emit(model, common::exact(Form::Header, "other"), &[]).unwrap())
-        .unwrap();
+    std::fs::write(
+        folder.join("all.h"),
+        common::written(model, common::exact(Form::Header, "other"), &[]).unwrap(),
+    )
+    .unwrap();
     std::fs::write(
         folder.join("service.cc"),
         "#include \"house.h\"\n#include \"all.h\"\nint main() {\n    float row[house_FEATURES] = {}, a[1], b[1];\n    \

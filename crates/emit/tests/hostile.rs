@@ -5,7 +5,7 @@ mod common;
 
 use fastrand::Rng;
 use secateur_checker::source::{SourceFile, bound_by_trees, quantised, same_source};
-use secateur_emit::{Form, LeafBits, Style, emit};
+use secateur_emit::{Form, LeafBits, Style};
 use secateur_model::{Ensemble, Predictor};
 use secateur_testkit::{Shape, ensemble};
 
@@ -115,7 +115,7 @@ fn hostile_source_breaks_no_promise() {
                 (Form::Rust, Some(LeafBits::Sixteen)),
             ];
             let style = |(form, leaves)| Style { form, name: "model", leaves };
-            styles.into_iter().map(|one| emit(model, style(one), &[]).unwrap()).collect()
+            styles.into_iter().map(|one| common::written(model, style(one), &[]).unwrap()).collect()
         })
         .collect();
     let rows: Vec<Vec<f64>> = models.iter().map(secateur_emit::cover_rows).collect();

@@ -6,7 +6,7 @@ mod common;
 use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_checker::source::{SourceFile, same_source};
-use secateur_emit::{Form, emit};
+use secateur_emit::Form;
 use secateur_model::Ensemble;
 use secateur_testkit::{Shape, ensemble};
 
@@ -29,7 +29,7 @@ fn models() -> Vec<Ensemble> {
     for _ in 0..4000 {
         let shape = Shape { weighted: false, ..Shape::random(&mut rng) };
         let model = ensemble(&mut rng, &shape);
-        let text = emit(&model, common::exact(Form::C, "model"), &[]).unwrap();
+        let text = common::written(&model, common::exact(Form::C, "model"), &[]).unwrap();
         let parts: Vec<&str> =
             text.lines().nth(2).unwrap().trim_start_matches(" * parts: ").split(' ').collect();
         if parts.iter().any(|&part| missing.contains(part)) {
@@ -55,8 +55,9 @@ fn every_changed_byte_is_refused() {
     let mut rng = Rng::with_seed(6);
     let (mut tried, mut models_seen) = (0, 0);
     for model in models() {
-        let text =
-            emit(&model, common::exact(Form::C, "model"), &["a note".to_owned()]).unwrap().into_bytes();
+        let text = common::written(&model, common::exact(Form::C, "model"), &["a note".to_owned()])
+            .unwrap()
+            .into_bytes();
         assert!(accepted(&model, &text));
         models_seen += 1;
         let note = text.windows(6).position(|window| window == b"a note").unwrap();
@@ -90,7 +91,7 @@ fn every_changed_byte_is_refused() {
 #[test]
 fn lines_that_are_missing_twice_there_or_moved_are_refused() {
     for model in models() {
-        let text = emit(&model, common::exact(Form::C, "model"), &[]).unwrap();
+        let text = common::written(&model, common::exact(Form::C, "model"), &[]).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         let joined = |lines: &[&str]| (lines.join("\n") + "\n").into_bytes();
         for at in 0..lines.len() {

@@ -10,7 +10,7 @@ use common::{Judged, judged};
 use fastrand::Rng;
 use secateur_checker::Difference;
 use secateur_checker::source::{Quantised, SourceFile, bound_by_trees, quantised, same_source};
-use secateur_emit::{Cover, EmitError, Expected, Form, LeafBits, Style, cover_test, emit, rust_cover_test};
+use secateur_emit::{Cover, EmitError, Expected, Form, LeafBits, Style, cover_test, rust_cover_test};
 use secateur_model::{Decision, Ensemble, Exact, Predictor};
 use secateur_testkit::{Shape, ensemble};
 
@@ -120,7 +120,7 @@ fn programs_give_the_sums_and_the_sums_are_within_the_bound() {
     for (index, (label, model)) in models(&mut rng, 40).iter().enumerate() {
         for (at, bits) in BITS.into_iter().enumerate() {
             let name = format!("m{index}_{at}");
-            let text = emit(model, style(Form::Header, &name, bits), &[]).unwrap();
+            let text = common::written(model, style(Form::Header, &name, bits), &[]).unwrap();
             let other = read(model, &text).unwrap_or_else(|why| panic!("{label}: {why}"));
             let bound = bound_by_trees(model, &other.model).expect("sums that stay within their type");
             let rows = judged(model, &mut rng);
@@ -161,7 +161,7 @@ fn rust_gives_the_sums() {
     let mut rng = Rng::with_seed(32);
     let folder = common::folder("quantised-rust");
     for (label, model) in models(&mut rng, 4).iter().step_by(16) {
-        let text = emit(model, style(Form::Rust, "model", LeafBits::Eight), &[]).unwrap();
+        let text = common::written(model, style(Form::Rust, "model", LeafBits::Eight), &[]).unwrap();
         let other = read(model, &text).unwrap();
         let rows = judged(model, &mut rng);
         let sums = sums(&other, &rows.rows);
@@ -199,7 +199,7 @@ fn more_bits_are_nearer() {
     let mut rng = Rng::with_seed(33);
     for (label, model) in models(&mut rng, 30) {
         let bound = |bits| {
-            let text = emit(&model, style(Form::C, "model", bits), &[]).unwrap();
+            let text = common::written(&model, style(Form::C, "model", bits), &[]).unwrap();
             bound_by_trees(&model, &read(&model, &text).unwrap().model).unwrap()
         };
         let [eight, sixteen] = BITS.map(bound);
@@ -241,7 +241,7 @@ fn no_changed_number_goes_unseen() {
     let mut rng = Rng::with_seed(34);
     let (mut refused, mut seen) = (0, 0);
     for (_, model) in models(&mut rng, 6).into_iter().take(6) {
-        let text = emit(&model, style(Form::C, "model", LeafBits::Eight), &[]).unwrap();
+        let text = common::written(&model, style(Form::C, "model", LeafBits::Eight), &[]).unwrap();
         let own = read(&model, &text).unwrap().model;
         let bytes = text.as_bytes();
         let comment = text.find(" */\n").unwrap();
@@ -273,7 +273,7 @@ fn no_changed_number_goes_unseen() {
 fn an_overflow_is_refused() {
     let (_, file) = common::fixtures().into_iter().find(|(name, _)| name.contains("3.4.1-logistic")).unwrap();
     let model = file.ensemble();
-    let text = emit(model, style(Form::C, "model", LeafBits::Sixteen), &[]).unwrap();
+    let text = common::written(model, style(Form::C, "model", LeafBits::Sixteen), &[]).unwrap();
     let own = read(model, &text).unwrap();
     let with = |table: &str, number: &str| {
         let (before, rest) = text.split_once(&format!("model_{table}[")).unwrap();

@@ -5,7 +5,7 @@ mod common;
 use fastrand::Rng;
 use secateur_checker::same_model;
 use secateur_checker::source::{SourceFile, is_name, same_source};
-use secateur_emit::{EmitError, Form, emit};
+use secateur_emit::{EmitError, Form};
 use secateur_testkit::{Shape, ensemble, mutate};
 
 #[test]
@@ -16,7 +16,7 @@ fn random_models_read_back_as_themselves_and_not_as_their_neighbours() {
         let shape = Shape::random(&mut rng);
         let model = ensemble(&mut rng, &shape);
         let form = if rng.bool() { Form::C } else { Form::Header };
-        let text = match emit(&model, common::exact(form, "model"), &["a note".to_owned()]) {
+        let text = match common::written(&model, common::exact(form, "model"), &["a note".to_owned()]) {
             Err(EmitError::Scale) if model.scale().is_some() => continue,
             other => other.unwrap(),
         };
@@ -45,7 +45,7 @@ fn every_committed_model_reads_back() {
         models.iter().map(|(_, file)| format!("{:?}", file.framework())).collect();
     assert!(families.len() == 5 && models.len() > 50, "{} models of {families:?}", models.len());
     for (name, file) in &models {
-        let text = emit(file.ensemble(), common::exact(Form::C, "model"), &[])
+        let text = common::written(file.ensemble(), common::exact(Form::C, "model"), &[])
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         let read = SourceFile::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
         same_source(file.ensemble(), &read).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -65,7 +65,10 @@ fn names_that_a_compiler_would_not_take_are_refused() {
         let mut rng = Rng::with_seed(1);
         let shape = Shape { weighted: false, ..Shape::random(&mut rng) };
         let model = ensemble(&mut rng, &shape);
-        assert_eq!(emit(&model, common::exact(Form::C, name), &[]), Err(EmitError::Name(name.to_owned())));
+        assert_eq!(
+            common::written(&model, common::exact(Form::C, name), &[]),
+            Err(EmitError::Name(name.to_owned()))
+        );
     }
 }
 
@@ -74,8 +77,12 @@ fn notes_cannot_end_the_comment() {
     let mut rng = Rng::with_seed(2);
     let shape = Shape { weighted: false, ..Shape::random(&mut rng) };
     let model = ensemble(&mut rng, &shape);
-    let text = emit(&model, common::exact(Form::C, "model"), &["*/ int x; /* ??/ \\\n #define y".to_owned()])
-        .unwrap();
+    let text = common::written(
+        &model,
+        common::exact(Form::C, "model"),
+        &["*/ int x; /* ??/ \\\n #define y".to_owned()],
+    )
+    .unwrap();
     let file = SourceFile::parse(text.as_bytes()).unwrap();
     assert_eq!(same_source(&model, &file), Ok(()));
     assert!(text.contains(" * __ int x; __ ___ __ _define y\n"), "{text}");

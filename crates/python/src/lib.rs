@@ -37,7 +37,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(source::source, module)?)?;
     module.add_function(wrap_pyfunction!(source::quantised_source, module)?)?;
     module.add_function(wrap_pyfunction!(source::check_source, module)?)?;
-    module.add_function(wrap_pyfunction!(source::declarations_start, module)?)?;
+    module.add_function(wrap_pyfunction!(source::beside_source, module)?)?;
     module.add_function(wrap_pyfunction!(domain::domain_from_toml, module)?)?;
     module.add_function(wrap_pyfunction!(domain::domain_to_toml, module)?)?;
     module.add_function(wrap_pyfunction!(domain::domain_words, module)?)?;

@@ -3,28 +3,33 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes};
 
-use secateur::{Cancel, LeafBits, LeafOptions, SourceForm, SourceOptions};
+use secateur::{Cancel, LeafBits, LeafOptions, SourceForm, SourceOptions, SourcePacking};
 
 use crate::model::Model;
 use crate::options::GivenDomain;
 use crate::{error, interrupt, options};
 
-/// The parts of a model as source: the source, the header beside it, the certificate, the test.
-type Files<'py> = (String, Option<String>, Bound<'py, PyBytes>, Option<String>);
+/// The parts of a model as source: the source, what goes beside it by its ending, the certificate, the test.
+type Files<'py> = (Bound<'py, PyBytes>, Vec<(&'static str, String)>, Bound<'py, PyBytes>, Option<String>);
 
-/// Writes a model as C or Rust. `header` is what a test includes; no test is made without it.
+fn files<'py>(py: Python<'py>, packing: SourcePacking) -> Files<'py> {
+    let beside = packing.beside.into_iter().map(|beside| (beside.ending, beside.text)).collect();
+    (PyBytes::new(py, &packing.bytes), beside, PyBytes::new(py, &packing.certificate), packing.test)
+}
+
+/// Writes a model as C, Rust or WebAssembly. `file` is the name of the file that it goes to, whose ending says which.
 #[pyfunction]
-#[pyo3(signature = (model, ending, name, header=None))]
+#[pyo3(signature = (model, file, name, test))]
 pub(crate) fn source<'py>(
     py: Python<'py>,
     model: &Model,
-    ending: &str,
+    file: &str,
     name: &str,
-    header: Option<&str>,
+    test: bool,
 ) -> PyResult<Files<'py>> {
-    let form = form(ending)?;
+    let form = form(file)?;
     let labels = model.labels();
-    let options = SourceOptions { form, name, labels: labels.as_ref(), test: header };
+    let options = SourceOptions { form, name, labels: labels.as_ref(), file, test };
     let cancel = Cancel::default();
     let mut watch = |_: f64| !cancel.is_cancelled();
     let packing = interrupt::interruptible(
@@ -34,15 +39,16 @@ pub(crate) fn source<'py>(
         || secateur::pack_source(&model.file, &options, &mut watch),
     )?;
     let packing = packing.map_err(|error| error::SecateurError::new_err(error.to_string()))?;
-    let certificate = PyBytes::new(py, &packing.certificate);
-    Ok((packing.text, packing.header, certificate, packing.test))
+    Ok(files(py, packing))
 }
 
-fn form(ending: &str) -> PyResult<SourceForm> {
-    match ending {
+fn form(file: &str) -> PyResult<SourceForm> {
+    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+    match ending.to_ascii_lowercase().as_str() {
         "c" => Ok(SourceForm::C),
         "h" => Ok(SourceForm::Header),
         "rs" => Ok(SourceForm::Rust),
+        "wasm" => Ok(SourceForm::Wasm),
         _ => Err(error::InputError::new_err(format!("{ending:?} is no ending of source"))),
     }
 }
@@ -50,16 +56,16 @@ fn form(ending: &str) -> PyResult<SourceForm> {
 /// The parts of a model as source with quantised leaves, what `secateur pack --json` prints of it, and the same in words.
 type QuantisedFiles<'py> = (Files<'py>, String, String);
 
-/// Writes a model as C or Rust with quantised leaves.
+/// Writes a model as C, Rust or WebAssembly with quantised leaves.
 #[pyfunction]
-#[pyo3(signature = (model, ending, name, header, bits, same_decisions, time_limit, missing, domain, threads))]
+#[pyo3(signature = (model, file, name, test, bits, same_decisions, time_limit, missing, domain, threads))]
 #[allow(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
 pub(crate) fn quantised_source<'py>(
     py: Python<'py>,
     model: &Model,
-    ending: &str,
+    file: &str,
     name: &str,
-    header: Option<&str>,
+    test: bool,
     bits: u32,
     same_decisions: bool,
     time_limit: Option<f64>,
@@ -73,7 +79,7 @@ pub(crate) fn quantised_source<'py>(
         _ => return Err(error::InputError::new_err("leaves have 16 or 8 bits")),
     };
     let labels = model.labels();
-    let options = SourceOptions { form: form(ending)?, name, labels: labels.as_ref(), test: header };
+    let options = SourceOptions { form: form(file)?, name, labels: labels.as_ref(), file, test };
     let mut leaves = LeafOptions::new(bits);
     leaves.domain = options::domain(domain.as_ref(), missing, model)?;
     (leaves.same_decisions, leaves.threads) = (same_decisions, threads);
@@ -87,9 +93,7 @@ pub(crate) fn quantised_source<'py>(
     )?;
     let packed = packed.map_err(|error| error::SecateurError::new_err(error.to_string()))?;
     let (facts, words) = (packed.json(&model.file, None, None), packed.words(&model.file, None, false));
-    let source = packed.source;
-    let certificate = PyBytes::new(py, &source.certificate);
-    Ok(((source.text, source.header, certificate, source.test), facts.to_string(), words))
+    Ok((files(py, packed.source), facts.to_string(), words))
 }
 
 /// The answer about a model as source, as `secateur-check --json` has it.
@@ -107,8 +111,8 @@ pub(crate) fn check_source<'py>(
     py.import("json")?.call_method1("loads", (text,))
 }
 
-/// How the header beside source starts, by which one of ours is told from a user's.
+/// What goes beside source of this name: the ending of each file, what it is, and how each of ours starts, by which it is told from a user's.
 #[pyfunction]
-pub(crate) fn declarations_start() -> &'static str {
-    secateur::DECLARATIONS_START
+pub(crate) fn beside_source(file: &str) -> PyResult<Vec<(&'static str, &'static str, &'static str)>> {
+    Ok(secateur::beside(form(file)?).to_vec())
 }

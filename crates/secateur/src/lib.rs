@@ -88,7 +88,9 @@ pub use pack::{
     pack_pruned, pack_watched,
 };
 pub use pack_quantised::{LeafOptions, QuantisedPacking, pack_quantised};
-pub use pack_source::{SourceOptions, SourcePacking, check_source, pack_source, pack_source_pruned};
+pub use pack_source::{
+    Beside, SourceOptions, SourcePacking, beside, check_source, pack_source, pack_source_pruned,
+};
 pub use places::Places;
 pub use predict::{Scorer, predict, raw_scores, values};
 pub use probabilities::Probabilities;
@@ -106,7 +108,7 @@ pub use secateur_certificate::ReadError as CertificateError;
 pub use secateur_certificate::{Digest, PACKING_MAGIC};
 pub use secateur_checker::{PackingProved, PackingReason, PackingVerdict};
 pub use secateur_checker::{Proved, Reason, Verdict};
-pub use secateur_emit::{DECLARATIONS_START, Form as SourceForm, LeafBits};
+pub use secateur_emit::{Form as SourceForm, LeafBits};
 pub use secateur_formats::catboost::category_hash;
 pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, ModelFile, ReadError};
 pub use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain, PredictError};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use secateur_certificate::{Digest, FileDigest, PackingRecord, PruningStep, QuantisedStep};
 use secateur_checker::source::{Quantised, SourceFile, bound_by_trees, quantised};
 use secateur_checker::{Packed, PackingVerdict, Scorer};
-use secateur_emit::{Cover, Expected, LeafBits, Style, cover_rows, emit};
+use secateur_emit::{Cover, Expected, Form, LeafBits, Style, cover_rows, emit};
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Decision, Domain, Ensemble, FeatureId, Predictor};
 use secateur_oracle::{
@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use crate::budget::Budget;
 use crate::domain::{begin, scope_name};
 use crate::error::Error;
-use crate::pack_source::{made_test, refused_by_packing, style_notes, table_bytes};
+use crate::pack_source::{made_test, refused_by_packing, style_notes, table_bytes, written_beside};
 use crate::prune::threads;
 use crate::text::{entry, number, plain, printable};
 use crate::verify::{VerifyOptions, VerifyReport, json_number, upper, verify_models};
@@ -88,11 +88,11 @@ pub struct QuantisedPacking {
 /// use std::time::Duration;
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;
-/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, test: None };
+/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, file: "loans.c", test: false };
 /// let budget = Budget::limit(Duration::from_secs(2));
 /// let packed =
 ///     pack_quantised(&model, None, &options, &LeafOptions::new(LeafBits::Eight), &budget, &Default::default(), &mut |_| true)?;
-/// assert!(packed.source.text.contains("void loans_raw(const double *row, int32_t *scores)"));
+/// assert!(String::from_utf8(packed.source.bytes)?.contains("void loans_raw(const double *row, int32_t *scores)"));
 /// assert!(packed.within <= packed.by_trees && packed.within >= packed.at_least.as_ref().unwrap().distance);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -121,8 +121,8 @@ pub fn pack_quantised(
         return Err(PackingError::Stopped);
     }
     let style = Style { form: options.form, name: options.name, leaves: Some(leaves.bits) };
-    let text = emit(ensemble, style, &style_notes(model, options))?;
-    let file = SourceFile::parse(text.as_bytes()).map_err(PackingError::fault)?;
+    let bytes = emit(ensemble, style, &style_notes(model, options))?;
+    let file = SourceFile::parse(&bytes).map_err(PackingError::fault)?;
     let read = quantised(ensemble, &file).map_err(PackingError::fault)?;
     let by_trees = bound_by_trees(ensemble, &read.model)
         .ok_or_else(|| Error::from(CompareError::ScoreOverflow { model: "first" }))?;
@@ -146,7 +146,7 @@ pub fn pack_quantised(
     scorers.extend(Scorer::of(&leaves.domain));
     let mut record = PackingRecord {
         original: Digest::of(original.ensemble()),
-        packed: FileDigest::of(text.as_bytes()),
+        packed: FileDigest::of(&bytes),
         pruning: step,
         quantised: None,
     };
@@ -154,8 +154,7 @@ pub fn pack_quantised(
         let (within, scores) = scores.map_or((by_trees, None), |(within, proof)| (within, Some(proof)));
         let proved = decisions.as_ref().and_then(|answer| answer.certificate.clone());
         record.quantised = Some(QuantisedStep { within, scores, decisions: proved });
-        is_accepted(original, text.as_bytes(), &scorers, &record, budget)
-            .map(|yes| yes.map(|yes| (within, yes)))
+        is_accepted(original, &bytes, &scorers, &record, budget).map(|yes| yes.map(|yes| (within, yes)))
     };
     let searched =
         found.as_ref().and_then(|found| found.proof.clone()).filter(|(within, _)| *within < by_trees);
@@ -170,11 +169,10 @@ pub fn pack_quantised(
     };
     let (within, certificate) = certified.ok_or(PackingError::Stopped)?;
     let (test, test_rows) = tested(ensemble, &read, options)?;
-    let header = secateur_emit::declarations(ensemble, style)?;
-    let header = (options.form == secateur_emit::Form::C).then_some(header);
-    let table_bytes = table_bytes(&text);
+    let beside = written_beside(ensemble, options, style, &bytes)?;
+    let table_bytes = table_bytes(options.form, &bytes);
     Ok(QuantisedPacking {
-        source: SourcePacking { text, header, certificate, test, test_rows, table_bytes },
+        source: SourcePacking { bytes, beside, certificate, test, test_rows, table_bytes },
         bits: leaves.bits,
         within,
         by_trees,
@@ -270,7 +268,9 @@ fn tested(
     read: &Quantised,
     options: &SourceOptions<'_>,
 ) -> Result<(Option<String>, usize), PackingError> {
-    let Some(header) = options.test else { return Ok((None, 0)) };
+    if !options.test {
+        return Ok((None, 0));
+    }
     let rows = cover_rows(model);
     let predictor = Predictor::new(&read.model);
     let scores = predictor.raw_scores(&rows).map_err(PackingError::fault)?;
@@ -282,8 +282,12 @@ fn tested(
         }
         false => Vec::new(),
     };
-    let cover = Cover { rows: &rows, expected: Expected::Sums(&sums), classes: &classes };
-    let test = made_test(model, options, header, &cover)?;
+    // A WebAssembly module gives scores in place of sums, and decides as the model that was read off it does.
+    let (model, expected) = match options.form {
+        Form::Wasm => (&read.model, Expected::Scores(&scores)),
+        _ => (model, Expected::Sums(&sums)),
+    };
+    let test = made_test(model, options, &Cover { rows: &rows, expected, classes: &classes })?;
     Ok((Some(test), rows.len() / model.features().len().max(1)))
 }
 

@@ -1,9 +1,10 @@
-//! The road of `pack` to source: the same model, bit for bit, as C or Rust, read back and checked before it is handed out.
+//! The road of `pack` to source: the same model, bit for bit, as C, Rust or WebAssembly, read back and checked before it is handed out.
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::{Packed, PackingVerdict, Scorer};
 use secateur_emit::{
-    Cover, Expected, Form, Style, cover_rows, cover_test, declarations, emit, rust_cover_test,
+    Cover, DECLARATIONS_START, Expected, Form, PAGE_START, Style, WRAPPER_START, cover_rows, cover_test,
+    declarations, emit, page, rust_cover_test, wasm_cover_test, wrapper,
 };
 use secateur_formats::ModelFile;
 use secateur_formats::packed::{self, Stamp};
@@ -22,17 +23,41 @@ pub struct SourceOptions<'a> {
     pub name: &'a str,
     /// Labels of the classes, for the comment at the head, where the model's file has none.
     pub labels: Option<&'a ClassLabels>,
-    /// The name of the header that a cover test includes, or of the Rust module that it tests; no cover test is made without one.
-    pub test: Option<&'a str>,
+    /// The name of the file that it goes to, without folders: what is written beside it, and its test, refer to it.
+    pub file: &'a str,
+    /// Make a cover test too.
+    pub test: bool,
+}
+
+/// A file that goes beside source, with the same name but for its ending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// Its ending, without a point.
+    pub ending: &'static str,
+    /// What it is, in words.
+    pub what: &'static str,
+    /// How every such file of ours starts, by which it is told from one of the user's.
+    pub start: &'static str,
+    /// Its text.
+    pub text: String,
+}
+
+/// What goes beside source of this form: endings, what each is, and how each starts.
+pub fn beside(form: Form) -> &'static [(&'static str, &'static str, &'static str)] {
+    match form {
+        Form::C => &[("h", "the declarations", DECLARATIONS_START)],
+        Form::Wasm => &[("js", "the JavaScript wrapper", WRAPPER_START), ("html", "the page", PAGE_START)],
+        _ => &[],
+    }
 }
 
 /// A model as source.
 #[derive(Clone, Debug)]
 pub struct SourcePacking {
-    /// The source.
-    pub text: String,
-    /// The header with its declarations, for a form that needs one.
-    pub header: Option<String>,
+    /// The source, or the WebAssembly module.
+    pub bytes: Vec<u8>,
+    /// What goes beside it: the header of C; of a WebAssembly module a wrapper for JavaScript, and a page.
+    pub beside: Vec<Beside>,
     /// The certificate, which the independent checker has accepted.
     pub certificate: Vec<u8>,
     /// The cover test, where one was asked for.
@@ -53,10 +78,10 @@ pub struct SourcePacking {
 /// use secateur::{ModelFile, SourceForm, SourceOptions};
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;
-/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, test: Some("loans.h") };
+/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, file: "loans.c", test: true };
 /// let source = secateur::pack_source(&model, &options, &mut |_| true)?;
-/// assert!(source.text.contains("void loans_raw(const double *row, double *scores)"));
-/// assert!(secateur::check_source(&model, source.text.as_bytes(), &source.certificate)?.is_valid());
+/// assert!(String::from_utf8(source.bytes.clone())?.contains("void loans_raw(const double *row, double *scores)"));
+/// assert!(secateur::check_source(&model, &source.bytes, &source.certificate)?.is_valid());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pack_source(
@@ -105,16 +130,13 @@ fn written(
         return Err(PackingError::Stopped);
     }
     let style = Style { form: options.form, name: options.name, leaves: None };
-    let text = emit(ensemble, style, &style_notes(model, options))?;
-    let header = match options.form {
-        Form::C => Some(declarations(ensemble, style)?),
-        _ => None,
-    };
-    let packed = FileDigest::of(text.as_bytes());
+    let bytes = emit(ensemble, style, &style_notes(model, options))?;
+    let beside = written_beside(ensemble, options, style, &bytes)?;
+    let packed = FileDigest::of(&bytes);
     let certificate =
         PackingRecord { original: Digest::of(original.ensemble()), packed, pruning, quantised: None };
     let certificate = certificate.to_bytes();
-    let source = Packed::Source(text.as_bytes());
+    let source = Packed::Source(&bytes);
     match secateur_checker::check_packing(original, source, scorers, &certificate, &|| false) {
         Ok(PackingVerdict::Valid(_)) => {}
         Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
@@ -123,7 +145,7 @@ fn written(
         Err(error) => return Err(PackingError::fault(error)),
     }
     let (mut test, mut test_rows) = (None, 0);
-    if let Some(header) = options.test {
+    if options.test {
         let rows = cover_rows(ensemble);
         let scores = exact_scores(ensemble, &rows, watch)?;
         let classes = if ensemble.decision().is_classifier() && !rows.is_empty() {
@@ -134,10 +156,28 @@ fn written(
         };
         let cover = Cover { rows: &rows, expected: Expected::Scores(&scores), classes: &classes };
         test_rows = rows.len() / ensemble.features().len().max(1);
-        test = Some(made_test(ensemble, options, header, &cover)?);
+        test = Some(made_test(ensemble, options, &cover)?);
     }
-    let table_bytes = table_bytes(&text);
-    Ok(SourcePacking { text, header, certificate, test, test_rows, table_bytes })
+    let table_bytes = table_bytes(options.form, &bytes);
+    Ok(SourcePacking { bytes, beside, certificate, test, test_rows, table_bytes })
+}
+
+/// What goes beside the source.
+pub(crate) fn written_beside(
+    model: &Ensemble,
+    options: &SourceOptions<'_>,
+    style: Style<'_>,
+    source: &[u8],
+) -> Result<Vec<Beside>, PackingError> {
+    let labels = options.labels.unwrap_or(model.classes());
+    let quantised = style.leaves.is_some();
+    let text = |ending: &str| match ending {
+        "js" => Ok(wrapper(model, labels, options.file, quantised)),
+        "html" => Ok(page(model, labels, options.file, source, quantised)),
+        _ => declarations(model, style),
+    };
+    let one = |&(ending, what, start)| Ok(Beside { ending, what, start, text: text(ending)? });
+    beside(options.form).iter().map(one).collect()
 }
 
 /// What a packed file has no place for is refused here too, with the same words.
@@ -151,12 +191,16 @@ pub(crate) fn refused_by_packing(model: &ModelFile, options: &SourceOptions<'_>)
 pub(crate) fn made_test(
     model: &Ensemble,
     options: &SourceOptions<'_>,
-    header: &str,
     cover: &Cover<'_>,
 ) -> Result<String, PackingError> {
     Ok(match options.form {
-        Form::Rust => rust_cover_test(model, header, cover),
-        _ => cover_test(model, options.name, header, cover)?,
+        Form::Rust => rust_cover_test(model, options.file, cover),
+        Form::Wasm => wasm_cover_test(model, options.file, cover),
+        // What declares the functions: the header beside the source, or the header that is the model.
+        _ => {
+            let header = std::path::Path::new(options.file).with_extension("h");
+            cover_test(model, options.name, &header.to_string_lossy(), cover)?
+        }
     })
 }
 
@@ -175,6 +219,8 @@ fn notes(model: &ModelFile, form: Form, labels: Option<&ClassLabels>) -> Vec<Str
     let word = |number: NumberType| match (form, number) {
         (Form::Rust, NumberType::F32) => "f32",
         (Form::Rust, NumberType::F64) => "f64",
+        (Form::Wasm, NumberType::F32) => "doubles, rounded to floats",
+        (Form::Wasm, NumberType::F64) => "doubles",
         (_, NumberType::F32) => "float",
         (_, NumberType::F64) => "double",
     };
@@ -195,8 +241,12 @@ fn notes(model: &ModelFile, form: Form, labels: Option<&ClassLabels>) -> Vec<Str
     notes
 }
 
-/// Bytes of the tables in the source, from the types and counts in their first lines.
-pub(crate) fn table_bytes(text: &str) -> usize {
+/// Bytes of the tables in the source, from the types and counts in their first lines; a WebAssembly module as a whole.
+pub(crate) fn table_bytes(form: Form, source: &[u8]) -> usize {
+    if form == Form::Wasm {
+        return source.len();
+    }
+    let text = String::from_utf8_lossy(source);
     let table = |line: &str| {
         let (kind, count) = match line.strip_suffix("] = {") {
             Some(line) => {
@@ -221,7 +271,7 @@ impl SourcePacking {
     pub fn json(&self, before: Option<u64>, certificate: Option<&str>) -> Value {
         json!({
             "outcome": "same_bits",
-            "bytes": {"before": before, "after": self.text.len(), "tables": self.table_bytes},
+            "bytes": {"before": before, "after": self.bytes.len(), "tables": self.table_bytes},
             "within": null,
             "certificate": certificate,
             "checked": true,
@@ -232,12 +282,16 @@ impl SourcePacking {
     /// How large it is, in words, and the bytes of its tables.
     pub(crate) fn size_words(&self, before: Option<u64>) -> (String, usize) {
         let tables = self.table_bytes;
+        let (of_tables, code) = match self.bytes.len() == tables {
+            true => ("", ""),
+            false => (" of tables", ", and a page of code"),
+        };
         let size = match before {
             Some(before) => format!(
-                "{before} bytes -> {tables} bytes of tables ({:.1} times smaller), and a page of code\n",
+                "{before} bytes -> {tables} bytes{of_tables} ({:.1} times smaller){code}\n",
                 before as f64 / tables.max(1) as f64
             ),
-            None => format!("{tables} bytes of tables, and a page of code\n"),
+            None => format!("{tables} bytes{of_tables}{code}\n"),
         };
         (size, tables)
     }

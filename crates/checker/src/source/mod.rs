@@ -10,6 +10,8 @@
 //! A file whose leaves are quantised is another model. [`quantised`] says which: the questions are compared as ever, and what the program
 //! adds up is read off the tables.
 //!
+//! A WebAssembly module (`model.wasm`) is read in the same way: [`wasm_module`] says which bytes it has, `template.wat` what they do.
+//!
 //! # What is not
 //! That a given compiler follows the language. The text refuses what is known to break it (`#error`), and the cover test that is
 //! emitted beside the model (`--test`) runs on the target. Scores on inputs that the library refuses are not fixed. Where the
@@ -19,6 +21,7 @@ mod quantised;
 mod read;
 mod same;
 mod text;
+mod wasm;
 
 pub use quantised::{LARGEST_SUM, Quantised, bound_by_trees, quantised};
 pub use read::{SourceFile, Unreadable};
@@ -27,3 +30,4 @@ pub use text::{
     Entries, Head, Language, Line, PARTS, Piece, RULES, first_line, is_name, lines, part, table_end,
     table_start, unsigned,
 };
+pub use wasm::{WASM_HEADER, WasmData, wasm_module};

@@ -12,11 +12,12 @@ use secateur_model::NumberType;
 use super::text::{
     self, Entries, Head, Language, Line, Piece, first_line, is_name, part, table_end, table_start, unsigned,
 };
+use super::wasm;
 
 /// Why a file is not one that we emit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
-    /// The line, counted from 1.
+    /// The line, counted from 1; 0 in a file that has none.
     pub line: usize,
     /// What is wrong there.
     pub what: String,
@@ -24,7 +25,10 @@ pub struct Unreadable {
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
+        match self.line {
+            0 => f.write_str(&self.what),
+            line => write!(f, "line {line}: {}", self.what),
+        }
     }
 }
 
@@ -48,11 +52,15 @@ pub struct SourceFile {
 impl SourceFile {
     /// Does this start as an emitted file does?
     pub fn is_one(bytes: &[u8]) -> bool {
-        Language::ALL.into_iter().any(|language| bytes.starts_with(first_line(language).as_bytes()))
+        let text = |language| bytes.starts_with(first_line(language).as_bytes());
+        bytes.starts_with(wasm::MAGIC) || Language::TEXTS.into_iter().any(text)
     }
 
     /// Reads a file.
     pub fn parse(bytes: &[u8]) -> Result<Self, Unreadable> {
+        if bytes.starts_with(wasm::MAGIC) {
+            return wasm::parse(bytes);
+        }
         let text = match std::str::from_utf8(bytes) {
             Ok(text) if text.is_ascii() => text,
             _ => {
@@ -63,7 +71,7 @@ impl SourceFile {
             return Err(Unreadable { line: 1, what: "the file does not end with a line".to_owned() });
         };
         let mut lines = Lines { lines: text.split('\n'), at: 0 };
-        let (head, source) = head(&mut lines)?;
+        let (head, source) = head(&mut lines, &Language::TEXTS)?;
         let mut file = Self { head, source, numbers: BTreeMap::new(), tables: BTreeMap::new() };
         for line in text::lines(&file.head) {
             match line {
@@ -180,10 +188,20 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// What a comment says that is all of a text, in one of these languages.
+pub(super) fn commented(text: &str, languages: &[Language]) -> Result<(Head, Digest), Unreadable> {
+    let mut lines = Lines { lines: text.split('\n'), at: 0 };
+    let read = head(&mut lines, languages)?;
+    match (lines.next(), lines.next()) {
+        (Ok(""), Err(_)) => Ok(read),
+        _ => Err(lines.wrong("nothing should follow the comment")),
+    }
+}
+
 /// The comment at the head: name, parts and source, then lines that only people read.
-fn head(lines: &mut Lines<'_>) -> Result<(Head, Digest), Unreadable> {
+fn head(lines: &mut Lines<'_>, languages: &[Language]) -> Result<(Head, Digest), Unreadable> {
     let first = lines.next()?;
-    let language = Language::ALL.into_iter().find(|&language| first == first_line(language));
+    let language = languages.iter().copied().find(|&language| first == first_line(language));
     let language = language.ok_or_else(|| lines.wrong("this is not a file that secateur emits"))?;
     let field = |lines: &mut Lines<'_>, prefix: &str| {
         let line = lines.next()?;
@@ -192,8 +210,8 @@ fn head(lines: &mut Lines<'_>) -> Result<(Head, Digest), Unreadable> {
             .ok_or_else(|| lines.wrong(&format!("{prefix:?} should stand here")))
     };
     let name = field(lines, " * name: ")?;
-    // In Rust the module has the name, and the file need not say which.
-    if !is_name(&name) || language == Language::Rust && name != "model" {
+    // In Rust and WebAssembly the module has the name, and the file need not say which.
+    if !is_name(&name) || language != Language::C && name != "model" {
         return Err(lines.wrong("this cannot be the name of functions"));
     }
     let listed = field(lines, " * parts: ")?;
@@ -258,7 +276,7 @@ pub(super) fn signed(token: &str) -> Option<i32> {
 pub(super) fn float(language: Language, token: &str, number: NumberType) -> Option<f64> {
     match language {
         Language::C => c_float(token, number),
-        Language::Rust => rust_float(token, number),
+        Language::Rust | Language::Wasm => rust_float(token, number),
     }
 }
 

@@ -179,8 +179,8 @@ impl<'a> Read<'a> {
 
     /// Wherever the text computes with doubles it asks the compiler for real ones.
     fn doubles(&self) -> Result<(), Difference> {
-        if self.file.head.language == Language::Rust {
-            // Its types are IEEE's everywhere.
+        if self.file.head.language != Language::C {
+            // The types of the others are IEEE's everywhere.
             return Ok(());
         }
         let cut = self.has("threshold") && !self.has("quantised") && !self.token("threshold")?.ends_with('f');
@@ -255,7 +255,7 @@ impl<'a> Read<'a> {
         match *model.decision() {
             Decision::Threshold { group, threshold, .. } => {
                 same(self.count("group")? == group.index(), "the decision rules")?;
-                same(self.number("threshold")? == threshold, "the decision rules")
+                same(self.number("threshold")?.to_bits() == threshold.to_bits(), "the decision rules")
             }
             Decision::ArgmaxSigmoid { scale } => {
                 let found = self.float(self.token("scale")?, NumberType::F64);
@@ -300,6 +300,10 @@ impl<'a> Read<'a> {
             self.tree(index, tree, &mut at, leaf)?;
         }
         // Nothing is left over, so every number of the tables was looked at.
+        if self.has("splits") {
+            let as_many = |name| self.integers(name).map(|table| table.len() == at.node);
+            same(as_many("node_rank")? && as_many("node_left")?, "the number of nodes")?;
+        }
         same(at.node == self.nodes() && self.leaf_places()? == at.leaf, "the number of nodes")
     }
 

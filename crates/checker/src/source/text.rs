@@ -8,6 +8,8 @@
 //! have, or with `!` must not have, with `+` between them. `$NAME`, `$T` and `$S` are the name, the type of inputs and the type of
 //! sums. `{number}` is a place for a number. A line `[conditions table TYPE]` is a place for a table: of unsigned numbers without a
 //! type, else `IN` of the type of inputs, `SUM` of that of sums.
+//!
+//! WebAssembly has code that is the same for all models. Its template says which numbers and tables a model has, and in which order.
 
 use std::collections::BTreeSet;
 
@@ -21,17 +23,20 @@ pub enum Language {
     C,
     /// Rust, a module that needs nothing but `core`.
     Rust,
+    /// A WebAssembly module: no text, but fixed bytes of code, and data with the tables.
+    Wasm,
 }
 
 impl Language {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::C, Self::Rust];
+    /// Those that are text.
+    pub const TEXTS: [Self; 2] = [Self::C, Self::Rust];
 
     /// Its name in the first line of a file.
     pub fn name(self) -> &'static str {
         match self {
             Self::C => "C99",
             Self::Rust => "Rust",
+            Self::Wasm => "WebAssembly",
         }
     }
 
@@ -39,6 +44,7 @@ impl Language {
         match self {
             Self::C => include_str!("template.c"),
             Self::Rust => include_str!("template.rs.txt"),
+            Self::Wasm => include_str!("template.wasm.txt"),
         }
     }
 
@@ -46,7 +52,7 @@ impl Language {
     pub fn signed(self) -> &'static str {
         match self {
             Self::C => "int32_t",
-            Self::Rust => "i32",
+            Self::Rust | Self::Wasm => "i32",
         }
     }
 
@@ -55,8 +61,8 @@ impl Language {
         match (self, number) {
             (Self::C, NumberType::F32) => "float",
             (Self::C, NumberType::F64) => "double",
-            (Self::Rust, NumberType::F32) => "f32",
-            (Self::Rust, NumberType::F64) => "f64",
+            (Self::Rust | Self::Wasm, NumberType::F32) => "f32",
+            (Self::Rust | Self::Wasm, NumberType::F64) => "f64",
         }
     }
 }
@@ -180,6 +186,16 @@ pub enum Piece {
     Number(&'static str),
 }
 
+impl Piece {
+    /// The name of the number, where it is one.
+    pub fn number(&self) -> Option<&'static str> {
+        match self {
+            Self::Text(_) => None,
+            Self::Number(name) => Some(name),
+        }
+    }
+}
+
 /// The lines behind the comment at the head.
 pub fn lines(head: &Head) -> Vec<Line> {
     let mut lines = Vec::new();
@@ -243,7 +259,9 @@ fn pieces(line: &'static str, head: &Head) -> Vec<Piece> {
 pub fn table_start(head: &Head, name: &str, kind: &str, count: usize) -> String {
     match head.language {
         Language::C => format!("static const {kind} {}_{name}[{count}] = {{", head.name),
-        Language::Rust => format!("static {}: [{kind}; {count}] = [", name.to_ascii_uppercase()),
+        Language::Rust | Language::Wasm => {
+            format!("static {}: [{kind}; {count}] = [", name.to_ascii_uppercase())
+        }
     }
 }
 
@@ -251,7 +269,7 @@ pub fn table_start(head: &Head, name: &str, kind: &str, count: usize) -> String 
 pub fn table_end(language: Language) -> &'static str {
     match language {
         Language::C => "};",
-        Language::Rust => "];",
+        Language::Rust | Language::Wasm => "];",
     }
 }
 
@@ -259,7 +277,7 @@ pub fn table_end(language: Language) -> &'static str {
 pub fn unsigned(language: Language) -> [(&'static str, u64); 3] {
     match language {
         Language::C => [("uint8_t", 0xff), ("uint16_t", 0xffff), ("uint32_t", 0xffff_ffff)],
-        Language::Rust => [("u8", 0xff), ("u16", 0xffff), ("u32", 0xffff_ffff)],
+        Language::Rust | Language::Wasm => [("u8", 0xff), ("u16", 0xffff), ("u32", 0xffff_ffff)],
     }
 }
 

@@ -9,7 +9,7 @@ use secateur::{LeafBits, ModelFile};
 use super::domain;
 use crate::verify::{Limit, LimitOrNone};
 
-/// Write the model as a small packed file (.spk) that predicts fast, or as C or Rust source, with the library's own bits
+/// Write the model as a small packed file (.spk) that predicts fast, or as C, Rust or WebAssembly, with the library's own bits
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A packed file is the same model: every question, every number bit for bit, added in the library's type and order. Before \
@@ -22,8 +22,11 @@ allocation, no dependencies but the C library's expf or exp where a softmax deci
 OUT.h alone is a header that has everything in itself. `NAME_raw(row, scores)` gives the library's raw scores, `NAME_class(row)` the position \
 of the class; missing values are NaN. OUT.rs is a Rust module with the functions `raw` and `class`, without unsafe code, for which `core` is enough. The source is read back and compared with the model before it is written.
 
+OUT.wasm is a WebAssembly module for browsers and other engines, without imports; it is read back and compared too. Beside it go OUT.js, a wrapper for \
+JavaScript (`const model = await load(); model.predict(row)`), and OUT.html, a page that has the model in itself and predicts what is typed.
+
 With --leaves 16 or 8 the leaves of the source are whole numbers of so many bits, for targets that have little flash or no floats: `NAME_raw(row, \
-sums)` gives sums of 32 bits, and a score is its sum times NAME_UNIT. It is then another model, and what is proved is how near: no score is \
+sums)` gives sums of 32 bits, and a score is its sum times NAME_UNIT (in WebAssembly `raw` gives scores). It is then another model, and what is proved is how near: no score is \
 farther than a bound from the library's, so that the class is the same wherever the library's score is farther than that from its threshold. The \
 search makes the bound smaller until it is the least or the time is over. With --same-decisions it also looks for a proof that no decision changes; \
 the exit code is 1 where an input is decided otherwise, which is shown, and 3 where the time was too short, and nothing is written in either case.
@@ -36,6 +39,9 @@ Examples:
   As C, with a test to run on the target:
     secateur pack model.json -o model.c --test model_test.c
 
+  For a web page, with model.js and model.html beside it:
+    secateur pack model.json -o model.wasm
+
   With leaves of a byte, and a proof that no decision changes:
     secateur pack model.json -o model.c --leaves 8 --same-decisions
 
@@ -45,7 +51,8 @@ pub(crate) struct Pack {
     /// The model file
     pub(crate) model: PathBuf,
 
-    /// Write the packed model to this file, whole or not at all; its ending says what is made: .spk, .c (and .h beside it), .h or .rs
+    /// Write the packed model to this file, whole or not at all; its ending says what is made: .spk, .c (and .h beside it), .h, .rs, or
+    /// .wasm (and .js and .html beside it)
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
@@ -53,7 +60,7 @@ pub(crate) struct Pack {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
-    /// Write a program to this file, in the language of OUT, that tests it on the machine that it runs on: rows that reach every leaf
+    /// Write a program to this file, in the language of OUT (JavaScript for .wasm), that tests it on the machine that it runs on: rows that reach every leaf
     /// and threshold, with the bits expected
     #[arg(long, value_name = "FILE")]
     pub(crate) test: Option<PathBuf>,

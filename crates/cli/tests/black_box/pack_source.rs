@@ -155,6 +155,50 @@ fn a_rust_module_compiles_and_passes_its_test_and_is_certified() {
     assert!(run.code == Some(2) && run.stderr.contains("--name is for C"), "{}", run.stderr);
 }
 
+/// A WebAssembly module with its wrapper, page and test. Engines run modules in the tests of `emit` and of the Python package.
+#[test]
+fn a_webassembly_module_is_written_with_what_goes_beside_it_and_is_certified() {
+    let folder = Folder::new();
+    folder.file("flowers.txt", FLOWERS);
+    folder.file("three.txt", THREE_CLASSES);
+    for model in ["flowers.txt", "three.txt"] {
+        let run = folder.run(&format!("pack {model} -o model.wasm --test test.mjs --certificate model.cert"));
+        assert!(run.ok().contains("same bits on every input"), "{}", run.stdout);
+        assert_eq!(check(&folder, &format!("{model} model.wasm model.cert")), 0);
+        for (file, text) in [
+            ("model.js", "./model.wasm"),
+            ("model.html", "<title>model</title>"),
+            ("test.mjs", "./model.wasm"),
+        ] {
+            let written = std::fs::read_to_string(folder.path().join(file)).unwrap();
+            assert!(written.contains(text), "{file}");
+        }
+        let run = folder.run(&format!(
+            "pack {model} -o leaves.wasm --leaves 8 --test leaves.mjs --certificate leaves.cert --time-limit 5s"
+        ));
+        run.ok();
+        assert_eq!(check(&folder, &format!("{model} leaves.wasm leaves.cert")), 0);
+        assert_eq!(check(&folder, &format!("{model} leaves.wasm model.cert")), 1);
+    }
+    assert_eq!(check(&folder, "flowers.txt model.wasm model.cert"), 1);
+    folder.run("demo --dir .").ok();
+    folder.run("pack loans.txt -o loans.wasm --prune --certificate both.cert").ok();
+    assert_eq!(check(&folder, "loans.txt loans.wasm both.cert"), 0);
+    for (file, words, text) in [
+        ("mine.js", "-o mine.wasm", "the JavaScript wrapper of the packed model would go there"),
+        ("page.html", "-o page.wasm", "the page of the packed model would go there"),
+        ("other.txt", "-o other.wasm --name other", "--name is for C"),
+        ("other.txt", "-o other.wasm --test other.js", "each needs a file of its own"),
+        ("other.txt", "-o other.wasm --certificate other.html", "each needs a file of its own"),
+    ] {
+        folder.file(file, "mine");
+        let run = folder.run(&format!("pack three.txt {words}"));
+        assert!(run.code == Some(2) && run.stderr.contains(text), "{words}: {}", run.stderr);
+        assert_eq!(std::fs::read(folder.path().join(file)).unwrap(), b"mine");
+        assert!(!folder.path().join("other.wasm").exists());
+    }
+}
+
 /// Leaves of 8 and 16 bits: the program gives the sums that its test expects, the checker takes the certificate, and what it says of it can be asked for.
 #[test]
 fn quantised_leaves_compile_pass_their_test_and_are_certified() {

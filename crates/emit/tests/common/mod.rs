@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
-use secateur_emit::{Form, Style};
+use secateur_emit::{EmitError, Form, Style, emit};
 use secateur_formats::packed::{File, Link, Stamp};
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Ensemble, Predictor};
@@ -72,6 +72,11 @@ fn hostile(rng: &mut Rng, known: &[f64]) -> f64 {
 /// With leaves as they are.
 pub(crate) fn exact(form: Form, name: &str) -> Style<'_> {
     Style { form, name, leaves: None }
+}
+
+/// Source that is text.
+pub(crate) fn written(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<String, EmitError> {
+    emit(model, style, notes).map(|bytes| String::from_utf8(bytes).expect("source is text"))
 }
 
 /// A folder of a test's own, empty.

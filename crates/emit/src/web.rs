@@ -1,0 +1,226 @@
+//! What goes with a WebAssembly module: a wrapper for JavaScript, a page that predicts, and a test.
+//!
+//! No part of a proof rests on these. The wrapper puts a row's numbers where the module reads them, and reads its scores.
+
+use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, NumberType};
+
+use crate::cover::{Cover, Expected};
+
+/// The first line of every wrapper.
+pub const WRAPPER_START: &str =
+    "// A tree ensemble for JavaScript, which secateur packed as WebAssembly. Do not edit.";
+/// The first line of every page.
+pub const PAGE_START: &str = "<!doctype html><!-- A tree ensemble that secateur packed. Do not edit. -->";
+
+/// The wrapper of a module: an ES module for browsers and Node. `file` is the name of the module's file, `quantised` says that its leaves are.
+pub fn wrapper(model: &Ensemble, labels: &ClassLabels, file: &str, quantised: bool) -> String {
+    let name = std::path::Path::new(file).with_extension("js");
+    filled(
+        include_str!("web/model.js"),
+        &[
+            ("START", WRAPPER_START),
+            ("CLASS", &class(model, labels, quantised, "export ")),
+            ("WRAPPER", &in_text(&name.to_string_lossy())),
+            ("FILE", &in_text(file)),
+        ],
+    )
+}
+
+/// A page that has the module in itself, and predicts what is typed.
+pub fn page(model: &Ensemble, labels: &ClassLabels, file: &str, module: &[u8], quantised: bool) -> String {
+    let title = std::path::Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let empty = if model.accepts_missing() { "A field that is empty is a missing value." } else { "" };
+    filled(
+        include_str!("web/page.html"),
+        &[
+            ("START", PAGE_START),
+            ("CLASS", &class(model, labels, quantised, "")),
+            ("TITLE", &title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")),
+            ("EMPTY", empty),
+            ("MODULE", &base64(module)),
+        ],
+    )
+}
+
+/// A program for Node that tests the module in the file `file`: it prints what it found, and ends with 0 if every bit is right, 1 otherwise. Where leaves
+/// are quantised, `model` is what the file computes.
+pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &Cover<'_>) -> String {
+    let input = model.domain().number;
+    let width = model.features().len().max(1);
+    let (mut changes, mut features, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut before = vec![0f64; width];
+    for row in cover.rows.chunks(width) {
+        let mut own = 0u32;
+        for (feature, (&value, before)) in row.iter().zip(&mut before).enumerate() {
+            let value = input.round(value);
+            if value.to_bits() != before.to_bits() {
+                features.push(feature.to_string());
+                values.push(number(value));
+                *before = value;
+                own += 1;
+            }
+        }
+        changes.push(own.to_string());
+    }
+    let scores: Vec<f64> = match cover.expected {
+        Expected::Scores(scores) => scores.to_vec(),
+        Expected::Sums(sums) => sums.iter().map(|&sum| f64::from(sum)).collect(),
+    };
+    let class = |&class: &u32| match cover.expected.compares_classes(model) {
+        true => class.to_string(),
+        false => "-1".to_owned(),
+    };
+    let none = vec!["-1".to_owned(); changes.len()];
+    let classes: Vec<String> =
+        if cover.classes.is_empty() { none } else { cover.classes.iter().map(class).collect() };
+    let expected: Vec<String> = scores.iter().map(|score| format!("0x{:x}n", score.to_bits())).collect();
+    filled(
+        include_str!("web/test.mjs"),
+        &[
+            ("GIVEN", "the bits expected"),
+            ("FILE", &in_text(file)),
+            ("CHANGES", &lines(&changes)),
+            ("FEATURES", &lines(&features)),
+            ("VALUES", &lines(&values)),
+            ("EXPECTED", &lines(&expected)),
+            ("CLASSES", &lines(&classes)),
+        ],
+    )
+}
+
+/// The class that wrapper and page share.
+fn class(model: &Ensemble, labels: &ClassLabels, quantised: bool, export: &str) -> String {
+    let features = model.features();
+    let columns: Vec<String> =
+        (0..features.len()).map(|at| text(&features.name(FeatureId::new(at)))).collect();
+    let classes = match model.decision().is_classifier() {
+        true => {
+            format!("[{}]", labels.ids().map(|class| label(labels, class)).collect::<Vec<_>>().join(", "))
+        }
+        false => "null".to_owned(),
+    };
+    let raw = match quantised {
+        true => "The scores of a row, near to those of the model's own library: its leaves are quantised.",
+        false => "The raw scores of a row, with the bits of the model's own library.",
+    };
+    let round = match model.domain().number {
+        NumberType::F32 => "Math.fround",
+        NumberType::F64 => "Number",
+    };
+    filled(
+        include_str!("web/class.js"),
+        &[
+            ("EXPORT", export),
+            ("COLUMNS", &format!("[{}]", columns.join(", "))),
+            ("CLASSES", &classes),
+            ("MISSING", if model.accepts_missing() { "true" } else { "false" }),
+            ("INFINITIES", if model.domain().infinities { "true" } else { "false" }),
+            ("RAW", raw),
+            ("ROUND", round),
+        ],
+    )
+}
+
+/// Fills `$WORD` in a text, once from its start to its end: what is filled in is not looked at again.
+fn filled(template: &str, words: &[(&str, &str)]) -> String {
+    let mut pieces = template.split('$');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match words.iter().find(|(word, _)| piece.starts_with(word)) {
+            Some((word, with)) => {
+                text += with;
+                text += &piece[word.len()..];
+            }
+            // A dollar of JavaScript's own.
+            None => {
+                text.push('$');
+                text += piece;
+            }
+        }
+    }
+    text
+}
+
+/// A label as JavaScript has it. Whole numbers that its numbers do not hold are texts.
+fn label(labels: &ClassLabels, class: ClassId) -> String {
+    let at = class.index();
+    match labels {
+        ClassLabels::Unnamed(_) => at.to_string(),
+        ClassLabels::Integers(labels) if labels[at].unsigned_abs() < 1 << 53 => labels[at].to_string(),
+        ClassLabels::Integers(labels) => text(&labels[at].to_string()),
+        ClassLabels::Floats(labels) => number(labels[at]),
+        ClassLabels::Booleans(labels) => labels[at].to_string(),
+        ClassLabels::Strings(labels) => text(&labels[at]),
+    }
+}
+
+/// A number as JavaScript writes it.
+fn number(value: f64) -> String {
+    match value {
+        _ if value.is_nan() => "NaN".to_owned(),
+        f64::INFINITY => "Infinity".to_owned(),
+        f64::NEG_INFINITY => "-Infinity".to_owned(),
+        _ => format!("{value:?}"),
+    }
+}
+
+/// A text as JavaScript writes it, which also no page takes for the end of a script.
+fn text(text: &str) -> String {
+    format!("\"{}\"", in_text(text))
+}
+
+fn in_text(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..='\x1f' | '\x7f' => {
+                out += &format!("\\u{:04x}", u32::from(letter));
+            }
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+/// Numbers in lines of twelve, each followed by a comma.
+fn lines(tokens: &[String]) -> String {
+    tokens.chunks(12).map(|line| line.join(", ") + ",\n").collect()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let group = (0..3).fold(0u32, |sum, at| sum << 8 | u32::from(chunk.get(at).copied().unwrap_or(0)));
+        for at in 0..4 {
+            let letter = LETTERS[(group >> (18 - 6 * at) & 63) as usize] as char;
+            text.push(if at <= chunk.len() { letter } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_standard() {
+        // RFC 4648, section 10.
+        let all = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
+        for (length, expected) in all.into_iter().enumerate() {
+            assert_eq!(base64(&b"foobar"[..length]), expected);
+        }
+    }
+
+    #[test]
+    fn texts_end_neither_a_script_nor_a_text() {
+        assert_eq!(text("</script>\"\\\n\u{2028}é"), "\"\\u003c/script\\u003e\\\"\\\\\\u000a\\u2028é\"");
+    }
+
+    #[test]
+    fn what_is_filled_in_is_not_filled_again() {
+        assert_eq!(filled("$A-${x}-$B$", &[("A", "$B"), ("B", "b")]), "$B-${x}-b$");
+    }
+}
