@@ -67,7 +67,7 @@ class PackedModel:
         """The library's raw scores, a column for each output, in the type of the library's sums, with its very bits.
 
         `threads` share the rows; the bits do not depend on their number. `path` forces an instruction set: `avx512`,
-        `avx2`, `sse42`, `portable` or `scalar`.
+        `avx2`, `sse42`, `neon`, `portable` or `scalar`.
         """
         scores = self._packed.raw_scores(self._rows(X), threads, path)
         return scores.astype(np.float32) if self._packed.narrow_scores else scores

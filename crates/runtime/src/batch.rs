@@ -64,6 +64,10 @@ fn in_blocks(model: &Model, path: Path, rows: AnyRows<'_>, scores: &mut [f64]) -
     if let Some(done) = crate::x86::enter(path, model, sliced, rows, scores) {
         return done;
     }
+    #[cfg(target_arch = "aarch64")]
+    if let Some(done) = crate::arm::enter(path, model, sliced, rows, scores) {
+        return done;
+    }
     let _ = path;
     crate::portable::sums(model, sliced, rows, scores)
 }

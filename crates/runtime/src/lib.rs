@@ -21,6 +21,8 @@
 
 extern crate alloc;
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod batch;
 mod bytes;
 mod cover;
@@ -42,6 +44,8 @@ mod single;
 mod sliced;
 #[cfg(all(test, feature = "std"))]
 mod tests;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -13,6 +13,8 @@ pub enum Path {
     Avx2,
     /// 512 rows at a time with SSE4.2.
     Sse42,
+    /// 512 rows at a time with NEON.
+    Neon,
     /// 512 rows at a time, on every processor.
     Portable,
     /// One row at a time, on every processor.
@@ -21,7 +23,8 @@ pub enum Path {
 
 impl Path {
     /// All paths, the fastest first.
-    pub const ALL: [Self; 5] = [Self::Avx512, Self::Avx2, Self::Sse42, Self::Portable, Self::Scalar];
+    pub const ALL: [Self; 6] =
+        [Self::Avx512, Self::Avx2, Self::Sse42, Self::Neon, Self::Portable, Self::Scalar];
 
     /// The fastest path of this processor.
     pub fn best() -> Self {
@@ -45,15 +48,18 @@ impl Path {
             Self::Sse42 => crate::x86::has_sse42(),
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx512 | Self::Avx2 | Self::Sse42 => false,
+            // Every ARM processor of 64 bits has it.
+            Self::Neon => cfg!(target_arch = "aarch64"),
         }
     }
 
-    /// Its name: `avx512`, `avx2`, `sse42`, `portable` or `scalar`.
+    /// Its name: `avx512`, `avx2`, `sse42`, `neon`, `portable` or `scalar`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Avx512 => "avx512",
             Self::Avx2 => "avx2",
             Self::Sse42 => "sse42",
+            Self::Neon => "neon",
             Self::Portable => "portable",
             Self::Scalar => "scalar",
         }

@@ -3,7 +3,7 @@
 //! Unsafe are two things here, and no more:
 //! - *Entering* an instruction set: the functions below are called only where `Path::is_available` has found it on
 //!   this processor ([`enter`]).
-//! - *Reading arrays as vectors* and back ([`vectors`]): both have the same size, every bit pattern is a value of either, and they are
+//! - *Reading arrays as vectors* and back (`vectors`): both have the same size, every bit pattern is a value of either, and they are
 //!   passed by value, so that no address is involved.
 //!
 //! Everything else is safe code, with indices checked.
@@ -74,19 +74,6 @@ pub(crate) fn has_avx512() -> bool {
 /// Has this processor what `vbmi` is compiled for?
 fn has_vbmi() -> bool {
     processor::has(processor::VBMI)
-}
-
-/// Arrays as vectors and back, by value.
-macro_rules! vectors {
-    ($($name:ident: $from:ty => $to:ty;)*) => {
-        $(
-            #[inline]
-            fn $name(value: $from) -> $to {
-                // SAFETY: both types have the same size (the compiler refuses others) and every bit pattern is a value.
-                unsafe { core::mem::transmute::<$from, $to>(value) }
-            }
-        )*
-    };
 }
 
 mod avx2;

@@ -4,6 +4,7 @@ use core::arch::x86_64::*;
 
 use crate::kernel::kernel;
 use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+use crate::vectors::vectors;
 
 type V = [__m256i; 2];
 

@@ -6,6 +6,7 @@ use core::arch::x86_64::*;
 use super::avx2::{above32, above64};
 use crate::single::{self, Block, PLACES, Place, RowBytes, TREES, single_kernel};
 use crate::sliced::Ranks;
+use crate::vectors::vectors;
 
 /// Byte columns that a row may have here.
 pub(super) const MOST_COLUMNS: usize = 64;

@@ -4,6 +4,7 @@ use core::arch::x86_64::*;
 
 use crate::single::{self, Block, PLACES, Place, RowBytes, TREES, single_kernel};
 use crate::sliced::Ranks;
+use crate::vectors::vectors;
 
 vectors! {
     bytes: [u8; 64] => __m512i;

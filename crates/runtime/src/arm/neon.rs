@@ -1,0 +1,184 @@
+//! Blocks of rows with NEON.
+
+use core::arch::aarch64::*;
+
+use crate::kernel::kernel;
+use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+use crate::vectors::vectors;
+
+type V = [uint64x2_t; 4];
+
+/// With more splits a tree is walked, where masks are not kept.
+const MOST_SPLITS: u16 = 250;
+
+vectors! {
+    words: [u64; 8] => [uint64x2_t; 4];
+    to_words: [uint64x2_t; 4] => [u64; 8];
+    quarters: [u8; 64] => [uint8x16_t; 4];
+    to_bytes: [uint8x16_t; 4] => [u8; 64];
+    bytes: [u8; 16] => uint8x16_t;
+    floats: [f32; 4] => float32x4_t;
+    doubles: [f64; 2] => float64x2_t;
+}
+
+/// The bits of a byte, for each of two bytes.
+const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn zero() -> V {
+    [vdupq_n_u64(0); 4]
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn load(mask: &Mask) -> V {
+    words(mask.0)
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn store(v: V) -> Mask {
+    Mask(to_words(v))
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn and(a: V, b: V) -> V {
+    core::array::from_fn(|part| vandq_u64(a[part], b[part]))
+}
+
+/// `b` where `a` is not set.
+#[target_feature(enable = "neon")]
+#[inline]
+fn and_not(a: V, b: V) -> V {
+    core::array::from_fn(|part| vbicq_u64(b[part], a[part]))
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn or(a: V, b: V) -> V {
+    core::array::from_fn(|part| vorrq_u64(a[part], b[part]))
+}
+
+/// `a` where `s` is set, elsewhere `b`.
+#[target_feature(enable = "neon")]
+#[inline]
+fn select(s: V, a: V, b: V) -> V {
+    core::array::from_fn(|part| vbslq_u64(s[part], a[part], b[part]))
+}
+
+/// The rows whose byte is above the rank, which is below 255.
+#[target_feature(enable = "neon")]
+#[inline]
+fn compare(column: &Bytes, rank: u8) -> Mask {
+    let (rank, bits) = (vdupq_n_u8(rank), bytes(BITS));
+    let mut mask = [0; 8];
+    for (mask, part) in mask.iter_mut().zip(&column.0) {
+        // One bit of each byte; then neighbours are added until a byte has those of eight.
+        let [a, b, c, d] = quarters(*part).map(|part| vandq_u8(vcgtq_u8(part, rank), bits));
+        let sixteen = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
+        *mask = vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(sixteen, sixteen)));
+    }
+    Mask(mask)
+}
+
+/// The numbers of 64 rows whose bits are these planes.
+#[target_feature(enable = "neon")]
+#[inline]
+fn numbers(planes: &[Mask], count: usize, part: usize) -> [uint8x16_t; 4] {
+    let bits = bytes(BITS);
+    let mut all = [vdupq_n_u8(0); 4];
+    for (plane, mask) in planes[..count].iter().enumerate() {
+        let weight = vdupq_n_u8(1 << plane);
+        let of_rows = vreinterpretq_u8_u64(vdupq_n_u64(mask.0[part]));
+        for (quarter, all) in all.iter_mut().enumerate() {
+            // Byte j of a quarter gets byte j / 8 of its bits, and of these bit j % 8.
+            let spread = bytes(core::array::from_fn(|row| (2 * quarter + row / 8) as u8));
+            let set = vtstq_u8(vqtbl1q_u8(of_rows, spread), bits);
+            *all = vorrq_u8(*all, vandq_u8(set, weight));
+        }
+    }
+    all
+}
+
+#[target_feature(enable = "neon")]
+fn expand(planes: &[Mask], count: usize) -> Bytes {
+    let mut all = Bytes([[0; 64]; 8]);
+    for (part, to) in all.0.iter_mut().enumerate() {
+        *to = to_bytes(numbers(planes, count, part));
+    }
+    all
+}
+
+/// Adds the leaf of each row, of at most 64 leaves.
+#[target_feature(enable = "neon")]
+fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
+    let mut full = [0.0; 64];
+    full[..table.len()].copy_from_slice(table);
+    let count = table.len().trailing_zeros() as usize;
+    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate() {
+        let leaves = to_bytes(numbers(planes, count, part));
+        let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
+        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
+    }
+}
+
+#[target_feature(enable = "neon")]
+fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
+    let mut full = [0.0; 64];
+    full[..table.len()].copy_from_slice(table);
+    let count = table.len().trailing_zeros() as usize;
+    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
+        let leaves = to_bytes(numbers(planes, count, part));
+        let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
+        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
+    }
+}
+
+/// How many of sixteen numbers this one is above; none where it is no number.
+#[target_feature(enable = "neon")]
+#[inline]
+fn above32(value: float32x4_t, table: &[f32; 16]) -> usize {
+    let (quarters, _) = table.as_chunks::<4>();
+    let one = vdupq_n_u32(1);
+    let of = |quarter: usize| vandq_u32(vcgtq_f32(value, floats(quarters[quarter])), one);
+    vaddvq_u32(vaddq_u32(vaddq_u32(of(0), of(1)), vaddq_u32(of(2), of(3)))) as usize
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn above64(value: float64x2_t, table: &[f64; 16]) -> usize {
+    let (pairs, _) = table.as_chunks::<2>();
+    let one = vdupq_n_u64(1);
+    let sum = pairs
+        .iter()
+        .fold(vdupq_n_u64(0), |sum, &pair| vaddq_u64(sum, vandq_u64(vcgtq_f64(value, doubles(pair)), one)));
+    vaddvq_u64(sum) as usize
+}
+
+/// The number of thresholds that each value is above; 0 for what is no number.
+#[target_feature(enable = "neon")]
+fn rank32(pivots: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
+    let (table, _) = table.as_chunks::<16>();
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    for (rank, &value) in rows {
+        let value = vdupq_n_f32(value);
+        // The last pivot is an infinity, so that this is below sixteen.
+        let pivot = if count < 16 { 0 } else { above32(value, pivots) & 15 };
+        *rank = (16 * pivot + above32(value, &table[pivot])) as u8;
+    }
+}
+
+#[target_feature(enable = "neon")]
+fn rank64(pivots: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
+    let (table, _) = table.as_chunks::<16>();
+    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    for (rank, &value) in rows {
+        let value = vdupq_n_f64(value);
+        let pivot = if count < 16 { 0 } else { above64(value, pivots) & 15 };
+        *rank = (16 * pivot + above64(value, &table[pivot])) as u8;
+    }
+}
+
+kernel!(#[target_feature(enable = "neon")]);
