@@ -99,7 +99,7 @@ PACKAGES := --workspace --exclude secateur-testkit --exclude secateur-faults --e
 package: $(STAMP) ## crates, wheel and sdist as they are published; nothing is uploaded
 	cargo package $(PACKAGES) --locked --allow-dirty
 	rm -rf target/dist
-	$(VENV)/bin/maturin build --release --locked --sdist --out target/dist
+	$(VENV)/bin/maturin build --profile dist --locked --sdist --out target/dist
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check 'twine>=6,<7'
 	$(VENV)/bin/python -m twine check --strict target/dist/*
 
