@@ -98,10 +98,10 @@ PACKAGES := --workspace --exclude secateur-testkit --exclude secateur-faults --e
 
 package: $(STAMP) ## crates, wheel and sdist as they are published; nothing is uploaded
 	cargo package $(PACKAGES) --locked --allow-dirty
-	rm -rf target/dist
-	$(VENV)/bin/maturin build --profile dist --locked --sdist --out target/dist
+	rm -rf target/packages
+	$(VENV)/bin/maturin build --profile dist --locked --sdist --out target/packages
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check 'twine>=6,<7'
-	$(VENV)/bin/python -m twine check --strict target/dist/*
+	$(VENV)/bin/python -m twine check --strict target/packages/*
 
 # Its own venv: the site's tools are for writing only.
 DOCS := target/docs-venv
