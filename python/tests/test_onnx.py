@@ -678,7 +678,7 @@ def test_graphs_whose_class_is_not_the_label_of_one_ensemble_are_refused_by_node
     refused(regressor, r"graph.output \"L\": an output of type int64 that holds type float")
     newer = generated()
     newer.graph.node[0].op_type = "TreeEnsemble"
-    refused(newer, "the operator TreeEnsemble is not supported")
+    refused(newer, "TreeEnsemble in operator set 1 of ai.onnx.ml")
     integers = generated()
     integers.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
     refused(integers, "element type 7 is not a tensor of floats")

@@ -305,6 +305,8 @@ ONNX = {
     "ignored_transform": (1, TensorProto.FLOAT, dict(post_transform="LOGISTIC")),
     "targets": (3, TensorProto.FLOAT, dict(base_values=[0.7, 0.0, -1.25])),
     "targets_average": (3, TensorProto.FLOAT, dict(aggregate_function="AVERAGE")),
+    "smallest": (1, TensorProto.FLOAT, dict(aggregate_function="MIN", base_values=[0.7])),
+    "largest": (3, TensorProto.DOUBLE, dict(aggregate_function="MAX", base_values=[0.7, 0.0, -1.25])),
     "double": (1, TensorProto.DOUBLE, dict(base_values=[0.7])),
     "double_average": (2, TensorProto.DOUBLE, dict(aggregate_function="AVERAGE")),
 }
@@ -343,8 +345,6 @@ def test_what_onnx_cannot_say_as_a_sum_is_refused() -> None:
         with pytest.raises(secateur.ModelError, match=match):
             secateur.Model.parse(content)
 
-    refused(1, "MIN", aggregate_function="MIN")
-    refused(1, "MAX", aggregate_function="MAX")
     refused(1, "PROBIT", post_transform="PROBIT")
     refused(2, "LOGISTIC", post_transform="LOGISTIC")
     refused(1, "after the division", aggregate_function="AVERAGE", base_values=[0.5])

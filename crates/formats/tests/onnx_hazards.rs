@@ -303,7 +303,10 @@ fn malformed_files_are_refused_at_their_place() {
         ),
         (stump().with("aggregate_function", &[1]), "field aggregate_function: the attribute"),
         (stump().with("base_values_as_tensor", &[1]), "field base_values_as_tensor: attribute type 7"),
-        (Sample { opset: 5, ..stump() }, "field opset_import: operator set 5 of ai.onnx.ml"),
+        (
+            Sample { opset: 5, ..stump() },
+            "field opset_import: TreeEnsembleClassifier in operator set 5 of ai.onnx.ml",
+        ),
         (Sample { operator: "LinearClassifier", ..stump() }, "node[0] (LinearClassifier): a class output"),
     ];
     for (sample, words) in cases {
@@ -375,4 +378,51 @@ fn fields_that_no_reader_knows_survive_an_edit() {
     assert!(edited.to_bytes().windows(4).any(|window| window == b"kept"));
     assert_eq!(edited.ensemble().intercepts(), [0.125]);
     assert_eq!(edited.ensemble().tree(tree).leaf_values(), [0.125, 0.375]);
+}
+
+/// Two tests for equality in a row, each with a leaf of its own: onnxruntime makes one test of them where the leaves' first weights are
+/// equal, and looks neither at their classes nor at missing values.
+#[test]
+fn tests_that_onnxruntime_wrongly_makes_one_are_refused() {
+    let two = |values: [f32; 2], classes: &[i64], weights: &[f32], tracks: &[i64]| {
+        Sample::new()
+            .with("nodes_treeids", &[0; 5])
+            .with("nodes_nodeids", &[0, 1, 2, 3, 4])
+            .with("nodes_featureids", &[1, 0, 1, 0, 0])
+            .with("nodes_truenodeids", &[1, 0, 3, 0, 0])
+            .with("nodes_falsenodeids", &[2, 0, 4, 0, 0])
+            .with("nodes_missing_value_tracks_true", tracks)
+            .with("class_treeids", &vec![0; classes.len()])
+            .with("class_nodeids", if classes.len() == 3 { &[1, 3, 4] } else { &[1, 1, 3, 3, 4] })
+            .with("class_ids", classes)
+            .with("classlabels_int64s", &[0, 1, 2])
+            .with_floats("base_values", &[0.0; 3])
+            .with_floats("nodes_values", &[values[0], 0.0, values[1], 0.0, 0.0])
+            .with_floats("class_weights", weights)
+            .with_modes(&["BRANCH_EQ", "LEAF", "BRANCH_EQ", "LEAF", "LEAF"])
+            .file()
+    };
+    let refused = |bytes: Vec<u8>| match ModelFile::parse(&bytes) {
+        Ok(_) => false,
+        Err(error) => {
+            assert!(error.to_string().contains("onnxruntime makes one test of"), "{error}");
+            true
+        }
+    };
+    const EQUAL: [f32; 3] = [5.0, 5.0, 7.0];
+    // Leaves of different classes; the same with other weights, with numbers that do not count, or where missing values follow
+    // the first test.
+    assert!(refused(two([1.0, 2.0], &[0, 1, 2], &EQUAL, &[0; 5])));
+    assert!(refused(two([32.0, 1.0], &[0, 1, 2], &EQUAL, &[0; 5])));
+    assert!(!refused(two([1.0, 2.0], &[0, 1, 2], &[5.0, 5.5, 7.0], &[0; 5])));
+    assert!(!refused(two([0.0, 2.0], &[0, 1, 2], &EQUAL, &[0; 5])));
+    assert!(!refused(two([1.0, 33.0], &[0, 1, 2], &EQUAL, &[0; 5])));
+    assert!(!refused(two([1.5, 2.0], &[0, 1, 2], &EQUAL, &[0; 5])));
+    assert!(!refused(two([1.0, 2.0], &[0, 1, 2], &EQUAL, &[1, 0, 0, 0, 0])));
+    // One class, and missing values that only the second test sends to its true branch.
+    assert!(!refused(two([1.0, 2.0], &[0, 0, 0], &EQUAL, &[0; 5])));
+    assert!(refused(two([1.0, 2.0], &[0, 0, 0], &EQUAL, &[0, 0, 1, 0, 0])));
+    // The first weights are equal and the second are not.
+    assert!(refused(two([1.0, 2.0], &[0, 1, 0, 1, 2], &[5.0, 1.0, 5.0, 2.0, 7.0], &[0; 5])));
+    assert!(!refused(two([1.0, 2.0], &[0, 1, 0, 1, 2], &[4.0, 1.0, 5.0, 1.0, 7.0], &[0; 5])));
 }

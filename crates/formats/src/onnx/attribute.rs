@@ -17,14 +17,17 @@ pub(super) const FLOATS: i64 = 6;
 pub(super) const INTS: i64 = 7;
 const STRINGS: i64 = 8;
 const STRING: i64 = 3;
-const INT: i64 = 2;
+pub(super) const INT: i64 = 2;
 pub(super) const TENSOR: i64 = 4;
+/// The type of a tensor's elements.
+pub(super) const UINT8: i64 = 2;
 
 /// New content of an attribute.
 pub(super) enum List<'a> {
     Ints(Vec<i64>),
     Floats(&'a Floats),
     Modes(&'a [Mode]),
+    Text(&'a str),
 }
 
 /// An attribute of a node.
@@ -182,6 +185,49 @@ impl<'a> Attribute<'a> {
         }
     }
 
+    /// The elements of a tensor of unsigned bytes.
+    pub(super) fn bytes(&self) -> Result<Vec<u8>, FormatError> {
+        self.check_type(TENSOR)?;
+        let mut values: Vec<u64> = Vec::new();
+        let (mut sizes, mut kind) = (Vec::new(), 0);
+        for part in self.tensor_body()?.fields() {
+            let part = part?;
+            match (part.number, part.value) {
+                (1, Value::Bytes(packed)) => {
+                    packed.packed_varints().try_for_each(|size| size.map(|size| sizes.push(size)))?;
+                }
+                (1, _) => sizes.push(part.integer()? as u64),
+                (2, _) => kind = part.integer()?,
+                (5, Value::Bytes(packed)) => {
+                    packed.packed_varints().try_for_each(|value| value.map(|value| values.push(value)))?;
+                }
+                (5, _) => values.push(part.integer()? as u64),
+                (9, Value::Bytes(raw)) => values.extend(raw.bytes().iter().map(|&byte| u64::from(byte))),
+                (13, _) | (14, Value::Varint(1..)) => {
+                    let advice = "store the tensor in the file (onnx.load and onnx.save do it)";
+                    return Err(unsupported(self.place(), "a tensor in another file", advice));
+                }
+                _ => {}
+            }
+        }
+        if kind != UINT8 {
+            let found = format!("element type {kind}");
+            let expected = "one of unsigned bytes, uint8 (2)";
+            return Err(FormatError::new(self.place(), Problem::Value { found, expected }));
+        }
+        if sizes[..] != [values.len() as u64] {
+            let expected = sizes.first().map_or(0, |&size| usize::try_from(size).unwrap_or(usize::MAX));
+            return Err(FormatError::new(self.place(), Problem::Length { expected, found: values.len() }));
+        }
+        let byte = |value: u64| {
+            u8::try_from(value).map_err(|_| {
+                let problem = Problem::Value { found: value.to_string(), expected: "an unsigned byte" };
+                FormatError::new(self.place(), problem)
+            })
+        };
+        values.into_iter().map(byte).collect()
+    }
+
     /// This attribute with other content, which takes the place of the first old entry.
     pub(super) fn rewritten(&self, bytes: &[u8], list: &List<'_>) -> Result<Vec<u8>, FormatError> {
         let number = match list {
@@ -189,6 +235,7 @@ impl<'a> Attribute<'a> {
             List::Floats(Floats { tensor: None, .. }) => 7,
             List::Floats(_) => 5,
             List::Modes(_) => 9,
+            List::Text(_) => 4,
         };
         let mut out = Vec::with_capacity(self.body.bytes().len());
         let mut written = false;
@@ -218,6 +265,7 @@ impl<'a> Attribute<'a> {
                 List::Floats(Floats { values, tensor: Some(element), .. }) => {
                     put_bytes(&mut out, number, &rewritten_tensor(bytes, part.message()?, values, *element)?);
                 }
+                List::Text(text) => put_bytes(&mut out, number, text.as_bytes()),
                 List::Modes(modes) => {
                     for mode in *modes {
                         let name = MODES.iter().find(|(_, other)| other == mode);

@@ -11,7 +11,7 @@ use secateur_model::{Ensemble, FeatureId, GroupId, Node, NodeId, NumberType, Out
 
 use super::model::{Form, Shape};
 use super::scaling::{Originals, Scaling};
-use super::table::{Floats, Mode, Table};
+use super::table::{Aggregate, Floats, Mode, Table};
 use crate::error::EditError;
 use crate::{Edit, TreeEdit};
 
@@ -191,6 +191,10 @@ impl Change<'_> {
                             self.push_weight(id, position, self.form.class(group), values[0]);
                             self.certain[group.index()] = true;
                         }
+                        Output::All if self.is_newer() && self.is_average() => {
+                            // A copy for each target would change the number of trees.
+                            return Err(content(place, "values for several targets in a leaf of an average"));
+                        }
                         Output::All => {
                             for (group, &value) in values.iter().enumerate() {
                                 let class = self.form.class(GroupId::new(group));
@@ -305,9 +309,8 @@ impl Change<'_> {
     }
 
     fn set_intercepts(&mut self, intercepts: &[f64], negative: bool) -> Result<(), EditError> {
-        let takes = self.form.takes_base_values();
-        let average = self.old.regressor.is_some_and(|regressor| regressor.average);
-        if average && intercepts.iter().any(|&value| value != 0.0) {
+        let takes = self.form.takes_base_values() && !self.is_newer();
+        if self.is_average() && intercepts.iter().any(|&value| value != 0.0) {
             return Err(EditError::NoIntercept { model: "an average of trees" });
         }
         let column =
@@ -336,6 +339,15 @@ impl Change<'_> {
         Ok(())
     }
 
+    /// Is the node a `TreeEnsemble`?
+    fn is_newer(&self) -> bool {
+        self.old.regressor.is_some_and(|regressor| regressor.newer)
+    }
+
+    fn is_average(&self) -> bool {
+        self.old.regressor.is_some_and(|regressor| regressor.aggregate == Aggregate::Average)
+    }
+
     /// Appends a tree of one leaf.
     fn constant_tree(&mut self, values: &[f64]) {
         let id = self.next_tree();
@@ -359,7 +371,14 @@ impl Change<'_> {
             }
             self.certain.fill(true);
         }
-        if !self.certain.iter().all(|&certain| certain) || self.new.tree_ids.is_empty() {
+        // A target of several that gets no weight is 0 and loses its base value, if it has one.
+        let base = |target: usize| self.new.base_values.values.get(target).is_some_and(|&value| value != 0.0);
+        let mut all = self.certain.iter().enumerate();
+        let certain = match self.form {
+            Form::Targets => all.all(|(target, &certain)| certain || !base(target)),
+            _ => all.all(|(_, &certain)| certain),
+        };
+        if !certain || self.new.tree_ids.is_empty() {
             self.constant_tree(&vec![0.0; self.certain.len()]);
         }
     }

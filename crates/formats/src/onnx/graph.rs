@@ -1,8 +1,7 @@
 //! Where in an ONNX file the ensemble is, and the proof that its label is the model's answer.
 //!
 //! A graph is accepted only if a graph output is the label of a `TreeEnsembleClassifier` or the value of a
-//! `TreeEnsembleRegressor`, handed on by
-//! nodes that do not change it (`Identity`, `Cast` to int64), and the ensemble's input is the graph's
+//! `TreeEnsembleRegressor` or `TreeEnsemble`, handed on by nodes that do not change it (`Identity`, `Cast` to int64), and the ensemble's input is the graph's
 //! input, handed on by `Identity`, by casts between float types, whose rounding is part of the model's
 //! input domain, and by scalers, which become part of the thresholds (`scaling`). Whatever else the graph computes (probabilities, maps) is kept and not looked at.
 
@@ -11,6 +10,7 @@ use std::ops::Range;
 
 use secateur_model::NumberType;
 
+use super::attribute::element_type;
 use super::scaling::Scaling;
 use super::way::Way;
 use super::wire::{Field, Message};
@@ -33,10 +33,21 @@ pub(super) struct Site {
     pub(super) producer: String,
     /// The version of the operator set `ai.onnx.ml`.
     pub(super) opset: i64,
-    /// The ensemble is a `TreeEnsembleRegressor`.
-    pub(super) regressor: bool,
+    /// What the ensemble's node is.
+    pub(super) operator: Operator,
     /// What is done to the columns before the ensemble sees them.
     pub(super) scaling: Scaling,
+}
+
+/// The operators of tree ensembles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    /// `TreeEnsembleClassifier`: labels and scores.
+    Classifier,
+    /// `TreeEnsembleRegressor`: values.
+    Regressor,
+    /// `TreeEnsemble`, which came with set 5 of `ai.onnx.ml`: values, as tensors in another arrangement (`newer`).
+    Newer,
 }
 
 /// The newest version of the file format that is known.
@@ -84,15 +95,21 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
     let (graph_field, graph) = graph.ok_or_else(|| missing("graph"))?;
     let content = Graph::read(graph)?;
     let ensemble = content.ensemble()?;
-    content.check_output_types()?;
-    let opset = opset.ok_or_else(|| missing("opset_import of ai.onnx.ml"))?;
-    if !(1..=4).contains(&opset) {
-        let what = format!("operator set {opset} of ai.onnx.ml");
-        let place = Place::Field("opset_import".to_owned());
-        return Err(unsupported(place, &what, "the operators of tree ensembles exist in sets 1 to 4"));
-    }
-    let Way { input, number, columns, scaling } = content.input_of(ensemble)?;
     let node = &content.nodes[ensemble];
+    let operator = node.ensemble_operator().expect("only an ensemble's node is found");
+    let opset = opset.ok_or_else(|| missing("opset_import of ai.onnx.ml"))?;
+    let known = if operator == Operator::Newer { 5..=5 } else { 1..=4 };
+    if !known.contains(&opset) {
+        let what = format!("{} in operator set {opset} of ai.onnx.ml", node.operator);
+        let place = Place::Field("opset_import".to_owned());
+        let advice =
+            "TreeEnsembleClassifier and TreeEnsembleRegressor exist in sets 1 to 4, TreeEnsemble in set 5";
+        return Err(unsupported(place, &what, advice));
+    }
+    let way = content.input_of(ensemble);
+    // Where the input is refused, so is the file; the types of outputs are looked at before.
+    content.check_output_types(ensemble, way.as_ref().ok().map(|way| way.number))?;
+    let Way { input, number, columns, scaling } = way?;
     Ok(Site {
         graph: (graph_field.range, graph.range()),
         node: (node.range.clone(), node.body.range()),
@@ -101,7 +118,7 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
         columns,
         producer: format!("{producer} {version}").trim().to_owned(),
         opset,
-        regressor: node.is_regressor(),
+        operator,
         scaling,
     })
 }
@@ -125,8 +142,19 @@ impl Node<'_> {
         self.operator == operator && matches!(self.domain, "" | "ai.onnx")
     }
 
+    /// Which of the operators of tree ensembles this node is; `None` for any other node.
+    fn ensemble_operator(&self) -> Option<Operator> {
+        match self.operator {
+            _ if self.domain != "ai.onnx.ml" => None,
+            "TreeEnsembleClassifier" => Some(Operator::Classifier),
+            "TreeEnsembleRegressor" => Some(Operator::Regressor),
+            "TreeEnsemble" => Some(Operator::Newer),
+            _ => None,
+        }
+    }
+
     fn is_ensemble(&self) -> bool {
-        self.operator == "TreeEnsembleClassifier" && self.domain == "ai.onnx.ml"
+        self.ensemble_operator() == Some(Operator::Classifier)
     }
 
     pub(super) fn is_scaler(&self) -> bool {
@@ -134,7 +162,7 @@ impl Node<'_> {
     }
 
     fn is_regressor(&self) -> bool {
-        self.operator == "TreeEnsembleRegressor" && self.domain == "ai.onnx.ml"
+        matches!(self.ensemble_operator(), Some(Operator::Regressor | Operator::Newer))
     }
 
     /// Is there an attribute of this name that holds anything?
@@ -306,29 +334,38 @@ impl<'a> Graph<'a> {
 
     /// onnxruntime does not load a graph with an output that says another type than what reaches it. Looked at
     /// are the types that follow from the ensemble: its labels are integers or strings by its attribute, its
-    /// scores floats, whatever its input is.
-    fn check_output_types(&self) -> Result<(), FormatError> {
+    /// scores floats, whatever its input is, but those of a `TreeEnsemble`, which have the type of its input: `number`, where that
+    /// is known.
+    fn check_output_types(&self, ensemble: usize, number: Option<NumberType>) -> Result<(), FormatError> {
         for output in &self.outputs {
             let Some(declared) = output.element.filter(|&element| element != 0) else { continue };
-            let Some(found) = self.element_of(output.name)?.filter(|&found| found != declared) else {
+            let own = |index: usize| number.filter(|_| index == ensemble);
+            let Some(found) = self.element_of(output.name, own)?.filter(|&found| found != declared) else {
                 continue;
             };
             let place = Place::Field(format!("graph.output {:?}", output.name));
             let what = format!("an output of type {} that holds type {}", words(declared), words(found));
             let advice = "onnxruntime does not load it; declare the type that it holds (a score is float, \
-                          even where the inputs are double)";
+                          even where the inputs are double, but of TreeEnsemble it has the type of the inputs)";
             return Err(unsupported(place, &what, advice));
         }
         Ok(())
     }
 
     /// The element type of a value that comes from an ensemble by nodes that keep it; `None` where it is not
-    /// known here.
-    fn element_of(&self, name: &str) -> Result<Option<i64>, FormatError> {
+    /// known here. `input` says what a `TreeEnsemble`, by its position, reads.
+    fn element_of(
+        &self,
+        name: &str,
+        input: impl Fn(usize) -> Option<NumberType>,
+    ) -> Result<Option<i64>, FormatError> {
         let mut name = name;
         for _ in 0..=self.nodes.len() {
             let Some(&(index, position)) = self.producers.get(name) else { return Ok(None) };
             let node = &self.nodes[index];
+            if node.ensemble_operator() == Some(Operator::Newer) {
+                return Ok(input(index).map(element_type));
+            }
             if node.is_regressor() {
                 return Ok(Some(FLOAT));
             }
@@ -352,17 +389,10 @@ impl<'a> Graph<'a> {
     }
 
     fn not_a_label(&self, stopped: Option<usize>, output: &str) -> FormatError {
-        let of = |operator: &str| self.nodes.iter().find(|node| node.operator == operator);
-        if let Some(node) = of("TreeEnsemble") {
-            let what = "the operator TreeEnsemble".to_owned();
-            let advice = "convert to TreeEnsembleClassifier, which holds classes and their rule, or to \
-                          TreeEnsembleRegressor";
-            return unsupported(node.place(), &what, advice);
-        }
         if self.nodes.iter().any(Node::is_regressor) {
             let place = stopped.map_or(Place::Field("graph.output".to_owned()), |at| self.nodes[at].place());
-            let what = "a graph that changes the values of a TreeEnsembleRegressor (with Exp, for example), or adds \
-                        those of several";
+            let what = "a graph that changes the values of a TreeEnsembleRegressor or TreeEnsemble (with Exp or ArgMax, for \
+                        example), or adds those of several";
             let advice = "its values must be an output of the graph, passed on unchanged";
             return unsupported(place, what, advice);
         }

@@ -1,14 +1,18 @@
-//! ONNX graphs around one `TreeEnsembleClassifier` or `TreeEnsembleRegressor`, as skl2onnx and onnxmltools write them, executed by
-//! onnxruntime.
+//! ONNX graphs around one `TreeEnsembleClassifier` or `TreeEnsembleRegressor`, as skl2onnx and onnxmltools write them, or one `TreeEnsemble`,
+//! executed by onnxruntime.
 //!
 //! The file's bytes are the document: reading finds the ensemble's node in them (`graph`), its attributes
-//! (`table`) and the model they stand for (`model`); an edit writes the attributes anew (`edit`) and
+//! (`table`, and `newer` for `TreeEnsemble`) and the model they stand for (`model`; `overlay` where the smallest or largest
+//! of the trees' values counts); an edit writes the attributes anew (`edit`) and
 //! splices the node back, so that everything else stays as it was, byte for byte.
 
 mod attribute;
 mod edit;
 mod graph;
+mod merged;
 mod model;
+mod newer;
+mod overlay;
 mod scaling;
 mod table;
 mod way;
@@ -20,9 +24,9 @@ use secateur_model::{Decision, Ensemble, NumberType};
 
 use crate::error::{EditError, FormatError};
 use crate::{Document, Edit, EditableDocument, Framework};
-use graph::Site;
+use graph::{Operator, Site};
 use model::{Form, Shape};
-use table::Table;
+use table::{Aggregate, Table};
 use wire::{Message, put_bytes};
 
 /// An ONNX model file.
@@ -31,6 +35,8 @@ pub struct File {
     bytes: Vec<u8>,
     site: Site,
     form: Form,
+    /// Where the trees of the file are read as one: which of their values counts, and how many they are.
+    overlaid: Option<(Aggregate, usize)>,
     ensemble: Ensemble,
 }
 
@@ -86,9 +92,16 @@ impl Document for File {
                     .to_owned(),
             );
         }
-        if self.site.number == NumberType::F64 {
-            let decides = if self.site.regressor { "" } else { "decides on them and " };
+        if self.site.number == NumberType::F64 && self.site.operator != Operator::Newer {
+            let decides = if self.site.operator == Operator::Regressor { "" } else { "decides on them and " };
             notes.push(format!("scores are f64; onnxruntime {decides}shows them rounded to f32"));
+        }
+        if let Some((aggregate, trees)) = self.overlaid {
+            let least = if aggregate == Aggregate::Smallest { "smallest" } else { "largest" };
+            notes.push(format!(
+                "the file has {trees} trees and predicts the {least} of their values; they are read as one tree that \
+                 holds all of them"
+            ));
         }
         if !self.site.scaling.is_empty() {
             notes.push(
@@ -114,13 +127,21 @@ impl EditableDocument for File {
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         let read_back = |error: FormatError| EditError::ReadBack { reason: error.to_string() };
         let node = Message::within(&self.bytes, self.site.node.1.clone());
-        let Site { number, opset, regressor, .. } = self.site;
-        let table = Table::read(node, number, opset, regressor).map_err(read_back)?;
+        let Site { number, opset, operator, .. } = self.site;
+        let (table, _) =
+            Table::read(node, number, opset, operator).and_then(overlay::as_one).map_err(read_back)?;
         let shape = Shape::new(&table).map_err(read_back)?;
         let moved = self.site.scaling.move_thresholds(&mut table.clone()).map_err(read_back)?;
         let scaled = edit::Scaled { scaling: &self.site.scaling, originals: &moved };
         let changed = edit::changed(&table, &shape, self.form, &self.ensemble, edit, scaled)?;
-        let body = changed.write(&self.bytes, node).map_err(read_back)?;
+        if changed.has_trees_of(&table) {
+            return Ok(self.clone());
+        }
+        let body = match operator {
+            Operator::Newer => newer::write(&changed, &self.bytes, node),
+            Operator::Classifier | Operator::Regressor => changed.write(&self.bytes, node),
+        }
+        .map_err(read_back)?;
         Self::from_bytes(self.splice(&body)).map_err(read_back)
     }
 }
@@ -129,11 +150,13 @@ impl File {
     fn from_bytes(bytes: Vec<u8>) -> Result<Self, FormatError> {
         let site = graph::locate(&bytes)?;
         let node = Message::within(&bytes, site.node.1.clone());
-        let mut table = Table::read(node, site.number, site.opset, site.regressor)?;
+        let table = Table::read(node, site.number, site.opset, site.operator)?;
+        merged::check(&table, site.number)?;
+        let (mut table, overlaid) = overlay::as_one(table)?;
         site.scaling.move_thresholds(&mut table)?;
         let form = Form::of(&table)?;
         let ensemble = model::build(&table, &site)?;
-        Ok(Self { bytes, site, form, ensemble })
+        Ok(Self { bytes, site, form, overlaid, ensemble })
     }
 
     /// The file with another body for the ensemble's node.

@@ -5,7 +5,8 @@
 //!   says that missing values track the true branch.
 //! - Converters write a set of categories as a chain of `==` on one feature whose true branches are one
 //!   shared node: one membership test. Any other shared node is refused.
-//! - A regressor has a sum for each target and no labels; an average is divided by the number of trees.
+//! - A regressor has a sum for each target and no labels; an average is divided by the number of trees. Where the smallest or
+//!   the largest of the trees' values counts, the trees were made one before (`overlay`), which is the sum of itself.
 //! - Sums are in the type of the ensemble's input, f32 or f64, from zero, `base_values` last.
 //! - Two labels and weights for one class id: label 1 iff the sum is above 0.5 where no weight in the file is
 //!   negative, above 0 otherwise. Two labels and two ids: label 1 iff the sum of class 1 is above 0. Three
@@ -22,8 +23,8 @@ use secateur_model::{
     Output, Split, Test, TreeBuilder, TreeId, Value,
 };
 
-use super::graph::{Site, unsupported};
-use super::table::{Mode, Regressor, Table};
+use super::graph::{Operator, Site, unsupported};
+use super::table::{Aggregate, Mode, Regressor, Table};
 use crate::error::{FormatError, Place, Problem};
 
 /// How weights become a label.
@@ -88,7 +89,7 @@ impl Form {
             return Err(unsupported(Place::Field("post_transform".to_owned()), &what, advice));
         }
         let shifted = table.base_values.values.iter().any(|&value| value != 0.0);
-        if regressor.average && shifted {
+        if regressor.aggregate == Aggregate::Average && shifted {
             let what = "an average of trees with base values";
             let advice = "onnxruntime adds them after the division: put them into the leaves";
             return Err(unsupported(Place::Field("aggregate_function".to_owned()), what, advice));
@@ -152,11 +153,13 @@ pub(super) fn build(table: &Table, site: &Site) -> Result<Ensemble, FormatError>
         }
         Form::TwoScores => Decision::Threshold { group: GroupId(1), threshold: 0.0, strict: true },
         Form::ScorePerClass => Decision::Argmax,
-        Form::Targets if site.number == NumberType::F64 => Decision::Scores(Value::ScoreAsF32),
+        Form::Targets if site.number == NumberType::F64 && site.operator != Operator::Newer => {
+            Decision::Scores(Value::ScoreAsF32)
+        }
         Form::Targets => Decision::Scores(Value::Score),
     };
     let trees = shape.runs.len() as f64;
-    let average = table.regressor.is_some_and(|regressor| regressor.average);
+    let average = table.regressor.is_some_and(|regressor| regressor.aggregate == Aggregate::Average);
     // A target that no reached leaf has a weight for gets 0 where there are several, whatever its base value.
     let base = |group: usize| table.base_values.values.get(group).is_some_and(|&value| value != 0.0);
     let at_once = |group: usize| match form {
@@ -296,7 +299,7 @@ impl Shape {
         Ok(Self { runs, trees, sorted })
     }
 
-    fn place(&self, row: usize) -> Place {
+    pub(super) fn place(&self, row: usize) -> Place {
         let tree = self.runs.partition_point(|run| run.end <= row);
         Place::Node { tree: TreeId::new(tree), node: NodeId::new(row - self.runs[tree].start) }
     }
@@ -320,7 +323,14 @@ impl Shape {
         Some((tree, self.position(table, tree, table.class_node_ids[entry].into())?))
     }
 
-    fn child(&self, table: &Table, tree: usize, row: usize, id: i32) -> Result<NodeId, FormatError> {
+    /// The position of a child, by its id, of the node in this row.
+    pub(super) fn child(
+        &self,
+        table: &Table,
+        tree: usize,
+        row: usize,
+        id: i32,
+    ) -> Result<NodeId, FormatError> {
         match self.position(table, tree, id.into()) {
             Some(position) => Ok(NodeId::new(position)),
             None => {
@@ -466,13 +476,13 @@ impl Chains {
 }
 
 /// The weights of every leaf.
-struct Weights {
+pub(super) struct Weights {
     /// Tree, position of the leaf, sum, weight: ascending.
     entries: Vec<(u32, u32, GroupId, f64)>,
 }
 
 impl Weights {
-    fn new(table: &Table, shape: &Shape, form: Form) -> Result<Self, FormatError> {
+    pub(super) fn new(table: &Table, shape: &Shape, form: Form) -> Result<Self, FormatError> {
         let mut entries = Vec::with_capacity(table.class_ids.len());
         for (index, &weight) in table.weights.values.iter().enumerate() {
             let Some((tree, position)) = shape.leaf_of(table, index) else {
@@ -520,14 +530,18 @@ impl Weights {
     /// sum that began with zero is ever -0.0.
     fn leaf(&self, tree: usize, position: usize, values: &mut [f64]) {
         values.fill(0.0);
-        let key = (tree as u32, position as u32);
-        let start = self.entries.partition_point(|entry| (entry.0, entry.1) < key);
-        for &(_, _, group, weight) in
-            self.entries[start..].iter().take_while(|entry| (entry.0, entry.1) == key)
-        {
+        for (group, weight) in self.of_leaf(tree, position) {
             let slot = if values.len() == 1 { 0 } else { group.index() };
             values[slot] = weight;
         }
+    }
+
+    /// The sums that a leaf has weights for, ascending, and these.
+    pub(super) fn of_leaf(&self, tree: usize, position: usize) -> impl Iterator<Item = (GroupId, f64)> + '_ {
+        let key = (tree as u32, position as u32);
+        let start = self.entries.partition_point(|entry| (entry.0, entry.1) < key);
+        let entries = self.entries[start..].iter().take_while(move |entry| (entry.0, entry.1) == key);
+        entries.map(|&(_, _, group, weight)| (group, weight))
     }
 
     /// Marks the sums to which every leaf of a tree adds.

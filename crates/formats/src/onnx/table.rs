@@ -6,7 +6,8 @@ use std::ops::Range;
 use secateur_model::NumberType;
 
 use super::attribute::{Attribute, FLOATS, INTS, List, TENSOR, attributes, element_type, little_endian};
-use super::graph::unsupported;
+use super::graph::{Operator, unsupported};
+use super::newer;
 use super::wire::{Message, put_bytes, put_float, put_integer};
 use crate::error::{FormatError, Place, Problem};
 
@@ -33,10 +34,11 @@ pub(super) const MODES: [(&str, Mode); 7] = [
     ("LEAF", Mode::Leaf),
 ];
 
-const TRANSFORMS: [&str; 5] = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"];
+/// The transforms, in the order of their numbers.
+pub(super) const TRANSFORMS: [&str; 5] = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"];
 
 /// A column of floats and the way the file stores it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Floats {
     pub(super) values: Vec<f64>,
     /// The type of a tensor's elements; `None` for a list, which is of f32.
@@ -72,19 +74,40 @@ pub(super) struct Table {
     pub(super) integer_labels: Vec<i64>,
     pub(super) text_labels: Vec<String>,
     pub(super) base_values: Floats,
-    /// The node is a `TreeEnsembleRegressor`, whose `target_` attributes are the columns `class_` here.
+    /// The node is a `TreeEnsembleRegressor` or `TreeEnsemble`, whose targets are the columns `class_` here.
     pub(super) regressor: Option<Regressor>,
 }
 
-/// What only a `TreeEnsembleRegressor` has.
+/// What a `TreeEnsembleClassifier` does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Regressor {
     pub(super) targets: u32,
-    /// Sums are divided by the number of trees.
-    pub(super) average: bool,
+    /// What is made of the trees' values.
+    pub(super) aggregate: Aggregate,
     /// The values of targets are changed after the last addition.
     pub(super) transformed: Option<&'static str>,
+    /// The node is a `TreeEnsemble`: no base values, and one target for each leaf.
+    pub(super) newer: bool,
 }
+
+/// What is made of the values of all trees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Aggregate {
+    #[default]
+    Sum,
+    /// The sum divided by the number of trees.
+    Average,
+    Smallest,
+    Largest,
+}
+
+/// The aggregate functions, in the order of their numbers.
+pub(super) const AGGREGATES: [(&str, Aggregate); 4] = [
+    ("AVERAGE", Aggregate::Average),
+    ("SUM", Aggregate::Sum),
+    ("MIN", Aggregate::Smallest),
+    ("MAX", Aggregate::Largest),
+];
 
 /// The attributes that an edit may change, besides the columns of floats.
 const TRACKS: &str = "nodes_missing_value_tracks_true";
@@ -112,9 +135,14 @@ impl Table {
         node: Message<'_>,
         number: NumberType,
         opset: i64,
-        regressor: bool,
+        operator: Operator,
     ) -> Result<Self, FormatError> {
-        let mut table = Self { regressor: regressor.then(Regressor::default), ..Self::default() };
+        let regressor = match operator {
+            Operator::Classifier => None,
+            Operator::Regressor => Some(Regressor::default()),
+            Operator::Newer => return newer::read(node, number),
+        };
+        let mut table = Self { regressor, ..Self::default() };
         let mut seen: Vec<&str> = Vec::new();
         for attribute in attributes(node) {
             let attribute = attribute?;
@@ -210,17 +238,15 @@ impl Table {
                 };
                 self.regressor = self.regressor.map(|known| Regressor { targets, ..known });
             }
-            "aggregate_function" if self.regressor.is_some() => match attribute.string()? {
-                "SUM" => {}
-                "AVERAGE" => {
-                    self.regressor = self.regressor.map(|known| Regressor { average: true, ..known });
-                }
-                found => {
-                    let what = format!("the aggregate function {found:?}");
-                    let advice = "SUM and AVERAGE are sums of trees; the smallest or largest of the trees' values is not";
-                    return Err(unsupported(attribute.place(), &what, advice));
-                }
-            },
+            "aggregate_function" if self.regressor.is_some() => {
+                let found = attribute.string()?;
+                let Some(&(_, aggregate)) = AGGREGATES.iter().find(|(name, _)| *name == found) else {
+                    let expected = "an aggregate function of ONNX";
+                    let problem = Problem::Value { found: found.to_owned(), expected };
+                    return Err(FormatError::new(attribute.place(), problem));
+                };
+                self.regressor = self.regressor.map(|known| Regressor { aggregate, ..known });
+            }
             _ => {
                 let what = format!("the attribute {:?}", attribute.name);
                 let advice = "it is not one of this operator, and onnxruntime refuses it too";
@@ -228,6 +254,23 @@ impl Table {
             }
         }
         Ok(())
+    }
+
+    /// Are the trees and the base values of another table these, row by row?
+    pub(super) fn has_trees_of(&self, other: &Self) -> bool {
+        self.tree_ids == other.tree_ids
+            && self.node_ids == other.node_ids
+            && self.features == other.features
+            && self.modes == other.modes
+            && self.values == other.values
+            && self.true_ids == other.true_ids
+            && self.false_ids == other.false_ids
+            && self.tracks == other.tracks
+            && self.class_tree_ids == other.class_tree_ids
+            && self.class_node_ids == other.class_node_ids
+            && self.class_ids == other.class_ids
+            && self.weights == other.weights
+            && self.base_values == other.base_values
     }
 
     fn floats_mut(&mut self, name: &str) -> Option<&mut Floats> {
@@ -356,6 +399,14 @@ impl Table {
             "nodes_hitrates" => List::Floats(&self.hit_rates),
             "class_weights" => List::Floats(&self.weights),
             BASE_VALUES => List::Floats(&self.base_values),
+            // The trees became one, of which the sum is the smallest and the largest value too.
+            "aggregate_function"
+                if self.regressor.is_some_and(|known| {
+                    matches!(known.aggregate, Aggregate::Smallest | Aggregate::Largest)
+                }) =>
+            {
+                List::Text("SUM")
+            }
             _ => return Ok(None),
         };
         attribute.rewritten(bytes, &list).map(Some)
