@@ -119,6 +119,7 @@ class PackedModel:
         name: str | None = None,
         test: str | os.PathLike[str] | None = None,
         certificate: str | os.PathLike[str] | None = None,
+        keys: bool = False,
         leaves: int | None = None,
         same_decisions: bool = False,
         missing: bool = True,
@@ -135,6 +136,8 @@ class PackedModel:
         path of a program that tests the source on the machine that it runs on. `certificate` is where the certificate goes, for `secateur-check` and
         `secateur.check`: of source, that it is the model that was given to `pack`; of a model that was loaded from a file, that file.
 
+        `keys=True` makes C and Rust compare values with thresholds as whole numbers, which is faster where floats are computed in software; the bits are the same.
+
         `leaves=16` or `leaves=8` makes the leaves of source whole numbers of so many bits: `NAME_raw(row, sums)` gives sums of 32 bits, and a score is its sum
         times `NAME_UNIT`. Scores then are near to the library's, and how near is proved: the returned dict, as `secateur pack --json` prints it, has the bound
         as `within`, and in `leaves` an input that shows how far apart scores are at least (`at_least`, `input`). The search makes the bound smaller for at most `time_limit`
@@ -147,12 +150,17 @@ class PackedModel:
         ending = ending[1:].lower()
         if name is not None and ending in ("rs", "wasm"):
             raise InputError("name is for C: in Rust and WebAssembly the functions are raw and class of a module, which has the file's name")
+        keys = _options.flag("keys", keys)
+        if keys and ending == "wasm":
+            raise InputError("keys is for C and Rust on machines that compute floats in software; every WebAssembly engine compares floats")
         bits = None if leaves is None else _leaf_bits(leaves)
         if bits is None and (same_decisions or domain is not None or not missing):
             raise InputError("same_decisions, missing and domain go with leaves=16 or leaves=8: without these the bits are the library's")
         if ending not in ("c", "h", "rs", "wasm"):
             if bits is not None:
                 raise InputError("leaves is for source: give a path that ends with .c, .h, .rs or .wasm")
+            if keys:
+                raise InputError("keys is for source: give a path that ends with .c, .h or .rs")
             if name is not None or test is not None:
                 raise InputError("name and test are for source: give a path that ends with .c, .h, .rs or .wasm")
             if certificate is not None and self.certificate is None:
@@ -168,12 +176,13 @@ class PackedModel:
         name = "model" if name is None else name
         facts: dict[str, Any] | None = None
         if bits is None:
-            source, beside, proof, program = _source(model, file, name, test is not None)
+            source, beside, proof, program = _source(model, file, name, keys, test is not None)
         else:
             made, printed, words = _quantised_source(
                 model,
                 file,
                 name,
+                keys,
                 test is not None,
                 bits,
                 _options.flag("same_decisions", same_decisions),

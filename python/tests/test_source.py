@@ -62,6 +62,25 @@ def test_every_kind_of_model_compiles_to_its_own_bits(name, tmp_path):
     assert subprocess.run([tmp_path / "test"], check=False).returncode == 0
 
 
+@pytest.mark.parametrize("name", ["XGBClassifier, three classes", "LGBMClassifier, categories", "CatBoostClassifier", "RandomForestClassifier"])
+def test_thresholds_as_whole_numbers_have_the_same_bits(name, tmp_path):
+    found = case(name)
+    inner = found.inner(found.model)
+    model = secateur.load(inner)
+    packed = secateur.pack(inner)
+    packed.save(tmp_path / "keyed.c", name="keyed", keys=True, certificate=tmp_path / "keyed.cert")
+    text = (tmp_path / "keyed.c").read_text()
+    parts = text.splitlines()[2].split()
+    assert "keys" in parts and re.search(r"static const uint(32|64)_t keyed_threshold\[", text)
+    rows = hostile_rows(model, found.train, 400)
+    scores, _ = predictions(compiled(tmp_path, "keyed"), (packed, parts), rows, "keyed")
+    assert_same_bits(scores, model.raw_scores(rows), rows)
+    assert secateur.check(inner, tmp_path / "keyed.c", tmp_path / "keyed.cert")["outcome"] == "same_bits"
+    for path in ("model.wasm", "model.spk"):
+        with pytest.raises(secateur.InputError, match="keys is for"):
+            packed.save(tmp_path / path, keys=True)
+
+
 def decided_scores(model, rows, folder):
     """The library's raw scores, divided where it decides on averages alone."""
     scores = np.asarray(model.raw_scores(rows), dtype=np.float64)

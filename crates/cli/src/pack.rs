@@ -191,6 +191,7 @@ impl Kind {
             ("--name", command.name.is_some()),
             ("--test", command.test.is_some()),
             ("--leaves", command.leaves.is_some()),
+            ("--keys", command.keys),
         ];
         for (option, given) in source {
             if given && matches!(kind, Self::File) {
@@ -198,6 +199,11 @@ impl Kind {
                     "{option} is for a model as source (-o model.c); `secateur self-test` tests a .spk file"
                 );
             }
+        }
+        if command.keys && matches!(kind, Self::Source(SourceForm::Wasm)) {
+            bail!(
+                "--keys is for C and Rust on machines that compute floats in software; every WebAssembly engine compares floats"
+            );
         }
         if command.name.is_some() && matches!(kind, Self::Source(SourceForm::Rust | SourceForm::Wasm)) {
             bail!(
@@ -256,6 +262,7 @@ fn source_options<'a>(command: &'a Pack, form: SourceForm, file: &'a str) -> Sou
         name: command.name.as_deref().unwrap_or("model"),
         labels: None,
         file,
+        keys: command.keys,
         test: command.test.is_some(),
     }
 }

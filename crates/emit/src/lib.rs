@@ -50,6 +50,9 @@ pub enum EmitError {
     /// Leaves that cannot become small whole numbers.
     #[error("the leaves of this model cannot be quantised: {0}")]
     NotQuantised(&'static str),
+    /// Keys for a target that compares floats.
+    #[error("a WebAssembly module compares floats as every engine does, and has no keys: leave them out")]
+    Keys,
     /// A number that the tables have no room for.
     #[error("the model is too large to be written as source: {0}")]
     TooLarge(&'static str),

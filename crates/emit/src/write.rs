@@ -36,6 +36,8 @@ pub struct Style<'a> {
     pub name: &'a str,
     /// Leaves as small whole numbers; without this as they are, so that scores have the library's bits.
     pub leaves: Option<LeafBits>,
+    /// Compare values with thresholds as whole numbers, for targets that compute floats in software.
+    pub keys: bool,
 }
 
 /// The model as source. `notes` are lines for people in the comment at the head: what is not ASCII or could end a comment becomes an
@@ -129,12 +131,18 @@ void {name}_raw(const {input} *row, {sums} *scores);
 
 /// The tables, and what the head of the file says of them.
 fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitError> {
-    let Style { form, name, leaves } = style;
+    let Style { form, name, leaves, keys } = style;
     if !is_name(name) {
         return Err(EmitError::Name(name.to_owned()));
     }
     let layout = Layout::new(model, leaves)?;
+    if keys && form == Form::Wasm {
+        return Err(EmitError::Keys);
+    }
     let mut parts = layout.parts.clone();
+    if keys && parts.contains("numbers") {
+        parts.insert("keys");
+    }
     if form == Form::Header {
         parts.insert("header");
     }
@@ -156,6 +164,13 @@ fn number(language: Language, layout: &Layout, name: &str) -> String {
     if let Some(limit) = layout.limit.filter(|_| name == "limit") {
         return limit.to_string();
     }
+    if let Some(&(window, number)) = layout.numbers.get("window") {
+        match name {
+            "window_low" => return key(language, -window, number),
+            "window_high" => return key(language, window, number),
+            _ => {}
+        }
+    }
     match (layout.counts.get(name), layout.numbers.get(name)) {
         (Some(count), _) => count.to_string(),
         // Rust's text computes these as doubles, whatever type would do.
@@ -173,6 +188,10 @@ fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, en
             let token = |&value: &f64| float(head.language, value, number);
             (head.language.float(number), layout.floats[name].iter().map(token).collect())
         }
+        Entries::Key(number) => {
+            let token = |&value: &f64| key(head.language, value, number);
+            (head.language.key(number), layout.floats[name].iter().map(token).collect())
+        }
         Entries::Signed => (head.language.signed(), layout.signed[name].iter().map(i32::to_string).collect()),
         Entries::Unsigned => {
             let values = &layout.integers[name];
@@ -184,12 +203,32 @@ fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, en
     };
     *text += &table_start(head, name, kind, tokens.len());
     text.push('\n');
-    for line in tokens.chunks(if matches!(entries, Entries::Float(_)) { 8 } else { 24 }) {
+    let wide = matches!(entries, Entries::Float(_) | Entries::Key(_));
+    for line in tokens.chunks(if wide { 8 } else { 24 }) {
         *text += &line.join(", ");
         *text += ",\n";
     }
     *text += table_end(head.language);
     text.push('\n');
+}
+
+/// The key of a number of this type: keys are in the order of numbers, both zeros have the same one, and what no number is at most has 0.
+fn key(language: Language, value: f64, number: NumberType) -> String {
+    // Minus zero becomes zero.
+    let value = value + 0.0;
+    let key = match number {
+        _ if value.is_nan() => 0,
+        NumberType::F32 => {
+            let bits = (value as f32).to_bits();
+            u64::from(if bits >> 31 == 1 { !bits } else { bits | 1 << 31 })
+        }
+        NumberType::F64 => {
+            let bits = value.to_bits();
+            if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+        }
+    };
+    let suffix = if language == Language::C { "u" } else { "" };
+    format!("{key}{suffix}")
 }
 
 /// A number of this type, bit for bit.

@@ -53,17 +53,18 @@ fn test_of(model: &Ensemble, name: &str, header: &str, judged: &Judged) -> Strin
     cover_test(model, name, header, &cover).unwrap()
 }
 
-/// A program of many models, each all header with its cover test, that names those with wrong bits.
-fn program_of_all(folder: &Path, models: &[(String, Ensemble)], rng: &mut Rng) {
+/// A program of many models, each all header with its cover test, that names those with wrong bits. Every second one compares keys: the first, or the second.
+fn program_of_all(folder: &Path, models: &[(String, Ensemble)], keyed: usize, rng: &mut Rng) {
     let mut main = String::from("#include <stdio.h>\n");
     let mut calls = String::new();
     for (index, (label, model)) in models.iter().enumerate() {
         let name = format!("m{index}");
-        std::fs::write(
-            folder.join(format!("{name}.h")),
-            common::written(model, common::exact(Form::Header, &name), &[]).unwrap(),
-        )
-        .unwrap();
+        let style = match index % 2 == keyed {
+            true => common::keyed(Form::Header, &name),
+            false => common::exact(Form::Header, &name),
+        };
+        std::fs::write(folder.join(format!("{name}.h")), common::written(model, style, &[]).unwrap())
+            .unwrap();
         let test = test_of(model, &name, &format!("{name}.h"), &judged(model, rng));
         std::fs::write(folder.join(format!("{name}_test.h")), test).unwrap();
         writeln!(main, "#define {name}_NO_MAIN\n#include \"{name}_test.h\"").unwrap();
@@ -99,7 +100,7 @@ fn random_models_have_the_exact_bits() {
             models.push((format!("random {}", models.len()), model));
         }
     }
-    program_of_all(&common::folder("random-models"), &models, &mut rng);
+    program_of_all(&common::folder("random-models"), &models, 0, &mut rng);
 }
 
 /// Trees that split two columns at hundreds of thresholds, with every side of missing values and zeros.
@@ -147,7 +148,9 @@ fn columns_with_more_thresholds_than_a_byte_counts_have_the_exact_bits() {
             models.push((format!("{number:?}, zeros {zeros}"), model));
         }
     }
-    program_of_all(&common::folder("chunks"), &models, &mut rng);
+    for keyed in [0, 1] {
+        program_of_all(&common::folder(&format!("chunks-{keyed}")), &models, keyed, &mut rng);
+    }
 }
 
 #[test]
@@ -155,7 +158,7 @@ fn every_committed_model_has_the_exact_bits() {
     let mut rng = Rng::with_seed(13);
     let models: Vec<(String, Ensemble)> =
         common::fixtures().into_iter().map(|(name, file)| (name, file.ensemble().clone())).collect();
-    program_of_all(&common::folder("committed-models"), &models, &mut rng);
+    program_of_all(&common::folder("committed-models"), &models, 1, &mut rng);
 }
 
 #[test]

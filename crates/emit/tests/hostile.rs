@@ -114,7 +114,7 @@ fn hostile_source_breaks_no_promise() {
                 (Form::C, Some(LeafBits::Eight)),
                 (Form::Rust, Some(LeafBits::Sixteen)),
             ];
-            let style = |(form, leaves)| Style { form, name: "model", leaves };
+            let style = |(form, leaves)| Style { form, name: "model", leaves, keys: form == Form::C };
             styles.into_iter().map(|one| common::written(model, style(one), &[]).unwrap()).collect()
         })
         .collect();

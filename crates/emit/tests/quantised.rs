@@ -17,7 +17,7 @@ use secateur_testkit::{Shape, ensemble};
 const BITS: [LeafBits; 2] = [LeafBits::Eight, LeafBits::Sixteen];
 
 fn style(form: Form, name: &str, bits: LeafBits) -> Style<'_> {
-    Style { form, name, leaves: Some(bits) }
+    Style { form, name, leaves: Some(bits), keys: false }
 }
 
 /// The source, read back.
@@ -120,7 +120,8 @@ fn programs_give_the_sums_and_the_sums_are_within_the_bound() {
     for (index, (label, model)) in models(&mut rng, 40).iter().enumerate() {
         for (at, bits) in BITS.into_iter().enumerate() {
             let name = format!("m{index}_{at}");
-            let text = common::written(model, style(Form::Header, &name, bits), &[]).unwrap();
+            let style = Style { keys: index % 2 == 0, ..style(Form::Header, &name, bits) };
+            let text = common::written(model, style, &[]).unwrap();
             let other = read(model, &text).unwrap_or_else(|why| panic!("{label}: {why}"));
             let bound = bound_by_trees(model, &other.model).expect("sums that stay within their type");
             let rows = judged(model, &mut rng);

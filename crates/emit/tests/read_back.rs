@@ -5,7 +5,7 @@ mod common;
 use fastrand::Rng;
 use secateur_checker::same_model;
 use secateur_checker::source::{SourceFile, is_name, same_source};
-use secateur_emit::{EmitError, Form};
+use secateur_emit::{EmitError, Form, Style};
 use secateur_testkit::{Shape, ensemble, mutate};
 
 #[test]
@@ -16,7 +16,8 @@ fn random_models_read_back_as_themselves_and_not_as_their_neighbours() {
         let shape = Shape::random(&mut rng);
         let model = ensemble(&mut rng, &shape);
         let form = if rng.bool() { Form::C } else { Form::Header };
-        let text = match common::written(&model, common::exact(form, "model"), &["a note".to_owned()]) {
+        let style = Style { keys: rng.bool(), ..common::exact(form, "model") };
+        let text = match common::written(&model, style, &["a note".to_owned()]) {
             Err(EmitError::Scale) if model.scale().is_some() => continue,
             other => other.unwrap(),
         };

@@ -11,7 +11,7 @@ use common::judged;
 use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_checker::source::{SourceFile, same_source};
-use secateur_emit::{Cover, Expected, Form, rust_cover_test};
+use secateur_emit::{Cover, Expected, Form, Style, rust_cover_test};
 use secateur_model::Ensemble;
 use secateur_testkit::{Shape, ensemble};
 
@@ -67,7 +67,11 @@ fn random_and_committed_models_have_the_exact_bits() {
     let (mut main, mut library) = (String::new(), String::from("#![no_std]\n"));
     let mut calls = String::new();
     for (index, model) in models.iter().enumerate() {
-        let text = common::written(model, common::exact(Form::Rust, "model"), &[]).unwrap();
+        let style = match index % 2 {
+            0 => common::keyed(Form::Rust, "model"),
+            _ => common::exact(Form::Rust, "model"),
+        };
+        let text = common::written(model, style, &[]).unwrap();
         assert!(accepted(model, text.as_bytes()), "{text}");
         std::fs::write(folder.join(format!("m{index}.rs")), text).unwrap();
         let judged = judged(model, &mut rng);
@@ -99,8 +103,9 @@ fn random_and_committed_models_have_the_exact_bits() {
 fn every_changed_byte_is_refused() {
     let mut rng = Rng::with_seed(22);
     let mut tried = 0;
-    for model in random_models(&mut rng, 12) {
-        let text = common::written(&model, common::exact(Form::Rust, "model"), &[]).unwrap().into_bytes();
+    for (index, model) in random_models(&mut rng, 12).into_iter().enumerate() {
+        let style = Style { keys: index % 3 == 0, ..common::exact(Form::Rust, "model") };
+        let text = common::written(&model, style, &[]).unwrap().into_bytes();
         assert!(accepted(&model, &text));
         for at in 0..text.len() {
             for other in [text[at] ^ 1, b"0123456789"[rng.usize(0..10)], b" \n/"[rng.usize(0..3)]] {

@@ -16,7 +16,7 @@ use secateur_testkit::{Shape, ensemble};
 use wasmi::{Engine, Instance, Linker, Memory, Module, Store};
 
 fn module(model: &Ensemble, leaves: Option<LeafBits>) -> Vec<u8> {
-    emit(model, Style { form: Form::Wasm, name: "model", leaves }, &[]).unwrap()
+    emit(model, Style { form: Form::Wasm, name: "model", leaves, keys: false }, &[]).unwrap()
 }
 
 /// The checker takes these bytes for the model.
@@ -161,7 +161,7 @@ fn quantised_models_compute_what_the_checker_reads() {
     let (mut seen, mut several) = (0, 0);
     for (index, model) in random_models(&mut rng, 120).iter().enumerate() {
         let bits = if rng.bool() { LeafBits::Eight } else { LeafBits::Sixteen };
-        let style = Style { form: Form::Wasm, name: "model", leaves: Some(bits) };
+        let style = Style { form: Form::Wasm, name: "model", leaves: Some(bits), keys: false };
         let Ok(bytes) = emit(model, style, &[]) else { continue };
         let file = SourceFile::parse(&bytes).unwrap();
         assert!(same_source(model, &file).is_err());

@@ -19,17 +19,18 @@ fn files<'py>(py: Python<'py>, packing: SourcePacking) -> Files<'py> {
 
 /// Writes a model as C, Rust or WebAssembly. `file` is the name of the file that it goes to, whose ending says which.
 #[pyfunction]
-#[pyo3(signature = (model, file, name, test))]
+#[pyo3(signature = (model, file, name, keys, test))]
 pub(crate) fn source<'py>(
     py: Python<'py>,
     model: &Model,
     file: &str,
     name: &str,
+    keys: bool,
     test: bool,
 ) -> PyResult<Files<'py>> {
     let form = form(file)?;
     let labels = model.labels();
-    let options = SourceOptions { form, name, labels: labels.as_ref(), file, test };
+    let options = SourceOptions { form, name, labels: labels.as_ref(), file, keys, test };
     let cancel = Cancel::default();
     let mut watch = |_: f64| !cancel.is_cancelled();
     let packing = interrupt::interruptible(
@@ -58,13 +59,14 @@ type QuantisedFiles<'py> = (Files<'py>, String, String);
 
 /// Writes a model as C, Rust or WebAssembly with quantised leaves.
 #[pyfunction]
-#[pyo3(signature = (model, file, name, test, bits, same_decisions, time_limit, missing, domain, threads))]
+#[pyo3(signature = (model, file, name, keys, test, bits, same_decisions, time_limit, missing, domain, threads))]
 #[allow(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
 pub(crate) fn quantised_source<'py>(
     py: Python<'py>,
     model: &Model,
     file: &str,
     name: &str,
+    keys: bool,
     test: bool,
     bits: u32,
     same_decisions: bool,
@@ -79,7 +81,7 @@ pub(crate) fn quantised_source<'py>(
         _ => return Err(error::InputError::new_err("leaves have 16 or 8 bits")),
     };
     let labels = model.labels();
-    let options = SourceOptions { form: form(file)?, name, labels: labels.as_ref(), file, test };
+    let options = SourceOptions { form: form(file)?, name, labels: labels.as_ref(), file, keys, test };
     let mut leaves = LeafOptions::new(bits);
     leaves.domain = options::domain(domain.as_ref(), missing, model)?;
     (leaves.same_decisions, leaves.threads) = (same_decisions, threads);

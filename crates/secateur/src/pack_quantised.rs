@@ -88,7 +88,7 @@ pub struct QuantisedPacking {
 /// use std::time::Duration;
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;
-/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, file: "loans.c", test: false };
+/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, file: "loans.c", keys: false, test: false };
 /// let budget = Budget::limit(Duration::from_secs(2));
 /// let packed =
 ///     pack_quantised(&model, None, &options, &LeafOptions::new(LeafBits::Eight), &budget, &Default::default(), &mut |_| true)?;
@@ -120,7 +120,8 @@ pub fn pack_quantised(
     if !watch(0.0) {
         return Err(PackingError::Stopped);
     }
-    let style = Style { form: options.form, name: options.name, leaves: Some(leaves.bits) };
+    let style =
+        Style { form: options.form, name: options.name, leaves: Some(leaves.bits), keys: options.keys };
     let bytes = emit(ensemble, style, &style_notes(model, options))?;
     let file = SourceFile::parse(&bytes).map_err(PackingError::fault)?;
     let read = quantised(ensemble, &file).map_err(PackingError::fault)?;

@@ -25,6 +25,8 @@ pub struct SourceOptions<'a> {
     pub labels: Option<&'a ClassLabels>,
     /// The name of the file that it goes to, without folders: what is written beside it, and its test, refer to it.
     pub file: &'a str,
+    /// Compare values with thresholds as whole numbers, for targets that compute floats in software; not for WebAssembly.
+    pub keys: bool,
     /// Make a cover test too.
     pub test: bool,
 }
@@ -78,7 +80,7 @@ pub struct SourcePacking {
 /// use secateur::{ModelFile, SourceForm, SourceOptions};
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;
-/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, file: "loans.c", test: true };
+/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, file: "loans.c", keys: false, test: true };
 /// let source = secateur::pack_source(&model, &options, &mut |_| true)?;
 /// assert!(String::from_utf8(source.bytes.clone())?.contains("void loans_raw(const double *row, double *scores)"));
 /// assert!(secateur::check_source(&model, &source.bytes, &source.certificate)?.is_valid());
@@ -129,7 +131,7 @@ fn written(
     if !watch(0.0) {
         return Err(PackingError::Stopped);
     }
-    let style = Style { form: options.form, name: options.name, leaves: None };
+    let style = Style { form: options.form, name: options.name, leaves: None, keys: options.keys };
     let bytes = emit(ensemble, style, &style_notes(model, options))?;
     let beside = written_beside(ensemble, options, style, &bytes)?;
     let packed = FileDigest::of(&bytes);

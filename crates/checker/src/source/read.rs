@@ -126,6 +126,7 @@ impl SourceFile {
         let count = count_of(first).ok_or_else(|| lines.wrong("a table should start here"))?;
         let kinds = match entries {
             Entries::Float(number) => vec![(language.float(number), 0)],
+            Entries::Key(number) => vec![(language.key(number), 0)],
             Entries::Signed => vec![(language.signed(), 0)],
             Entries::Unsigned => unsigned(language).to_vec(),
         };
@@ -134,7 +135,7 @@ impl SourceFile {
             return Err(lines.wrong(&format!("the table {name} should start here")));
         };
         let mut table = match entries {
-            Entries::Float(_) => Table::Floats(Vec::new()),
+            Entries::Float(_) | Entries::Key(_) => Table::Floats(Vec::new()),
             Entries::Signed => Table::Signed(Vec::new()),
             Entries::Unsigned => Table::Integers(Vec::new()),
         };
@@ -151,6 +152,9 @@ impl SourceFile {
                 let read = match (&mut table, entries) {
                     (Table::Floats(values), Entries::Float(number)) => {
                         float(language, token, number).map(|value| values.push(value))
+                    }
+                    (Table::Floats(values), Entries::Key(number)) => {
+                        key(language, token, number).map(|value| values.push(value))
                     }
                     (Table::Signed(values), _) => signed(token).map(|value| values.push(value)),
                     (Table::Integers(values), _) => {
@@ -272,6 +276,30 @@ pub(super) fn signed(token: &str) -> Option<i32> {
     Some(sign * size)
 }
 
+/// The float of this type that has this key: its bits with the sign's set, or all inverted where it is negative, so that keys are in the order of numbers. The program
+/// gives both zeros the key of the first, and what is missing the largest of all keys; a threshold that no number is at most has the key 0.
+pub(super) fn key(language: Language, token: &str, number: NumberType) -> Option<f64> {
+    let digits = match language {
+        Language::C => token.strip_suffix('u')?,
+        Language::Rust | Language::Wasm => token,
+    };
+    let key: u64 = digits.parse().ok().filter(|key: &u64| key.to_string() == digits)?;
+    if key == 0 {
+        return Some(f64::NAN);
+    }
+    let value = match number {
+        NumberType::F32 => {
+            let (key, sign) = (u32::try_from(key).ok()?, 1 << 31);
+            f64::from(f32::from_bits(if key & sign != 0 { key ^ sign } else { !key }))
+        }
+        NumberType::F64 => {
+            let sign = 1 << 63;
+            f64::from_bits(if key & sign != 0 { key ^ sign } else { !key })
+        }
+    };
+    (!value.is_nan() && value.to_bits() != (-0.0f64).to_bits()).then_some(value)
+}
+
 /// A float of this type, in its one spelling.
 pub(super) fn float(language: Language, token: &str, number: NumberType) -> Option<f64> {
     match language {
@@ -390,6 +418,29 @@ mod tests {
             assert_eq!(read(token), None, "{token}");
         }
         assert_eq!(rust_float("0.10000000149011612", NumberType::F32), None);
+    }
+
+    #[test]
+    fn keys_are_in_the_order_of_numbers_and_have_one_spelling() {
+        let mut before = None;
+        for value in [f32::NEG_INFINITY, -1.5, -f32::from_bits(1), 0.0, f32::from_bits(1), 1.0, f32::INFINITY]
+        {
+            let bits = value.to_bits();
+            let number = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
+            assert!(before.is_none_or(|before| before < number), "{value}");
+            before = Some(number);
+            assert_eq!(key(Language::C, &format!("{number}u"), NumberType::F32), Some(f64::from(value)));
+            assert_eq!(key(Language::Rust, &number.to_string(), NumberType::F32), Some(f64::from(value)));
+        }
+        assert!(key(Language::C, "0u", NumberType::F64).is_some_and(f64::is_nan));
+        assert_eq!(key(Language::Rust, "9223372036854775808", NumberType::F64), Some(0.0));
+        // NaN has no key of its own, minus zero that of zero.
+        for token in
+            ["4294967295", "4286578689", "2147483647", "8388606", "01", "+1", "-1", "1u", "", "4294967296"]
+        {
+            assert_eq!(key(Language::Rust, token, NumberType::F32), None, "{token}");
+        }
+        assert_eq!(key(Language::C, "2147483648", NumberType::F32), None);
     }
 
     #[test]

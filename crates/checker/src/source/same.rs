@@ -8,7 +8,7 @@ use secateur_model::{
     Split, Test, Tree,
 };
 
-use super::read::{SourceFile, Table, float, integer};
+use super::read::{SourceFile, Table, float, integer, key};
 use super::text::Language;
 use crate::Difference;
 
@@ -161,8 +161,8 @@ impl<'a> Read<'a> {
         }
         // How the tables are laid out is the writer's choice; what they say is compared below.
         let layout = [
-            "header", "double", "math", "numbers", "zeros", "chunks", "sets", "equals", "splits", "each",
-            "every", "listed",
+            "header", "double", "math", "numbers", "keys", "zeros", "chunks", "sets", "equals", "splits",
+            "each", "every", "listed",
         ];
         let said: BTreeSet<&str> =
             self.file.head.parts.iter().copied().filter(|part| !layout.contains(part)).collect();
@@ -173,6 +173,8 @@ impl<'a> Read<'a> {
         same(several || !self.has("each") && !self.has("every"), "the parts of the program")?;
         same(self.has("trees") || !self.has("splits") && !self.has("listed"), "the parts of the program")?;
         same(self.has("numbers") || !self.has("zeros") && !self.has("chunks"), "the parts of the program")?;
+        let compares_keys = self.has("numbers") && self.file.head.language != Language::Wasm;
+        same(compares_keys || !self.has("keys"), "the parts of the program")?;
         same(!quantised || !self.has("listed"), "the parts of the program")?;
         self.doubles()
     }
@@ -271,7 +273,12 @@ impl<'a> Read<'a> {
         // The program compares in the type of inputs: the largest of its numbers within the window is as good.
         let found = self.float(self.token("window")?, self.input);
         let floor = self.input.floor(window);
-        same(window >= 0.0 && found.map(f64::to_bits) == Some(floor.to_bits()), "the window of zero")
+        let mut fits = window >= 0.0 && found.map(f64::to_bits) == Some(floor.to_bits());
+        if self.has("keys") {
+            let key = |name| Ok(key(self.file.head.language, self.token(name)?, self.input));
+            fits = fits && key("window_low")? == Some(-floor) && key("window_high")? == Some(floor);
+        }
+        same(fits, "the window of zero")
     }
 
     fn nodes(&self) -> usize {

@@ -2,6 +2,7 @@
 @header #define $NAME_INCLUDED
 #include <float.h>
 #include <stdint.h>
+@keys #include <string.h>
 @math #include <math.h>
 
 #if FLT_RADIX != 2 || FLT_MANT_DIG != 24 || FLT_MIN_EXP != -125 || FLT_MAX_EXP != 128
@@ -19,6 +20,9 @@
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #error "this model needs NaN and infinities: compile without -ffast-math and -ffinite-math-only"
 #endif
+@keys #if defined(__FLOAT_WORD_ORDER__) && defined(__BYTE_ORDER__) && __FLOAT_WORD_ORDER__ != __BYTE_ORDER__
+@keys #error "this model needs floats whose bytes are in the order of those of whole numbers: pack it without --keys"
+@keys #endif
 
 #define $NAME_FEATURES {features}
 #define $NAME_OUTPUTS {outputs}
@@ -32,7 +36,8 @@
 @numbers #define $NAME_USED {used}
 [numbers used_feature]
 [numbers first_threshold]
-[numbers threshold IN]
+[numbers+!keys threshold IN]
+[keys threshold KEY]
 @numbers /* The bins of each such column: a value's rank among the thresholds, and where missing values (1: left) go; 2: zero has a side, 4: the left. */
 [numbers first_bin]
 [numbers bin_sides]
@@ -121,6 +126,24 @@
 @window     return value >= -window && value <= window ? 0 : value;
 @window }
 @window 
+@keys /* A whole number for each value, in the order of the values: both zeros have the same, and what is missing has the largest. */
+@keys static $K $NAME_key($T value)
+@keys {
+@keys     $K bits;
+@keys     memcpy(&bits, &value, sizeof bits);
+@keys+f32_input     if ((bits & 0x7fffffffu) > 0x7f800000u) {
+@keys+f64_input     if ((bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u) {
+@keys         return ($K)~($K)0;
+@keys     }
+@keys+f32_input     if ((bits & 0x80000000u) == 0) {
+@keys+f64_input     if ((bits & 0x8000000000000000u) == 0) {
+@keys+f32_input         return bits | 0x80000000u;
+@keys+f64_input         return bits | 0x8000000000000000u;
+@keys     }
+@keys+f32_input     return bits == 0x80000000u ? bits : ($K)~bits;
+@keys+f64_input     return bits == 0x8000000000000000u ? bits : ($K)~bits;
+@keys }
+@keys 
 @header static inline void $NAME_raw(const $T *row, $S *scores)
 @!header void $NAME_raw(const $T *row, $S *scores);
 @!header void $NAME_raw(const $T *row, $S *scores)
@@ -137,11 +160,14 @@
     bins[0] = 0;
     (void)bins;
 @numbers     for (used = 0; used < $NAME_USED; used++) {
-@numbers+window         $T value = $NAME_read(row[$NAME_used_feature[used]]);
-@numbers+!window         $T value = row[$NAME_used_feature[used]];
+@numbers+window+!keys         $T value = $NAME_read(row[$NAME_used_feature[used]]);
+@numbers+!window+!keys         $T value = row[$NAME_used_feature[used]];
+@keys         $K value = $NAME_key(row[$NAME_used_feature[used]]);
 @numbers         uint32_t start = $NAME_first_threshold[used], low = start, high = $NAME_first_threshold[used + 1];
 @numbers+zeros         uint32_t end = high;
 @numbers         uint32_t bin = $NAME_first_bin[used], end_bin = $NAME_first_bin[used + 1];
+@keys+window+f32_input         value = value >= {window_low} && value <= {window_high} ? 0x80000000u : value;
+@keys+window+f64_input         value = value >= {window_low} && value <= {window_high} ? 0x8000000000000000u : value;
 @numbers         while (low < high) {
 @numbers             uint32_t middle = low + (high - low) / 2;
 @numbers             if (value <= $NAME_threshold[middle]) {
@@ -152,10 +178,13 @@
 @numbers         }
 @numbers         for (; bin < end_bin; bin++) {
 @numbers             uint32_t rank = low - start;
-@numbers             if (value != value && ($NAME_bin_sides[bin] & 1) != 0) {
+@keys             if (value == ($K)~($K)0 && ($NAME_bin_sides[bin] & 1) != 0) {
+@numbers+!keys             if (value != value && ($NAME_bin_sides[bin] & 1) != 0) {
 @numbers                 rank = 0;
 @numbers             }
-@zeros             if (value == 0 && ($NAME_bin_sides[bin] & 2) != 0) {
+@zeros+keys+f32_input             if (value == 0x80000000u && ($NAME_bin_sides[bin] & 2) != 0) {
+@zeros+keys+f64_input             if (value == 0x8000000000000000u && ($NAME_bin_sides[bin] & 2) != 0) {
+@zeros+!keys             if (value == 0 && ($NAME_bin_sides[bin] & 2) != 0) {
 @zeros                 rank = ($NAME_bin_sides[bin] & 4) != 0 ? 0 : end - start;
 @zeros             }
 @chunks             rank = rank > $NAME_bin_start[bin] ? rank - $NAME_bin_start[bin] : 0;

@@ -5,9 +5,9 @@
 //! trusted, tested and small.
 //!
 //! A line of a template starts with `@`, conditions and a space where it belongs to some models only: parts that a model must
-//! have, or with `!` must not have, with `+` between them. `$NAME`, `$T` and `$S` are the name, the type of inputs and the type of
+//! have, or with `!` must not have, with `+` between them. `$NAME`, `$T`, `$K` and `$S` are the name, the type of inputs, that of their keys and the type of
 //! sums. `{number}` is a place for a number. A line `[conditions table TYPE]` is a place for a table: of unsigned numbers without a
-//! type, else `IN` of the type of inputs, `SUM` of that of sums.
+//! type, else `IN` of the type of inputs, `KEY` of that of their keys, `SUM` of that of sums.
 //!
 //! WebAssembly has code that is the same for all models. Its template says which numbers and tables a model has, and in which order.
 
@@ -56,6 +56,16 @@ impl Language {
         }
     }
 
+    /// The language's word for whole numbers without a sign that have as many bits as a float type.
+    pub fn key(self, number: NumberType) -> &'static str {
+        match (self, number) {
+            (Self::C, NumberType::F32) => "uint32_t",
+            (Self::C, NumberType::F64) => "uint64_t",
+            (Self::Rust | Self::Wasm, NumberType::F32) => "u32",
+            (Self::Rust | Self::Wasm, NumberType::F64) => "u64",
+        }
+    }
+
     /// The language's word for a float type.
     pub fn float(self, number: NumberType) -> &'static str {
         match (self, number) {
@@ -73,7 +83,7 @@ pub fn first_line(language: Language) -> String {
 }
 
 /// The parts that a model can have. Types and names of tables follow from them.
-pub const PARTS: [&str; 26] = [
+pub const PARTS: [&str; 27] = [
     "f32_input",
     "f64_input",
     "f32_sums",
@@ -83,6 +93,7 @@ pub const PARTS: [&str; 26] = [
     "double",
     "math",
     "numbers",
+    "keys",
     "zeros",
     "chunks",
     "sets",
@@ -175,6 +186,8 @@ pub enum Entries {
     Signed,
     /// Floats.
     Float(NumberType),
+    /// Floats as whole numbers without a sign, of as many bits and in the same order.
+    Key(NumberType),
 }
 
 /// A piece of a line.
@@ -215,6 +228,7 @@ pub fn lines(head: &Head) -> Vec<Line> {
             let (condition, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
             let entries = match words.next() {
                 Some("IN") => Entries::Float(head.input()),
+                Some("KEY") => Entries::Key(head.input()),
                 Some(_) => head.sums(),
                 None => Entries::Unsigned,
             };
@@ -231,10 +245,13 @@ pub fn lines(head: &Head) -> Vec<Line> {
 fn pieces(line: &'static str, head: &Head) -> Vec<Piece> {
     let sums = match head.sums() {
         Entries::Float(number) => head.language.float(number),
-        Entries::Signed | Entries::Unsigned => head.language.signed(),
+        _ => head.language.signed(),
     };
     let filled = |text: &str| {
-        text.replace("$NAME", &head.name).replace("$T", head.language.float(head.input())).replace("$S", sums)
+        text.replace("$NAME", &head.name)
+            .replace("$T", head.language.float(head.input()))
+            .replace("$K", head.language.key(head.input()))
+            .replace("$S", sums)
     };
     let mut pieces = Vec::new();
     let mut rest = line;

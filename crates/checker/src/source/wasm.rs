@@ -242,7 +242,7 @@ fn bytes_for<'a>(tables: impl IntoIterator<Item = Option<&'a Vec<u32>>>) -> u32 
 fn width(head: &Head, name: &str, entries: Entries, node_bytes: u32, leaf_bytes: u32) -> usize {
     match (entries, name) {
         (Entries::Float(NumberType::F64), _) => 8,
-        (Entries::Float(NumberType::F32) | Entries::Signed, _) => 4,
+        (Entries::Float(NumberType::F32) | Entries::Signed | Entries::Key(_), _) => 4,
         (Entries::Unsigned, "node_bin" | "node_left") => node_bytes as usize,
         (Entries::Unsigned, "node_rank") => 1,
         (Entries::Unsigned, "leaf_index") => leaf_bytes as usize,
@@ -298,6 +298,8 @@ impl WasmData {
                             table.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
                             table.len()
                         }
+                        // There are no keys in the template.
+                        Entries::Key(_) => return None,
                         Entries::Float(number) => {
                             let table = self.floats.get(name)?;
                             table.iter().for_each(|&value| bytes.extend(float_bytes(value, number)));
@@ -400,6 +402,8 @@ impl Reader<'_> {
         let bytes = self.data.get(start..start.checked_add(count.checked_mul(width)?)?)?;
         let numbers = bytes.chunks_exact(width);
         match entries {
+            // There are no keys in the template.
+            Entries::Key(_) => return None,
             Entries::Unsigned => {
                 let number =
                     |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u32::from(byte));

@@ -25,6 +25,9 @@ of the class; missing values are NaN. OUT.rs is a Rust module with the functions
 OUT.wasm is a WebAssembly module for browsers and other engines, without imports; it is read back and compared too. Beside it go OUT.js, a wrapper for \
 JavaScript (`const model = await load(); model.predict(row)`), and OUT.html, a page that has the model in itself and predicts what is typed.
 
+With --keys the thresholds of OUT.c, OUT.h or OUT.rs are whole numbers in the order of the floats, and a row's values become such numbers before they are \
+compared: for processors that have no floats, or no doubles, in hardware. The results are the same in every bit.
+
 With --leaves 16 or 8 the leaves of the source are whole numbers of so many bits, for targets that have little flash or no floats: `NAME_raw(row, \
 sums)` gives sums of 32 bits, and a score is its sum times NAME_UNIT (in WebAssembly `raw` gives scores). It is then another model, and what is proved is how near: no score is \
 farther than a bound from the library's, so that the class is the same wherever the library's score is farther than that from its threshold. The \
@@ -68,6 +71,10 @@ pub(crate) struct Pack {
     /// Prune the model first: the packed file then decides as MODEL does, with other scores
     #[arg(long)]
     pub(crate) prune: bool,
+
+    /// In C and Rust, compare values with thresholds as whole numbers: faster where floats are computed in software, with the same result
+    #[arg(long)]
+    pub(crate) keys: bool,
 
     /// Make the leaves of source whole numbers of so many bits, and prove how far that moves scores
     #[arg(long, value_name = "BITS")]

@@ -46,6 +46,12 @@ fn source_compiles_and_passes_its_test_and_is_certified() {
         let (code, told) = compiled(&folder, "all_test.c");
         assert!(code == 0 && told.starts_with("0 of "), "{model}: {told}");
         assert_eq!(check(&folder, &format!("{model} all.h all.cert")), 0);
+        let run = folder
+            .run(&format!("pack {model} -o keys.c --keys --leaves 8 --time-limit 1s --test keys_test.c --certificate keys.cert"));
+        run.ok();
+        let (code, told) = compiled(&folder, "keys.c keys_test.c");
+        assert!(code == 0 && told.starts_with("0 of "), "{model}: {told}");
+        assert_eq!(check(&folder, &format!("{model} keys.c keys.cert")), 0);
         // The certificate of one file is not about another.
         assert_eq!(check(&folder, &format!("{model} model.c all.cert")), 1);
     }
@@ -119,6 +125,8 @@ fn what_cannot_be_written_is_refused_and_the_users_files_stay() {
     refused("pack model.json -o mine.c", "not one that secateur wrote");
     refused("pack model.json -o out.spk --name a", "--name is for a model as source");
     refused("pack model.json -o out.spk --test t.c", "--test is for a model as source");
+    refused("pack model.json -o out.spk --keys", "--keys is for a model as source");
+    refused("pack model.json -o out.wasm --keys", "--keys is for C and Rust");
     refused("pack model.json -o out.c --test out.h", "each needs a file of its own");
     refused("pack model.json -o out.c --test out.c", "each needs a file of its own");
     refused("pack model.json -o out.c --certificate out.h", "each needs a file of its own");

@@ -71,7 +71,12 @@ fn hostile(rng: &mut Rng, known: &[f64]) -> f64 {
 
 /// With leaves as they are.
 pub(crate) fn exact(form: Form, name: &str) -> Style<'_> {
-    Style { form, name, leaves: None }
+    Style { form, name, leaves: None, keys: false }
+}
+
+/// The same with thresholds as whole numbers.
+pub(crate) fn keyed(form: Form, name: &str) -> Style<'_> {
+    Style { keys: true, ..exact(form, name) }
 }
 
 /// Source that is text.
