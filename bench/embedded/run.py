@@ -4,7 +4,8 @@ Every model is compiled by arm-none-eabi-gcc -Os for a Cortex-M4 with its single
 predicts raw scores (probabilities, where a generator has only these). Flash is what the image loads: code, tables and the parts of the C library that it needs.
 Instructions are counted by an emulator (unicorn), the mean of 40 rows. Neither depends on how busy the machine is. Compile time is processor time of that
 compiler. "bits" is the share of 2,000 rows, half of them data and half data with values at a threshold or beside it, with the very raw score of the library: by the same source,
-compiled for this machine. "on the M4" is the same share of the 40 rows in the emulator. A generator that is not installed, fails or has no such model is shown as such.
+compiled for this machine. "on the M4" is the same share of the 40 rows in the emulator. For secateur the whole cover test that `pack --test` writes runs in the emulator too: how many of its rows have other bits (sums, with
+quantised leaves). A generator that is not installed, fails or has no such model is shown as such.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import resource
 import struct
 import subprocess
 import tempfile
+from typing import Any
 
 import lightgbm
 import numpy as np
@@ -77,21 +79,7 @@ def counted(image: pathlib.Path, rows: np.ndarray, wide: bool, wide_out: bool) -
     import unicorn
     from unicorn import arm_const as arm
 
-    data = image.read_bytes()
-    (entry, headers) = struct.unpack_from("<II", data, 24)
-    size, count = struct.unpack_from("<HH", data, 42)
-    machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
-    machine.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M4)
-    machine.mem_map(0, 64 << 20)
-    machine.mem_map(0x20000000, 4 << 20)
-    # The FPU is off until somebody switches it on, here by the coprocessor access register.
-    machine.mem_map(0xE000E000, 0x1000)
-    flash = 0
-    for index in range(count):
-        kind, offset, address, _, in_file, _ = struct.unpack_from("<IIIIII", data, headers + index * size)
-        if kind == 1:
-            machine.mem_write(address, data[offset : offset + in_file])
-            flash += in_file
+    machine, entry, flash = loaded(image, unicorn, arm)
     steps = [0]
 
     def step(*_: object) -> None:
@@ -111,11 +99,58 @@ def counted(image: pathlib.Path, rows: np.ndarray, wide: bool, wide_out: bool) -
     return flash, round(steps[0] / COUNTED), np.array(scores)
 
 
-def ours(folder: pathlib.Path, model: pathlib.Path, _: object, kind: str) -> Built:
-    subprocess.run([SECATEUR, "pack", model, "-o", folder / "model.c"], check=True, capture_output=True)
+def loaded(image: pathlib.Path, unicorn: Any, arm: Any) -> tuple[Any, int, int]:
+    """A core with the image, its entry, and the bytes that it loads."""
+    data = image.read_bytes()
+    (entry, headers) = struct.unpack_from("<II", data, 24)
+    size, count = struct.unpack_from("<HH", data, 42)
+    machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+    machine.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M4)
+    machine.mem_map(0, 64 << 20)
+    machine.mem_map(0x20000000, 4 << 20)
+    # The FPU is off until somebody switches it on, here by the coprocessor access register.
+    machine.mem_map(0xE000E000, 0x1000)
+    flash = 0
+    for index in range(count):
+        kind, offset, address, _, in_file, _ = struct.unpack_from("<IIIIII", data, headers + index * size)
+        if kind == 1:
+            machine.mem_write(address, data[offset : offset + in_file])
+            flash += in_file
+    return machine, entry, flash
+
+
+def covered(built: Built) -> str:
+    """The cover test in the emulator: how many of how many rows have other bits."""
+    import unicorn
+    from unicorn import arm_const as arm
+
+    image = built.folder / "cover.elf"
+    (built.folder / "start.c").write_text("unsigned long model_test(void);\nunsigned long start(void) { return model_test(); }\n")
+    command = ["arm-none-eabi-gcc", *M4, "-Os", "-Dmodel_NO_MAIN", "-nostartfiles", "--specs=nano.specs", "--specs=nosys.specs"]
+    command += ["model.c", "test.c", "start.c", "-Wl,-e,start", "-Wl,--no-warn-rwx-segments", "-lm", "-o", str(image)]
+    subprocess.run(command, cwd=built.folder, check=True, capture_output=True)
+    machine, entry, _ = loaded(image, unicorn, arm)
+    machine.reg_write(arm.UC_ARM_REG_SP, 0x20300000)
+    machine.reg_write(arm.UC_ARM_REG_LR, 0x3F00001)
+    machine.emu_start(entry | 1, 0x3F00000)
+    rows = int(re.search(r"#define model_TEST_ROWS (\d+)", (built.folder / "test.c").read_text())[1])
+    return f"{machine.reg_read(arm.UC_ARM_REG_R0):,} of {rows:,}"
+
+
+def ours(folder: pathlib.Path, model: pathlib.Path, _: object, kind: str, *options: str) -> Built:
+    command = [SECATEUR, "pack", model, "-o", folder / "model.c", "--test", folder / "test.c", *options]
+    subprocess.run(command, check=True, capture_output=True)
     row, out = re.search(r"void model_raw\(const (\w+) \*row, (\w+) \*", (folder / "model.h").read_text()).groups()
     wrapper = f'#include "model.h"\nvoid entry(const {row} *row, {out} *out) {{ model_raw(row, out); }}\n'
-    return Built(folder, ["model.c"], wrapper, row, out)
+    return Built(folder, ["model.c"], wrapper, row, out, raw=out != "int32_t")
+
+
+def ours_keys(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
+    return ours(folder, model, fitted, kind, "--keys")
+
+
+def ours_whole(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
+    return ours(folder, model, fitted, kind, "--keys", "--leaves", "16", "--time-limit", "1s")
 
 
 def tl2cgen_quantised(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
@@ -172,12 +207,33 @@ def emlearn_code(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind
     return built
 
 
+def timber_code(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
+    import pickle
+
+    from timber.codegen.c99 import C99Emitter, TargetSpec
+    from timber.frontends.auto_detect import parse_model
+
+    path = folder / {"xgboost": "fitted.json", "lightgbm": "fitted.txt", "forest": "fitted.pkl"}[kind]
+    if kind == "xgboost":
+        fitted.save_model(path)
+    elif kind == "lightgbm":
+        fitted.booster_.save_model(path)
+    else:
+        path.write_bytes(pickle.dumps(fitted))
+    C99Emitter(TargetSpec.for_embedded("cortex-m4")).emit(parse_model(path)).write(folder)
+    wrapper = '#include "model.h"\nvoid entry(const float *row, float *out) { timber_infer_single(row, out, 0); }\n'
+    return Built(folder, ["model.c", "model_data.c"], wrapper, "float", "float", raw=False)
+
+
 PEERS = {
     "secateur": ours,
+    "secateur, keys": ours_keys,
+    "secateur, keys, leaves of 16 bits": ours_whole,
     "tl2cgen, quantised": tl2cgen_quantised,
     "tl2cgen": tl2cgen_plain,
     "m2cgen": m2cgen_code,
     "emlearn": emlearn_code,
+    "timber": timber_code,
 }
 
 
@@ -257,7 +313,7 @@ def main() -> None:
             fitted, path, rows, raw = fit(arguments.datasets, place, name, kind, size, trees)
             truth = raw(rows)
             words = {"xgboost": f"XGBoost, depth {size}", "lightgbm": f"LightGBM, {size} leaves", "forest": f"forest, depth {size}"}[kind]
-            text += f"\n## {words}, {trees} trees, {name}\n\n| generator | flash, bytes | instructions a row | compiler, s | bits | on the M4 |\n|---|---|---|---|---|---|\n"
+            text += f"\n## {words}, {trees} trees, {name}\n\n| generator | flash, bytes | instructions a row | compiler, s | bits | on the M4 | wrong rows of the cover |\n|---|---|---|---|---|---|---|\n"
             for peer in wanted:
                 make = PEERS[peer]
                 folder = place / re.sub(r"\W", "_", peer)
@@ -269,12 +325,13 @@ def main() -> None:
                     scores = built.scores(rows)
                     same = np.mean(scores.astype(truth.dtype) == truth)
                     there = np.mean(emulated.astype(truth.dtype) == truth[:COUNTED])
-                    bits = f"{same:.1%} | {there:.1%}" if built.raw else "probabilities | -"
-                    text += f"| {peer} | {flash:,} | {instructions:,} | {seconds:.2f} | {bits} |\n"
+                    bits = f"{same:.1%} | {there:.1%}" if built.raw else "not raw scores | -"
+                    cover = covered(built) if peer.startswith("secateur") else "-"
+                    text += f"| {peer} | {flash:,} | {instructions:,} | {seconds:.2f} | {bits} | {cover} |\n"
                 except Exception as error:  # noqa: BLE001
                     said = getattr(error, "stderr", None) or str(error)
                     said = said.decode() if isinstance(said, bytes) else said
-                    text += f"| {peer} | - | - | - | {' '.join(said.split())[:90]} | - |\n"
+                    text += f"| {peer} | - | - | - | {' '.join(said.split())[:90]} | - | - |\n"
                 print(text.splitlines()[-1], flush=True)
     print(text)
     if arguments.save:
