@@ -23,8 +23,6 @@ use crate::error::{FormatError, Place, Problem};
 const MODES: [Mode; 6] =
     [Mode::LessOrEqual, Mode::Less, Mode::GreaterOrEqual, Mode::Greater, Mode::Equal, Mode::NotEqual];
 const MEMBER: u8 = MODES.len() as u8;
-/// Rows of the table, at most: trees that share their nodes are written out.
-const MOST_ROWS: usize = 1 << 24;
 
 /// The attributes as they are in the file.
 #[derive(Default)]
@@ -56,9 +54,17 @@ pub(super) fn read(node: Message<'_>, number: NumberType) -> Result<Table, Forma
         regressor: Some(lists.regressor()?),
         ..Table::default()
     };
+    // Trees that share nodes get a copy each: not so many that a small file takes much memory. Without that a node stands for at
+    // most three rows, itself and two leaves.
+    let most = 4 * lists.modes.len() + 2 * lists.roots.len() + 1024;
     let mut seen = vec![None; lists.modes.len()];
     for (tree, &root) in lists.roots.iter().enumerate() {
         lists.tree(tree as u32, root as usize, &mut seen, &mut table)?;
+        if table.modes.len() > most {
+            let advice = "give every tree nodes of its own";
+            let place = Place::Field("tree_roots".to_owned());
+            return Err(unsupported(place, "many trees that share their nodes", advice));
+        }
     }
     Ok(table)
 }
@@ -201,11 +207,6 @@ impl Lists {
         let mut pending: Vec<(Pending, Option<(usize, bool)>)> = vec![(self.root(root), None)];
         while let Some((next, parent)) = pending.pop() {
             let row = table.modes.len();
-            if row == MOST_ROWS {
-                let what = format!("trees that share nodes and have more than {MOST_ROWS} without that");
-                let advice = "give every tree nodes of its own";
-                return Err(unsupported(Place::Field("tree_roots".to_owned()), &what, advice));
-            }
             let place = (row - start) as i32;
             match parent {
                 Some((parent, true)) => table.true_ids[parent] = place,

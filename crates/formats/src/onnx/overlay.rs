@@ -17,7 +17,7 @@ use crate::error::{FormatError, Place};
 /// Nodes of the one tree, at most.
 const MOST_NODES: usize = 1 << 17;
 /// Nodes on a way through all trees, at most: each is a call.
-const MOST_DEPTH: usize = 1_000;
+const MOST_DEPTH: usize = 400;
 
 /// The table with one tree where the smallest or the largest of several trees' values counts, and how many trees they were; any
 /// other table as it is.
