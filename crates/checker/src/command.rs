@@ -498,7 +498,7 @@ enum Second {
 
 fn second(path: &Path) -> Result<Second, String> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("").to_ascii_lowercase();
-    let is_source = matches!(ending.as_str(), "c" | "h" | "rs");
+    let is_source = matches!(ending.as_str(), "c" | "h" | "rs" | "wasm");
     if !is_source {
         return read(path).map(Second::Model);
     }
