@@ -125,6 +125,9 @@ macro_rules! kernel {
                 if s.bytes.is_empty() {
                     continue;
                 }
+                if scalar::write_categories(file, feature, (0..count).map(value), &mut s.bytes) {
+                    continue;
+                }
                 let mut ranks = Bytes([[0; 64]; 8]);
                 match &model.ranks[index] {
                     Ranks::Two32(tables) if feature.specials.is_empty() => {

@@ -67,6 +67,11 @@ pub(crate) struct Special {
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
     Equal(f64),
+    /// A set of codes below 64, as bits.
+    Few {
+        bits: u64,
+        members_left: bool,
+    },
     /// Bits of codes from 0 on; codes beyond the words are no members.
     Member {
         bits: Vec<u64>,
@@ -80,6 +85,10 @@ impl Question {
     pub(crate) fn left(&self, value: f64, code: Option<u32>) -> bool {
         match self {
             Self::Equal(number) => value == *number,
+            Self::Few { bits, members_left } => {
+                let member = code.is_some_and(|code| code < 64 && bits >> code & 1 == 1);
+                member == *members_left
+            }
             Self::Member { bits, more, members_left } => {
                 let member = code.is_some_and(|code| match bits.get(code as usize / 64) {
                     Some(word) => word >> (code % 64) & 1 == 1,
@@ -346,6 +355,10 @@ fn word(column: usize, rank: usize) -> Result<Word, LoadError> {
 const DENSE: u32 = 4096;
 
 fn member(set: &[u32], members_left: bool) -> Question {
+    if set.last().is_none_or(|&last| last < 64) {
+        let bits = set.iter().fold(0, |bits, code| bits | 1 << code);
+        return Question::Few { bits, members_left };
+    }
     let dense = set.iter().take_while(|&&code| code < DENSE).count();
     let words = if dense < set.len() {
         DENSE as usize / 64

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use crate::error::PredictError;
 use crate::file::File;
-use crate::plan::{ALL, CHUNK, Feature, Node, Plan, Root, Special, Values, Variant};
+use crate::plan::{ALL, CHUNK, Feature, Node, Plan, Question, Root, Special, Values, Variant};
 use crate::rows::AnyRows;
-use crate::sliced::Bytes;
+use crate::sliced::{Bytes, ROWS};
 
 /// Trees that are walked side by side: the next node of one is on its way from memory while others compare.
 const LANES: usize = 8;
@@ -65,6 +65,46 @@ pub(crate) fn bytes_with(
 pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, columns: &mut [Bytes], row: usize) {
     let write = |column: usize, byte| columns[column].0[row / 64][row % 64] = byte;
     write_ranked(file, feature, value, |_| None, write);
+}
+
+/// What the values of a block write into the columns of a categorical feature whose sets have codes below 64 only; `false`, and nothing is
+/// written, for any other feature. Every set is made a table once, and each row looks its code up there.
+pub(crate) fn write_categories(
+    file: &File,
+    feature: &Feature,
+    values: impl ExactSizeIterator<Item = f64>,
+    columns: &mut [Bytes],
+) -> bool {
+    /// A category that is in no set, and a value that is missing.
+    const NONE: u8 = 64;
+    const MISSING: u8 = 65;
+    let few = feature.specials.iter().all(|special| matches!(special.question, Question::Few { .. }));
+    let Some(category) = feature.category.map(|at| &file.categories[at]) else { return false };
+    if !few || !feature.variants.is_empty() {
+        return false;
+    }
+    let mut codes = [NONE; ROWS];
+    let count = values.len();
+    for (to, value) in codes.iter_mut().zip(values) {
+        let code = if value.is_nan() { None } else { category.rule.code(value) };
+        *to = match code {
+            None if value.is_nan() || category.unseen_is_missing => MISSING,
+            Some(code) if code < 64 => code as u8,
+            _ => NONE,
+        };
+    }
+    for special in &feature.specials {
+        let Question::Few { bits, members_left } = special.question else { continue };
+        let mut table = [0u8; 128];
+        for (code, right) in table[..64].iter_mut().enumerate() {
+            *right = u8::from((bits >> code & 1 == 1) != members_left);
+        }
+        table[usize::from(NONE)] = u8::from(members_left);
+        table[usize::from(MISSING)] = u8::from(!special.missing_left);
+        let column = columns[special.column as usize].0.as_flattened_mut();
+        column[..count].iter_mut().zip(&codes).for_each(|(to, &code)| *to = table[usize::from(code & 127)]);
+    }
+    true
 }
 
 /// As [`write_bytes`], for who may know the rank of a number.

@@ -67,11 +67,14 @@ fn model_of(random: &mut Random, features: u32, depth: usize, trees: usize, thre
                 _ => Rule::Listed((0..8).map(|code| f64::from(code) * 1.5).collect()),
             };
             let unseen_is_missing = random.coin();
+            // Sets of codes below 64 have a road of their own.
+            let codes: Vec<u32> =
+                if random.coin() { (0..64).collect() } else { (0..70).chain([5000, 70_000]).collect() };
             categories.push(Category { feature, rule, unseen_is_missing, labels: None });
             for code in 10..14 {
                 let kind = Kind::Member { members_left: code > 11 };
                 let sets = (0..1 + random.below(3))
-                    .map(|_| (0..70).chain([5000, 70_000]).filter(|_| random.below(3) == 0).collect())
+                    .map(|_| codes.iter().copied().filter(|_| random.below(3) == 0).collect())
                     .collect();
                 columns.push(Column { feature, kind, missing_left: code % 2 == 1, tests: Tests::Sets(sets) });
             }
