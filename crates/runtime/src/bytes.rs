@@ -153,6 +153,7 @@ pub(crate) struct Bits<'a, 'r> {
 
 impl Bits<'_, '_> {
     /// The next `count` bits, at most 64.
+    #[inline]
     pub(crate) fn take(&mut self, count: u32) -> Result<u64, LoadError> {
         if count > 32 {
             let low = self.take(32)?;
