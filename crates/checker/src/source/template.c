@@ -159,6 +159,7 @@
     (void)row;
     bins[0] = 0;
     (void)bins;
+@keys+window     (void)$NAME_read;
 @numbers     for (used = 0; used < $NAME_USED; used++) {
 @numbers+window+!keys         $T value = $NAME_read(row[$NAME_used_feature[used]]);
 @numbers+!window+!keys         $T value = row[$NAME_used_feature[used]];
