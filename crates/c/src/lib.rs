@@ -3,7 +3,7 @@
 //! Every function checks its pointers for null, turns the sizes that C gives into slices, calls the runtime, and turns errors into
 //! codes with a message. What cannot be checked is said by the header: that pointers point to as many values as the sizes say.
 //!
-//! Without the feature `std` the library is a third as large: memory comes from `malloc`, there is one thread, and a fault of the runtime
+//! Without the feature `std` the library is half as large: memory comes from `malloc`, there is one thread, and a fault of the runtime
 //! itself ends the program (`small`).
 
 #![cfg_attr(not(feature = "std"), no_std)]

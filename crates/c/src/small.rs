@@ -16,7 +16,7 @@ unsafe extern "C" {
     safe fn abort() -> !;
 }
 
-/// What `malloc` aligns to on every system of 64 bits, and on 32 bits half of it.
+/// What `malloc` aligns to: 16 bytes on systems of 64 bits, 8 on those of 32.
 const MALLOC_ALIGNS: usize = 2 * size_of::<usize>();
 
 /// The allocator of C.

@@ -17,6 +17,37 @@ pub struct Cover<'a> {
     pub classes: &'a [u32],
 }
 
+/// Rows as what each changes of the one before, the first of zeros.
+pub(crate) struct Changes {
+    /// How many changes each row has.
+    pub(crate) counts: Vec<u32>,
+    /// The column of each change.
+    pub(crate) features: Vec<u32>,
+    /// The value of each change.
+    pub(crate) values: Vec<f64>,
+}
+
+impl Cover<'_> {
+    /// The rows, which have so many columns, as changes of numbers of this type.
+    pub(crate) fn changes(&self, width: usize, input: NumberType) -> Changes {
+        let mut changes = Changes { counts: Vec::new(), features: Vec::new(), values: Vec::new() };
+        let mut before = vec![0f64; width];
+        for row in self.rows.chunks(width) {
+            let known = changes.values.len();
+            for (feature, (&value, before)) in row.iter().zip(&mut before).enumerate() {
+                let value = input.round(value);
+                if value.to_bits() != before.to_bits() {
+                    changes.features.push(feature as u32);
+                    changes.values.push(value);
+                    *before = value;
+                }
+            }
+            changes.counts.push((changes.values.len() - known) as u32);
+        }
+        changes
+    }
+}
+
 /// What is expected of a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Expected<'a> {
@@ -48,22 +79,8 @@ pub fn cover_test(
     let (input, sums) = (model.domain().number, model.accumulation().number);
     let (width, outputs) = (model.features().len().max(1), model.group_count());
     let count = cover.rows.len() / width;
-    // Each row is written as its changes from the one before, the first from zeros.
-    let (mut changes, mut features, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    let mut before = vec![0f64; width];
-    for row in cover.rows.chunks(width) {
-        let mut own = 0u32;
-        for (feature, (&value, before)) in row.iter().zip(&mut before).enumerate() {
-            let value = input.round(value);
-            if value.to_bits() != before.to_bits() {
-                features.push(feature as u32);
-                values.push(float(Language::C, value, input));
-                *before = value;
-                own += 1;
-            }
-        }
-        changes.push(own);
-    }
+    let Changes { counts: changes, features, values } = cover.changes(width, input);
+    let values: Vec<String> = values.into_iter().map(|value| float(Language::C, value, input)).collect();
     let bits = |&score: &f64| match sums {
         NumberType::F32 => format!("0x{:08x}u", (score as f32).to_bits()),
         NumberType::F64 => format!("0x{:016x}u", score.to_bits()),

@@ -4,7 +4,7 @@
 
 use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, NumberType};
 
-use crate::cover::{Cover, Expected};
+use crate::cover::{Changes, Cover, Expected};
 
 /// The first line of every wrapper.
 pub const WRAPPER_START: &str =
@@ -47,21 +47,9 @@ pub fn page(model: &Ensemble, labels: &ClassLabels, file: &str, module: &[u8], q
 pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &Cover<'_>) -> String {
     let input = model.domain().number;
     let width = model.features().len().max(1);
-    let (mut changes, mut features, mut values) = (Vec::new(), Vec::new(), Vec::new());
-    let mut before = vec![0f64; width];
-    for row in cover.rows.chunks(width) {
-        let mut own = 0u32;
-        for (feature, (&value, before)) in row.iter().zip(&mut before).enumerate() {
-            let value = input.round(value);
-            if value.to_bits() != before.to_bits() {
-                features.push(feature.to_string());
-                values.push(number(value));
-                *before = value;
-                own += 1;
-            }
-        }
-        changes.push(own.to_string());
-    }
+    let Changes { counts, features, values } = cover.changes(width, input);
+    let texts = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>();
+    let values: Vec<String> = values.into_iter().map(number).collect();
     let scores: Vec<f64> = match cover.expected {
         Expected::Scores(scores) => scores.to_vec(),
         Expected::Sums(sums) => sums.iter().map(|&sum| f64::from(sum)).collect(),
@@ -70,7 +58,7 @@ pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &Cover<'_>) -> Strin
         true => class.to_string(),
         false => "-1".to_owned(),
     };
-    let none = vec!["-1".to_owned(); changes.len()];
+    let none = vec!["-1".to_owned(); counts.len()];
     let classes: Vec<String> =
         if cover.classes.is_empty() { none } else { cover.classes.iter().map(class).collect() };
     let expected: Vec<String> = scores.iter().map(|score| format!("0x{:x}n", score.to_bits())).collect();
@@ -79,8 +67,8 @@ pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &Cover<'_>) -> Strin
         &[
             ("GIVEN", "the bits expected"),
             ("FILE", &in_text(file)),
-            ("CHANGES", &lines(&changes)),
-            ("FEATURES", &lines(&features)),
+            ("CHANGES", &lines(&texts(&counts))),
+            ("FEATURES", &lines(&texts(&features))),
             ("VALUES", &lines(&values)),
             ("EXPECTED", &lines(&expected)),
             ("CLASSES", &lines(&classes)),

@@ -385,11 +385,10 @@ impl Reader<'_> {
 
     fn number(&self, name: &'static str, read: &mut WasmData) -> Option<()> {
         match slot_of_count(name) {
-            Some(at) => read.counts.insert(name, self.word(at)?).map_or(Some(()), |_| Some(())),
-            None => {
-                read.doubles.insert(name, self.double(slot_of_double(name)?)?).map_or(Some(()), |_| Some(()))
-            }
+            Some(at) => drop(read.counts.insert(name, self.word(at)?)),
+            None => drop(read.doubles.insert(name, self.double(slot_of_double(name)?)?)),
         }
+        Some(())
     }
 
     fn table(&self, name: &'static str, entries: Entries, read: &mut WasmData) -> Option<()> {
