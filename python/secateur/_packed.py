@@ -120,6 +120,8 @@ class PackedModel:
         test: str | os.PathLike[str] | None = None,
         certificate: str | os.PathLike[str] | None = None,
         keys: bool = False,
+        layout: str = "compact",
+        probabilities: bool = False,
         leaves: int | None = None,
         same_decisions: bool = False,
         missing: bool = True,
@@ -138,6 +140,10 @@ class PackedModel:
 
         `keys=True` makes C and Rust compare values with thresholds as whole numbers, which is faster where floats are computed in software; the bits are the same.
 
+        `layout="small"` makes C and Rust lay trees out in as few bits as their numbers need: fewer bytes, and more instructions, than the standard `"compact"`.
+        `probabilities=True` adds `NAME_probabilities(row, probabilities)`, in Rust `probabilities(&row, exp)`, with the library's own expression; the last bits are
+        those of the target's exponential function. The wrapper of WebAssembly has `probabilities(row)` in any case.
+
         `leaves=16` or `leaves=8` makes the leaves of source whole numbers of so many bits: `NAME_raw(row, sums)` gives sums of 32 bits, and a score is its sum
         times `NAME_UNIT`. Scores then are near to the library's, and how near is proved: the returned dict, as `secateur pack --json` prints it, has the bound
         as `within`, and in `leaves` an input that shows how far apart scores are at least (`at_least`, `input`). The search makes the bound smaller for at most `time_limit`
@@ -153,14 +159,18 @@ class PackedModel:
         keys = _options.flag("keys", keys)
         if keys and ending == "wasm":
             raise InputError("keys is for C and Rust on machines that compute floats in software; every WebAssembly engine compares floats")
+        small = _options.choice("layout", layout, ("compact", "small")) == "small"
+        if small and ending == "wasm":
+            raise InputError("layout is for C and Rust: a WebAssembly module has one layout")
+        probabilities = _options.flag("probabilities", probabilities)
         bits = None if leaves is None else _leaf_bits(leaves)
         if bits is None and (same_decisions or domain is not None or not missing):
             raise InputError("same_decisions, missing and domain go with leaves=16 or leaves=8: without these the bits are the library's")
         if ending not in ("c", "h", "rs", "wasm"):
             if bits is not None:
                 raise InputError("leaves is for source: give a path that ends with .c, .h, .rs or .wasm")
-            if keys:
-                raise InputError("keys is for source: give a path that ends with .c, .h or .rs")
+            if keys or small or probabilities:
+                raise InputError("keys, layout and probabilities are for source: give a path that ends with .c, .h or .rs")
             if name is not None or test is not None:
                 raise InputError("name and test are for source: give a path that ends with .c, .h, .rs or .wasm")
             if certificate is not None and self.certificate is None:
@@ -176,13 +186,15 @@ class PackedModel:
         name = "model" if name is None else name
         facts: dict[str, Any] | None = None
         if bits is None:
-            source, beside, proof, program = _source(model, file, name, keys, test is not None)
+            source, beside, proof, program = _source(model, file, name, keys, small, probabilities, test is not None)
         else:
             made, printed, words = _quantised_source(
                 model,
                 file,
                 name,
                 keys,
+                small,
+                probabilities,
                 test is not None,
                 bits,
                 _options.flag("same_decisions", same_decisions),

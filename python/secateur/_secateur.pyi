@@ -118,13 +118,15 @@ class Packed:
     def has_probabilities(self) -> bool: ...
 
 def source(
-    model: Model, file: str, name: str, keys: bool, test: bool
+    model: Model, file: str, name: str, keys: bool, small: bool, probabilities: bool, test: bool
 ) -> tuple[bytes, list[tuple[str, str]], bytes, str | None]: ...
 def quantised_source(
     model: Model,
     file: str,
     name: str,
     keys: bool,
+    small: bool,
+    probabilities: bool,
     test: bool,
     bits: int,
     same_decisions: bool,

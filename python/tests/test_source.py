@@ -77,8 +77,52 @@ def test_thresholds_as_whole_numbers_have_the_same_bits(name, tmp_path):
     assert_same_bits(scores, model.raw_scores(rows), rows)
     assert secateur.check(inner, tmp_path / "keyed.c", tmp_path / "keyed.cert")["outcome"] == "same_bits"
     for path in ("model.wasm", "model.spk"):
-        with pytest.raises(secateur.InputError, match="keys is for"):
+        with pytest.raises(secateur.InputError, match="keys(, layout and probabilities are| is) for"):
             packed.save(tmp_path / path, keys=True)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_small_layout_has_the_same_bits_in_fewer_bytes_and_probabilities_are_the_librarys(name, tmp_path):
+    found = case(name)
+    inner = found.inner(found.model)
+    model = secateur.load(inner)
+    packed = secateur.pack(inner)
+    probable = packed._packed.has_probabilities
+    packed.save(tmp_path / "compact.c", name="compact")
+    packed.save(tmp_path / "small.c", name="small", layout="small", probabilities=probable, certificate=tmp_path / "small.cert")
+    compact, text = ((tmp_path / f"{kind}.c").read_text() for kind in ("compact", "small"))
+    parts = text.splitlines()[2].split()
+    assert "tests" in compact.splitlines()[2].split() and "small" in parts
+    rows = hostile_rows(model, found.train, 400)
+    library = compiled(tmp_path, "small")
+    scores, _ = predictions(library, (packed, parts), rows, "small")
+    assert_same_bits(scores, model.raw_scores(rows), rows)
+    assert secateur.check(inner, tmp_path / "small.c", tmp_path / "small.cert")["outcome"] == "same_bits"
+    if not probable:
+        with pytest.raises(secateur.SecateurError, match="no probabilities"):
+            packed.save(tmp_path / "none.c", probabilities=True)
+        assert not (tmp_path / "none.c").exists()
+        return
+    expected = packed.predict_proba(rows)
+    given = np.ascontiguousarray(rows, dtype=np.float32 if "f32_input" in parts else np.float64)
+    own = re.search(r"small_probabilities\(const \w+ \*row, (\w+) \*", text)[1]
+    found = np.empty(expected.shape, dtype=np.float32 if own == "float" else np.float64)
+    for row, out in zip(given, found, strict=True):
+        library.small_probabilities(row.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p))
+    np.testing.assert_allclose(found, expected, rtol=1e-6 if own == "float" else 1e-13, atol=1e-37 if own == "float" else 1e-300)
+
+
+def test_layout_and_probabilities_are_for_source(tmp_path):
+    found = case("XGBClassifier")
+    packed = secateur.pack(found.inner(found.model))
+    with pytest.raises(secateur.InputError, match="layout"):
+        packed.save(tmp_path / "model.c", layout="tiny")
+    with pytest.raises(secateur.InputError, match="one layout"):
+        packed.save(tmp_path / "model.wasm", layout="small")
+    for options in ({"layout": "small"}, {"probabilities": True}):
+        with pytest.raises(secateur.InputError, match="are for source"):
+            packed.save(tmp_path / "model.spk", **options)
+    assert not list(tmp_path.iterdir())
 
 
 def decided_scores(model, rows, folder):

@@ -27,9 +27,16 @@ const refused = [[], [...columns, 1].map(() => 0), columns.map(() => "0")].map((
     return true;
   }
 });
+const probable = (row) => {
+  try {
+    return Array.from(model.probabilities(row));
+  } catch (error) {
+    return error.message;
+  }
+};
 const bits = (scores) => Array.from(new BigUint64Array(scores.buffer), String);
 const predicted = classes === null ? null : rows.map((row) => model.class(row));
-console.log(JSON.stringify({ accepts, refused, columns: columns.length, scores: rows.map((row) => bits(model.raw(row))), predicted }));
+console.log(JSON.stringify({ accepts, refused, columns: columns.length, scores: rows.map((row) => bits(model.raw(row))), predicted, probabilities: rows.map(probable) }));
 """
 
 
@@ -66,6 +73,11 @@ def test_node(name, tmp_path):
     assert_same_bits(scores.astype(theirs.dtype), theirs, rows)
     if packed._packed.is_classifier:
         assert (packed.classes_[np.array(told["predicted"])] == packed.predict(rows)).all()
+    if packed._packed.has_probabilities:
+        # JSON has no name for what is no number.
+        np.testing.assert_allclose(np.array(told["probabilities"], dtype=float), packed.predict_proba(rows), rtol=1e-6, atol=1e-37)
+    else:
+        assert set(told["probabilities"]) == {"this model has no probabilities"}
 
 
 def test_a_changed_table_is_found_by_the_test(tmp_path):

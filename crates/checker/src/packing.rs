@@ -303,9 +303,7 @@ fn judged(
         return Err(wrong(PackingReason::Difference(Difference::Part("the steps before the model"))));
     }
     let quantised = match (&record.quantised, packed) {
-        (Some(step), Packed::Source(bytes)) => {
-            Some(quantised_proved(source.ensemble(), bytes, scorers, step, stop)?)
-        }
+        (Some(step), Packed::Source(bytes)) => Some(quantised_proved(source, bytes, scorers, step, stop)?),
         (Some(_), Packed::File(_)) => return Err(wrong(PackingReason::Leaves { found: false })),
         (None, _) => {
             is_the_model(source, packed).map_err(wrong)?;
@@ -317,13 +315,14 @@ fn judged(
 
 /// Is what is claimed of quantised leaves true?
 fn quantised_proved(
-    model: &Ensemble,
+    source: &ModelFile,
     bytes: &[u8],
     scorers: &[Scorer<'_>],
     step: &QuantisedStep,
     stop: &dyn Fn() -> bool,
 ) -> Result<QuantisedProved, Box<(PackingReason, bool)>> {
     let wrong = |reason| Box::new((reason, false));
+    let model = source.ensemble();
     let file = SourceFile::parse(bytes).map_err(|error| wrong(PackingReason::NotSource(error)))?;
     let (claimed, found) = (file.source(), Digest::of(model));
     if claimed != found {
@@ -332,7 +331,8 @@ fn quantised_proved(
     if !file.is_quantised() {
         return Err(wrong(PackingReason::Leaves { found: false }));
     }
-    let theirs = quantised(model, &file).map_err(|error| wrong(PackingReason::Difference(error)))?.model;
+    let theirs = quantised(model, Link::of(source), &file);
+    let theirs = theirs.map_err(|error| wrong(PackingReason::Difference(error)))?.model;
     let followed = |certificate: &[u8]| match check_where(
         model,
         &theirs,
@@ -394,7 +394,7 @@ fn is_the_model(source: &ModelFile, packed: Packed<'_>) -> Result<(), PackingRea
             if file.is_quantised() {
                 return Err(PackingReason::Leaves { found: true });
             }
-            same_source(source.ensemble(), &file).map_err(PackingReason::Difference)
+            same_source(source.ensemble(), Link::of(source), &file).map_err(PackingReason::Difference)
         }
         Packed::File(model @ ModelFile::Packed(file)) => {
             same_source_as(Digest(file.stamp().source))?;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use secateur::{
     Budget, LeafOptions, ModelFile, Packing, PackingError, PruneOptions, Pruning, QuantisedPacking,
-    SourceForm, SourceOptions, SourcePacking, Watch, pack_pruned, pack_quantised, pack_source,
+    SourceForm, SourceLayout, SourceOptions, SourcePacking, Watch, pack_pruned, pack_quantised, pack_source,
     pack_source_pruned, pack_watched, prune,
 };
 use secateur_runtime::Model;
@@ -192,6 +192,8 @@ impl Kind {
             ("--test", command.test.is_some()),
             ("--leaves", command.leaves.is_some()),
             ("--keys", command.keys),
+            ("--layout", command.layout.0 != SourceLayout::Compact),
+            ("--probabilities", command.probabilities),
         ];
         for (option, given) in source {
             if given && matches!(kind, Self::File) {
@@ -204,6 +206,9 @@ impl Kind {
             bail!(
                 "--keys is for C and Rust on machines that compute floats in software; every WebAssembly engine compares floats"
             );
+        }
+        if command.layout.0 != SourceLayout::Compact && matches!(kind, Self::Source(SourceForm::Wasm)) {
+            bail!("--layout small is for C and Rust: a WebAssembly module has one layout");
         }
         if command.name.is_some() && matches!(kind, Self::Source(SourceForm::Rust | SourceForm::Wasm)) {
             bail!(
@@ -263,6 +268,8 @@ fn source_options<'a>(command: &'a Pack, form: SourceForm, file: &'a str) -> Sou
         labels: None,
         file,
         keys: command.keys,
+        layout: command.layout.0,
+        probabilities: command.probabilities,
         test: command.test.is_some(),
     }
 }

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use secateur_checker::source::WasmData;
+use secateur_formats::packed::Link;
 use secateur_model::{
     CategoryRule, Decision, Ensemble, InterceptPosition, Node, NodeId, NumberType, Output, Softmax, Split,
     Test, Tree,
@@ -19,6 +20,17 @@ use crate::quantise::{LeafBits, Quantisation};
 
 /// Thresholds that a bin counts.
 const CHUNK: usize = 255;
+
+/// How the inner nodes of trees are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NodeLayout {
+    /// About three bytes each, in tables that are quick to read.
+    #[default]
+    Compact,
+    /// As few bits as the largest of their numbers need, one behind the other: fewer bytes, and more instructions to read them. Not in WebAssembly.
+    Small,
+}
 
 /// The tables and numbers of a model, by their names in the text.
 #[derive(Default)]
@@ -72,6 +84,95 @@ impl Layout {
             signed: self.signed.clone(),
             floats: self.floats.clone(),
         }
+    }
+
+    /// The rule by which scores become probabilities.
+    pub(crate) fn probabilities(&mut self, model: &Ensemble, link: Link) -> Result<(), EmitError> {
+        let (rule, number): (&[&'static str], _) = match link {
+            Link::Logistic32 => (&["p_logistic32"], None),
+            Link::Logistic64 { scale } => (&["p_logistic64"], Some(("link_scale", scale))),
+            Link::Softmax32 => (&["p_softmax32"], None),
+            Link::Softmax64 => (&["p_softmax64"], None),
+            Link::DividedSoftmax64 { divisor } => {
+                (&["p_softmax64", "p_divided"], Some(("link_divisor", divisor)))
+            }
+            Link::Each { scale } => (&["p_each"], Some(("link_scale", scale))),
+            Link::Identity => (&["p_identity"], None),
+            _ => return Err(EmitError::NoProbabilities),
+        };
+        if !model.decision().is_classifier() || number.is_some_and(|(_, number)| number <= 0.0) {
+            return Err(EmitError::NoProbabilities);
+        }
+        self.parts.insert("probabilities");
+        self.parts.extend(rule);
+        self.counts.insert("classes", model.classes().len());
+        self.numbers.extend(number.map(|(name, number)| (name, (number, NumberType::F64))));
+        self.part("math", link != Link::Identity);
+        self.part("double", self.parts.contains("quantised") || link != Link::Logistic32);
+        Ok(())
+    }
+
+    /// The nodes in another layout; a WebAssembly module has them as they are.
+    pub(crate) fn arrange(&mut self, nodes: NodeLayout) -> Result<(), EmitError> {
+        if !self.parts.contains("splits") {
+            return Ok(());
+        }
+        match nodes {
+            NodeLayout::Compact => self.tests(),
+            NodeLayout::Small => self.bits()?,
+        }
+        Ok(())
+    }
+
+    /// A test and a skip for each node, where a bin's number fits in a byte.
+    fn tests(&mut self) {
+        if self.counts["bins"] > 256 {
+            return;
+        }
+        let [bins, ranks, lefts] = self.nodes();
+        let mut skips: Vec<u32> = lefts.iter().map(|left| 2 * (left + 1)).collect();
+        // Nodes, each with the number of inner nodes of its subtree: where none are on its right, there is a leaf.
+        let mut start = 0;
+        for &inner in &self.integers["inner"] {
+            let mut open = vec![(start, inner)];
+            while let Some((node, below)) = open.pop() {
+                if below > 0 {
+                    let left = lefts[node as usize];
+                    let right = below - 1 - left;
+                    skips[node as usize] |= u32::from(right == 0);
+                    open.extend([(node + 1 + left, right), (node + 1, left)]);
+                }
+            }
+            start += inner;
+        }
+        self.parts.insert("tests");
+        let tests = bins.iter().zip(&ranks).map(|(bin, rank)| rank << 8 | bin).collect();
+        self.integers.insert("node_test", tests);
+        self.integers.insert("node_skip", skips);
+    }
+
+    /// The numbers of each node in as many bits as the largest of each kind needs; positions of leaves likewise.
+    fn bits(&mut self) -> Result<(), EmitError> {
+        let nodes = self.nodes();
+        let mut widths = Vec::new();
+        for (name, column) in ["bin_bits", "rank_bits", "left_bits"].into_iter().zip(&nodes) {
+            widths.push(width(column));
+            self.counts.insert(name, width(column));
+        }
+        let rows = (0..nodes[0].len()).flat_map(|node| nodes.iter().map(move |column| column[node]));
+        self.integers.insert("node_bits", words(rows.zip(widths.iter().copied().cycle()))?);
+        if let Some(index) = self.integers.remove("leaf_index") {
+            let each = width(&index);
+            self.counts.insert("index_bits", each);
+            self.integers.insert("leaf_bits", words(index.iter().map(|&place| (place, each)))?);
+        }
+        self.parts.insert("small");
+        Ok(())
+    }
+
+    /// Bin, rank and inner nodes on the left of each node, taken out of the tables.
+    fn nodes(&mut self) -> [Vec<u32>; 3] {
+        ["node_bin", "node_rank", "node_left"].map(|name| self.integers.remove(name).unwrap_or_default())
     }
 
     fn part(&mut self, part: &'static str, there: bool) {
@@ -503,6 +604,34 @@ fn at_most(test: Test<'_>, number: NumberType) -> Option<f64> {
 /// A number that inputs cannot be becomes NaN, which equals nothing.
 fn or_nan(value: f64, number: NumberType) -> f64 {
     if number.round(value) == value { value } else { f64::NAN }
+}
+
+/// The bits that the largest of these numbers needs, at least one.
+fn width(numbers: &[u32]) -> usize {
+    (u32::BITS - numbers.iter().copied().max().unwrap_or_default().leading_zeros()).max(1) as usize
+}
+
+/// Numbers of so many bits each, one behind the other, from the lowest bit of each word on, and a word of zeros behind them.
+fn words(numbers: impl Iterator<Item = (u32, usize)>) -> Result<Vec<u32>, EmitError> {
+    let (mut words, mut used) = (vec![0u32], 0);
+    for (number, width) in numbers {
+        let rest = 32 - used;
+        if rest == 0 {
+            words.push(number);
+            used = width;
+            continue;
+        }
+        let last = words.len() - 1;
+        words[last] |= number << used;
+        used += width;
+        if used > 32 {
+            words.push(number >> rest);
+            used -= 32;
+        }
+    }
+    words.push(0);
+    // The text counts bits in numbers of 32 bits.
+    if words.len() > 1 << 27 { Err(EmitError::TooLarge("2^32 bits of nodes and more")) } else { Ok(words) }
 }
 
 /// C has no empty tables.

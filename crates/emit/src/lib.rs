@@ -14,9 +14,10 @@ mod web;
 mod write;
 
 pub use cover::{Cover, Expected, cover_test, rust_cover_test};
+pub use layout::NodeLayout;
 pub use quantise::LeafBits;
 pub use rows::cover_rows;
-pub use web::{PAGE_START, WRAPPER_START, page, wasm_cover_test, wrapper};
+pub use web::{PAGE_START, WRAPPER_START, Web, page, wasm_cover_test, wrapper};
 pub use write::{DECLARATIONS_START, Form, Style, declarations, emit};
 
 use thiserror::Error;
@@ -53,6 +54,14 @@ pub enum EmitError {
     /// Keys for a target that compares floats.
     #[error("a WebAssembly module compares floats as every engine does, and has no keys: leave them out")]
     Keys,
+    /// Another layout of nodes for a target that has one.
+    #[error("a WebAssembly module has one layout of its nodes: leave the other out")]
+    Layout,
+    /// Probabilities of a model that has none.
+    #[error(
+        "this model has no probabilities: its library makes none of its scores, or the file does not say how"
+    )]
+    NoProbabilities,
     /// A number that the tables have no room for.
     #[error("the model is too large to be written as source: {0}")]
     TooLarge(&'static str),

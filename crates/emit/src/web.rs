@@ -2,6 +2,7 @@
 //!
 //! No part of a proof rests on these. The wrapper puts a row's numbers where the module reads them, and reads its scores.
 
+use secateur_formats::packed::Link;
 use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, NumberType};
 
 use crate::cover::{Changes, Cover, Expected};
@@ -12,14 +13,30 @@ pub const WRAPPER_START: &str =
 /// The first line of every page.
 pub const PAGE_START: &str = "<!doctype html><!-- A tree ensemble that secateur packed. Do not edit. -->";
 
-/// The wrapper of a module: an ES module for browsers and Node. `file` is the name of the module's file, `quantised` says that its leaves are.
-pub fn wrapper(model: &Ensemble, labels: &ClassLabels, file: &str, quantised: bool) -> String {
+/// What the wrapper and the page of a module say of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Web<'a> {
+    /// The model.
+    pub model: &'a Ensemble,
+    /// How its scores become probabilities.
+    pub link: Link,
+    /// The labels of its classes.
+    pub labels: &'a ClassLabels,
+    /// The name of the module's file.
+    pub file: &'a str,
+    /// Are its leaves quantised?
+    pub quantised: bool,
+}
+
+/// The wrapper of a module: an ES module for browsers and Node.
+pub fn wrapper(web: &Web<'_>) -> String {
+    let file = web.file;
     let name = std::path::Path::new(file).with_extension("js");
     filled(
         include_str!("web/model.js"),
         &[
             ("START", WRAPPER_START),
-            ("CLASS", &class(model, labels, quantised, "export ")),
+            ("CLASS", &class(web, "export ")),
             ("WRAPPER", &in_text(&name.to_string_lossy())),
             ("FILE", &in_text(file)),
         ],
@@ -27,14 +44,14 @@ pub fn wrapper(model: &Ensemble, labels: &ClassLabels, file: &str, quantised: bo
 }
 
 /// A page that has the module in itself, and predicts what is typed.
-pub fn page(model: &Ensemble, labels: &ClassLabels, file: &str, module: &[u8], quantised: bool) -> String {
-    let title = std::path::Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let empty = if model.accepts_missing() { "A field that is empty is a missing value." } else { "" };
+pub fn page(web: &Web<'_>, module: &[u8]) -> String {
+    let title = std::path::Path::new(web.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let empty = if web.model.accepts_missing() { "A field that is empty is a missing value." } else { "" };
     filled(
         include_str!("web/page.html"),
         &[
             ("START", PAGE_START),
-            ("CLASS", &class(model, labels, quantised, "")),
+            ("CLASS", &class(web, "")),
             ("TITLE", &title.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")),
             ("EMPTY", empty),
             ("MODULE", &base64(module)),
@@ -77,7 +94,8 @@ pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &Cover<'_>) -> Strin
 }
 
 /// The class that wrapper and page share.
-fn class(model: &Ensemble, labels: &ClassLabels, quantised: bool, export: &str) -> String {
+fn class(web: &Web<'_>, export: &str) -> String {
+    let &Web { model, labels, quantised, .. } = web;
     let features = model.features();
     let columns: Vec<String> =
         (0..features.len()).map(|at| text(&features.name(FeatureId::new(at)))).collect();
@@ -105,7 +123,56 @@ fn class(model: &Ensemble, labels: &ClassLabels, quantised: bool, export: &str) 
             ("INFINITIES", if model.domain().infinities { "true" } else { "false" }),
             ("RAW", raw),
             ("ROUND", round),
+            ("PROBABILITIES", &probabilities(web)),
         ],
+    )
+}
+
+/// The method for probabilities, from its comment to its last line, by the expressions of the model's own library.
+fn probabilities(web: &Web<'_>) -> String {
+    let model = web.model;
+    if web.link == Link::None || !model.decision().is_classifier() {
+        return "The probabilities, which this model does not have. */\n  probabilities() {\n    throw new TypeError(\"this model has no probabilities\");"
+            .to_owned();
+    }
+    // Averages that are not part of the raw scores; quantised leaves contain them.
+    let average = model.accumulation().average.filter(|average| !average.in_raw_scores && !web.quantised);
+    let average = match (average, model.accumulation().number) {
+        (None, _) => String::new(),
+        (Some(average), NumberType::F64) => format!(".map((score) => score / {})", number(average.divisor)),
+        (Some(average), NumberType::F32) => {
+            format!(".map((score) => Math.fround(score / {}))", number(average.divisor))
+        }
+    };
+    let softmax = |scores: &str| {
+        format!(
+            "const scores = {scores};\n    const largest = Math.max(...scores);\n    const exponentials = scores.map((score) => Math.exp(score - \
+             largest));\n    const sum = exponentials.reduce((sum, one) => sum + one, 0);\n    return exponentials.map((one) => one / sum);"
+        )
+    };
+    let sigmoid = |scale: f64, score: &str| format!("1 / (1 + Math.exp(-{} * {score}))", number(scale));
+    let body = match web.link {
+        Link::Logistic32 => "const f32 = Math.fround;\n    const power = f32(Math.exp(Math.min(f32(-given[0]), f32(88.7))));\n    const one = f32(1 / \
+             f32(f32(power + 1) + f32(1e-16)));\n    return [f32(1 - one), one];"
+            .to_owned(),
+        Link::Logistic64 { scale } => {
+            format!("const one = {};\n    return [1 - one, one];", sigmoid(scale, "given[0]"))
+        }
+        Link::Softmax32 => "const f32 = Math.fround;\n    const scores = given.map(f32);\n    const largest = Math.max(...scores);\n    const exponentials = \
+             scores.map((score) => f32(Math.exp(f32(score - largest))));\n    const sum = f32(exponentials.reduce((sum, one) => sum + one, 0));\n    return \
+             exponentials.map((one) => f32(one / sum));"
+            .to_owned(),
+        Link::Softmax64 => softmax("given"),
+        Link::DividedSoftmax64 { divisor } => {
+            let both = if model.group_count() == 1 { "[-given[0], given[0]]" } else { "given" };
+            softmax(&format!("{both}.map((score) => score / {})", number(divisor)))
+        }
+        Link::Each { scale } => format!("return given.map((score) => {});", sigmoid(scale, "score")),
+        _ => "return given;".to_owned(),
+    };
+    format!(
+        "The probability of each class, in the order of `classes`. The last bits are those of this engine's exponential function. */\n  probabilities(row) \
+         {{\n    const given = Array.from(this.raw(row)){average};\n    {body}"
     )
 }
 

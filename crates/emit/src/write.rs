@@ -7,10 +7,11 @@ use secateur_checker::source::{
     Entries, Head, Language, Line, Piece, first_line, is_name, lines, table_end, table_start, unsigned,
     wasm_module,
 };
+use secateur_formats::packed::Link;
 use secateur_model::{Ensemble, NumberType};
 
 use crate::EmitError;
-use crate::layout::Layout;
+use crate::layout::{Layout, NodeLayout};
 use crate::quantise::LeafBits;
 
 /// What is written.
@@ -28,7 +29,7 @@ pub enum Form {
 }
 
 /// How it is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Style<'a> {
     /// Which kind of file.
     pub form: Form,
@@ -38,6 +39,10 @@ pub struct Style<'a> {
     pub leaves: Option<LeafBits>,
     /// Compare values with thresholds as whole numbers, for targets that compute floats in software.
     pub keys: bool,
+    /// How inner nodes are laid out.
+    pub nodes: NodeLayout,
+    /// A function for probabilities too, which the model's library makes of scores in this way.
+    pub probabilities: Option<Link>,
 }
 
 /// The model as source. `notes` are lines for people in the comment at the head: what is not ASCII or could end a comment becomes an
@@ -101,10 +106,19 @@ pub fn declarations(model: &Ensemble, style: Style<'_>) -> Result<String, EmitEr
     if head.has("class") {
         text += &format!(" * {name}_class returns the position of the class among the model's classes.\n");
     }
+    if head.has("probabilities") {
+        text += &format!(
+            " * {name}_probabilities writes the probability of each of {name}_CLASSES classes; its last bits are those of the target's exp.\n"
+        );
+    }
     let unit = match layout.numbers.get("unit") {
         Some(&(unit, number)) => {
             format!("#define {name}_UNIT {}\n\n#include <stdint.h>\n", float(Language::C, unit, number))
         }
+        None => String::new(),
+    };
+    let classes = match layout.counts.get("classes") {
+        Some(classes) => format!("#define {name}_CLASSES {classes}\n"),
         None => String::new(),
     };
     text += &format!(
@@ -114,7 +128,7 @@ pub fn declarations(model: &Ensemble, style: Style<'_>) -> Result<String, EmitEr
 
 #define {name}_FEATURES {}
 #define {name}_OUTPUTS {}
-{unit}
+{classes}{unit}
 #ifdef __cplusplus
 extern \"C\" {{
 #endif
@@ -125,19 +139,33 @@ void {name}_raw(const {input} *row, {sums} *scores);
     if head.has("class") {
         text += &format!("int {name}_class(const {input} *row);\n");
     }
+    if head.has("probabilities") {
+        let own = head.language.float(head.probabilities());
+        text += &format!("void {name}_probabilities(const {input} *row, {own} *probabilities);\n");
+    }
     text += "#ifdef __cplusplus\n}\n#endif\n#endif\n";
     Ok(text)
 }
 
 /// The tables, and what the head of the file says of them.
 fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitError> {
-    let Style { form, name, leaves, keys } = style;
+    let Style { form, name, leaves, keys, nodes, probabilities } = style;
     if !is_name(name) {
         return Err(EmitError::Name(name.to_owned()));
     }
-    let layout = Layout::new(model, leaves)?;
-    if keys && form == Form::Wasm {
-        return Err(EmitError::Keys);
+    let mut layout = Layout::new(model, leaves)?;
+    if form == Form::Wasm {
+        // Its probabilities are the wrapper's affair.
+        match (keys, nodes) {
+            (true, _) => return Err(EmitError::Keys),
+            (false, NodeLayout::Small) => return Err(EmitError::Layout),
+            (false, NodeLayout::Compact) => {}
+        }
+    } else {
+        layout.arrange(nodes)?;
+        if let Some(link) = probabilities {
+            layout.probabilities(model, link)?;
+        }
     }
     let mut parts = layout.parts.clone();
     if keys && parts.contains("numbers") {
@@ -193,6 +221,9 @@ fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, en
             (head.language.key(number), layout.floats[name].iter().map(token).collect())
         }
         Entries::Signed => (head.language.signed(), layout.signed[name].iter().map(i32::to_string).collect()),
+        Entries::Word => {
+            (unsigned(head.language)[2].0, layout.integers[name].iter().map(u32::to_string).collect())
+        }
         Entries::Unsigned => {
             let values = &layout.integers[name];
             let largest = u64::from(values.iter().copied().max().unwrap_or_default());

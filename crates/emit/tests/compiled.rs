@@ -9,8 +9,9 @@ use std::process::Command;
 
 use common::{Judged, judged};
 use fastrand::Rng;
-use secateur_checker::source::{SourceFile, same_source};
-use secateur_emit::{Cover, Expected, Form, cover_rows, cover_test, declarations};
+use secateur_checker::source::{PROBABILITIES, SourceFile, quantised, same_source};
+use secateur_emit::{Cover, Expected, Form, LeafBits, Style, cover_rows, cover_test, declarations};
+use secateur_formats::packed::Link;
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
     InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
@@ -53,16 +54,13 @@ fn test_of(model: &Ensemble, name: &str, header: &str, judged: &Judged) -> Strin
     cover_test(model, name, header, &cover).unwrap()
 }
 
-/// A program of many models, each all header with its cover test, that names those with wrong bits. Every second one compares keys: the first, or the second.
-fn program_of_all(folder: &Path, models: &[(String, Ensemble)], keyed: usize, rng: &mut Rng) {
+/// A program of many models, each all header with its cover test, that names those with wrong bits. They are written in several ways, by turns from this one on.
+fn program_of_all(folder: &Path, models: &[(String, Ensemble)], turn: usize, rng: &mut Rng) {
     let mut main = String::from("#include <stdio.h>\n");
     let mut calls = String::new();
     for (index, (label, model)) in models.iter().enumerate() {
         let name = format!("m{index}");
-        let style = match index % 2 == keyed {
-            true => common::keyed(Form::Header, &name),
-            false => common::exact(Form::Header, &name),
-        };
+        let style = common::by_turns(model, turn + index, Form::Header, &name);
         std::fs::write(folder.join(format!("{name}.h")), common::written(model, style, &[]).unwrap())
             .unwrap();
         let test = test_of(model, &name, &format!("{name}.h"), &judged(model, rng));
@@ -144,12 +142,12 @@ fn columns_with_more_thresholds_than_a_byte_counts_have_the_exact_bits() {
             let text = common::written(&model, common::exact(Form::C, "model"), &[]).unwrap();
             assert!(text.contains("chunks") && text.contains("zeros") == zeros, "{text}");
             let file = SourceFile::parse(text.as_bytes()).unwrap();
-            assert_eq!(same_source(&model, &file), Ok(()));
+            assert_eq!(same_source(&model, Link::None, &file), Ok(()));
             models.push((format!("{number:?}, zeros {zeros}"), model));
         }
     }
-    for keyed in [0, 1] {
-        program_of_all(&common::folder(&format!("chunks-{keyed}")), &models, keyed, &mut rng);
+    for turn in 0..4 {
+        program_of_all(&common::folder(&format!("chunks-{turn}")), &models, turn, &mut rng);
     }
 }
 
@@ -210,7 +208,7 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
     // The last digit of each threshold, leaf, rank, bin and count of a tree in turn.
     let lines: Vec<&str> = text.lines().collect();
     for table in
-        ["house_threshold[", "house_leaf[", "house_node_rank[", "house_node_bin[", "house_intercept["]
+        ["house_threshold[", "house_leaf[", "house_node_test[", "house_node_skip[", "house_intercept["]
     {
         let start = lines.iter().position(|line| line.contains(table) && line.ends_with('{')).unwrap();
         let mut changed: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
@@ -224,6 +222,123 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
         compile(&folder, &["-O1", "test.c", "house.c", "-o", "broken"]);
         let (code, told) = run(&folder, "broken");
         assert!(code == 1 && !told.starts_with("0 of "), "{table}: {told}");
+    }
+}
+
+/// More bins than a byte counts: the nodes are laid out in tables of their own.
+#[test]
+fn wide_models_have_the_exact_bits() {
+    let mut rng = Rng::with_seed(16);
+    let domain = InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+    let accumulation = Accumulation {
+        number: NumberType::F32,
+        intercept: InterceptPosition::First,
+        order: Order::File,
+        average: None,
+    };
+    let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
+    let (features, classes) = (Features::unnamed(400), ClassLabels::Unnamed(2));
+    let mut builder =
+        EnsembleBuilder::new(features, domain, classes, vec![0.5], accumulation, decision).unwrap();
+    for tree in 0..100 {
+        let mut built = TreeBuilder::new();
+        // A root, two nodes and four leaves.
+        for node in 0..3 {
+            let test = Test::Less { threshold: f64::from(rng.i32(-9..9)) };
+            let feature = FeatureId(4 * tree + node);
+            built.split(
+                Split { feature, test, missing_left: rng.bool() },
+                NodeId(2 * node + 1),
+                NodeId(2 * node + 2),
+            );
+        }
+        for leaf in 1..5 {
+            built.leaf(&[f64::from(leaf) / 8.0 * f64::from(tree)]);
+        }
+        builder.tree(built, Output::Group(GroupId(0)), 1.0).unwrap();
+    }
+    let model = builder.build();
+    let text = common::written(&model, common::exact(Form::C, "model"), &[]).unwrap();
+    assert!(text.contains("model_node_rank[300]"), "{text}");
+    program_of_all(&common::folder("wide-models"), &[("wide".to_owned(), model)], 1, &mut rng);
+}
+
+/// The probabilities of every rule, beside those of the runtime.
+#[test]
+fn probabilities_are_those_of_the_runtime() {
+    let mut rng = Rng::with_seed(17);
+    let folder = common::folder("probabilities");
+    let (mut main, mut calls) = (String::from("#include <math.h>\n#include <stdio.h>\n"), String::new());
+    let mut seen = std::collections::BTreeSet::new();
+    let mut turn = 0;
+    while turn < 60 {
+        let shape = Shape { weighted: false, depth: 3, ..Shape::random(&mut rng) };
+        let model = ensemble(&mut rng, &shape);
+        let link = common::link(&model, turn);
+        if link == Link::None {
+            continue;
+        }
+        let name = format!("m{turn}");
+        let leaves = (turn % 5 == 0).then_some(LeafBits::Sixteen);
+        let style = Style { leaves, ..common::by_turns(&model, turn, Form::Header, &name) };
+        let Ok(text) = common::written(&model, style, &[]) else { continue };
+        seen.extend(PROBABILITIES.into_iter().filter(|part| text.lines().nth(2).unwrap().contains(part)));
+        let rows: Vec<f64> = judged(&model, &mut rng)
+            .rows
+            .chunks(model.features().len())
+            .take(20)
+            .flatten()
+            .copied()
+            .collect();
+        // With quantised leaves the scores are those of another model, which has the same rule.
+        let file = SourceFile::parse(text.as_bytes()).unwrap();
+        let scored = match leaves {
+            None => {
+                assert_eq!(same_source(&model, link, &file), Ok(()), "{text}");
+                model.clone()
+            }
+            Some(_) => quantised(&model, link, &file).unwrap().model,
+        };
+        let expected = common::probabilities(&scored, link, &rows);
+        let classes = model.classes().len();
+        let input = if model.domain().number == NumberType::F32 { "float" } else { "double" };
+        let own = if text.contains(&format!("_probabilities(const {input} *row, float")) {
+            "float"
+        } else {
+            "double"
+        };
+        let list = |values: &[f64]| {
+            let one = |value: &f64| match value {
+                value if value.is_nan() => "NAN".to_owned(),
+                value if value.is_infinite() => format!("{}INFINITY", if *value > 0.0 { "" } else { "-" }),
+                value => format!("({input}){value:e}"),
+            };
+            values.iter().map(one).collect::<Vec<_>>().join(", ")
+        };
+        let exact: Vec<String> = expected.iter().map(|value| format!("{value:e}")).collect();
+        std::fs::write(folder.join(format!("{name}.h")), text).unwrap();
+        let (rows, exact) = (list(&rows), exact.join(", "));
+        let allowed = if own == "float" { "1e-6" } else { "1e-13" };
+        writeln!(main, "#include \"{name}.h\"\nstatic const {input} {name}_rows[] = {{{rows}}};\nstatic const double {name}_exact[] = {{{exact}}};").unwrap();
+        writeln!(
+            calls,
+            "    for (at = 0; at < sizeof {name}_exact / sizeof(double) / {classes}; at++) {{\n        {own} found[{name}_CLASSES];\n        \
+             {name}_probabilities({name}_rows + at * {name}_FEATURES, found);\n        for (k = 0; k < {classes}; k++) {{\n            \
+             if (!(fabs(found[k] - {name}_exact[at * {classes} + k]) <= {allowed})) {{ wrong = 1; printf(\"{name} %d %g %g\\n\", (int)at, (double)found[k], {name}_exact[at * {classes} + k]); }}\n        }}\n    }}"
+        )
+        .unwrap();
+        turn += 1;
+    }
+    assert_eq!(seen.len(), PROBABILITIES.len(), "{seen:?}");
+    write!(
+        main,
+        "int main(void)\n{{\n    unsigned long at, k;\n    int wrong = 0;\n{calls}    return wrong;\n}}\n"
+    )
+    .unwrap();
+    std::fs::write(folder.join("main.c"), main).unwrap();
+    for level in LEVELS {
+        compile(&folder, &[level, "main.c", "-o", "all", "-lm"]);
+        assert_eq!(run(&folder, "all"), (0, String::new()), "{level}");
     }
 }
 

@@ -6,6 +6,7 @@ mod common;
 use fastrand::Rng;
 use secateur_checker::source::{SourceFile, bound_by_trees, quantised, same_source};
 use secateur_emit::{Form, LeafBits, Style};
+use secateur_formats::packed::Link;
 use secateur_model::{Ensemble, Predictor};
 use secateur_testkit::{Shape, ensemble};
 
@@ -78,10 +79,10 @@ fn changed(rng: &mut Rng, text: &str, other: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-fn look(model: &Ensemble, rows: &[f64], text: &str) -> bool {
+fn look(model: &Ensemble, link: Link, rows: &[f64], text: &str) -> bool {
     let Ok(file) = SourceFile::parse(text.as_bytes()) else { return false };
-    let same = same_source(model, &file).is_ok();
-    if let Ok(read) = quantised(model, &file) {
+    let same = same_source(model, link, &file).is_ok();
+    if let Ok(read) = quantised(model, link, &file) {
         assert!(!same, "a file is the model itself, or its leaves are quantised");
         // Whatever was read computes without an overflow, and within its bound.
         let bound = bound_by_trees(model, &read.model).expect("sums that stay within their type");
@@ -107,14 +108,15 @@ fn hostile_source_breaks_no_promise() {
     }
     let written: Vec<Vec<String>> = models
         .iter()
-        .map(|model| {
+        .enumerate()
+        .map(|(turn, model)| {
             let styles = [
                 (Form::C, None),
                 (Form::Rust, None),
                 (Form::C, Some(LeafBits::Eight)),
                 (Form::Rust, Some(LeafBits::Sixteen)),
             ];
-            let style = |(form, leaves)| Style { form, name: "model", leaves, keys: form == Form::C };
+            let style = |(form, leaves)| Style { leaves, ..common::by_turns(model, turn, form, "model") };
             styles.into_iter().map(|one| common::written(model, style(one), &[]).unwrap()).collect()
         })
         .collect();
@@ -128,7 +130,7 @@ fn hostile_source_breaks_no_promise() {
         while rng.u32(0..3) == 0 {
             hostile = changed(&mut rng, &hostile, other);
         }
-        read += usize::from(look(&models[at], &rows[at], &hostile));
+        read += usize::from(look(&models[at], common::link(&models[at], at), &rows[at], &hostile));
     }
     assert!(
         read * 50 > cases,

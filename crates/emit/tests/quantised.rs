@@ -11,21 +11,22 @@ use fastrand::Rng;
 use secateur_checker::Difference;
 use secateur_checker::source::{Quantised, SourceFile, bound_by_trees, quantised, same_source};
 use secateur_emit::{Cover, EmitError, Expected, Form, LeafBits, Style, cover_test, rust_cover_test};
+use secateur_formats::packed::Link;
 use secateur_model::{Decision, Ensemble, Exact, Predictor};
 use secateur_testkit::{Shape, ensemble};
 
 const BITS: [LeafBits; 2] = [LeafBits::Eight, LeafBits::Sixteen];
 
 fn style(form: Form, name: &str, bits: LeafBits) -> Style<'_> {
-    Style { form, name, leaves: Some(bits), keys: false }
+    Style { leaves: Some(bits), ..common::exact(form, name) }
 }
 
 /// The source, read back.
 fn read(model: &Ensemble, text: &str) -> Result<Quantised, Difference> {
     let file = SourceFile::parse(text.as_bytes()).expect("it is a file of ours");
     assert!(file.is_quantised());
-    assert!(same_source(model, &file).is_err(), "it is not the model itself");
-    quantised(model, &file)
+    assert!(same_source(model, Link::None, &file).is_err(), "it is not the model itself");
+    quantised(model, Link::None, &file)
 }
 
 /// Random models of every shape, and the committed ones of every library.
@@ -120,7 +121,11 @@ fn programs_give_the_sums_and_the_sums_are_within_the_bound() {
     for (index, (label, model)) in models(&mut rng, 40).iter().enumerate() {
         for (at, bits) in BITS.into_iter().enumerate() {
             let name = format!("m{index}_{at}");
-            let style = Style { keys: index % 2 == 0, ..style(Form::Header, &name, bits) };
+            let style = Style {
+                leaves: Some(bits),
+                probabilities: None,
+                ..common::by_turns(model, index, Form::Header, &name)
+            };
             let text = common::written(model, style, &[]).unwrap();
             let other = read(model, &text).unwrap_or_else(|why| panic!("{label}: {why}"));
             let bound = bound_by_trees(model, &other.model).expect("sums that stay within their type");
@@ -251,13 +256,15 @@ fn no_changed_number_goes_unseen() {
             for other in digits.into_iter().filter(|&other| other != bytes[at]) {
                 let mut changed = bytes.to_vec();
                 changed[at] = other;
-                let read = SourceFile::parse(&changed).ok().and_then(|file| quantised(&model, &file).ok());
+                let read = SourceFile::parse(&changed)
+                    .ok()
+                    .and_then(|file| quantised(&model, Link::None, &file).ok());
                 match read {
                     None => refused += 1,
                     // A tree of zeros may have any factor, and two bins may ask the same question: whether a value equals a number that no
                     // input is.
                     Some(read)
-                        if read.model == own && ["factor", "node_bin"].contains(&table_at(&text, at)) => {}
+                        if read.model == own && ["factor", "node_test"].contains(&table_at(&text, at)) => {}
                     Some(read) => {
                         seen += 1;
                         assert_ne!(read.model, own, "byte {at}: {:?}", &text[at.saturating_sub(40)..at + 1]);

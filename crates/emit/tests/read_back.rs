@@ -5,7 +5,8 @@ mod common;
 use fastrand::Rng;
 use secateur_checker::same_model;
 use secateur_checker::source::{SourceFile, is_name, same_source};
-use secateur_emit::{EmitError, Form, Style};
+use secateur_emit::{EmitError, Form};
+use secateur_formats::packed::Link;
 use secateur_testkit::{Shape, ensemble, mutate};
 
 #[test]
@@ -16,16 +17,17 @@ fn random_models_read_back_as_themselves_and_not_as_their_neighbours() {
         let shape = Shape::random(&mut rng);
         let model = ensemble(&mut rng, &shape);
         let form = if rng.bool() { Form::C } else { Form::Header };
-        let style = Style { keys: rng.bool(), ..common::exact(form, "model") };
+        let turn = rng.usize(0..100);
+        let (style, link) = (common::by_turns(&model, turn, form, "model"), common::link(&model, turn));
         let text = match common::written(&model, style, &["a note".to_owned()]) {
             Err(EmitError::Scale) if model.scale().is_some() => continue,
             other => other.unwrap(),
         };
         let file = SourceFile::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        same_source(&model, &file).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        same_source(&model, link, &file).unwrap_or_else(|error| panic!("{error}\n{text}"));
         written += 1;
         let other = mutate(&mut rng, &model);
-        if same_model(&model, &other).is_err() && same_source(&other, &file).is_err() {
+        if same_model(&model, &other).is_err() && same_source(&other, link, &file).is_err() {
             refused += 1;
         } else {
             // What stays accepted computes the same: on every row of both covers.
@@ -49,7 +51,7 @@ fn every_committed_model_reads_back() {
         let text = common::written(file.ensemble(), common::exact(Form::C, "model"), &[])
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         let read = SourceFile::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        same_source(file.ensemble(), &read).unwrap_or_else(|error| panic!("{name}: {error}"));
+        same_source(file.ensemble(), Link::None, &read).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
 
@@ -85,6 +87,6 @@ fn notes_cannot_end_the_comment() {
     )
     .unwrap();
     let file = SourceFile::parse(text.as_bytes()).unwrap();
-    assert_eq!(same_source(&model, &file), Ok(()));
+    assert_eq!(same_source(&model, Link::None, &file), Ok(()));
     assert!(text.contains(" * __ int x; __ ___ __ _define y\n"), "{text}");
 }

@@ -11,7 +11,8 @@ use common::judged;
 use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_checker::source::{SourceFile, same_source};
-use secateur_emit::{Cover, Expected, Form, Style, rust_cover_test};
+use secateur_emit::{Cover, Expected, Form, rust_cover_test};
+use secateur_formats::packed::Link;
 use secateur_model::Ensemble;
 use secateur_testkit::{Shape, ensemble};
 
@@ -27,9 +28,9 @@ fn rustc(folder: &Path, words: &[&str]) {
 }
 
 /// The checker takes this text for the model.
-fn accepted(model: &Ensemble, text: &[u8]) -> bool {
+fn accepted(model: &Ensemble, link: Link, text: &[u8]) -> bool {
     SourceFile::parse(text)
-        .is_ok_and(|file| file.source() == Digest::of(model) && same_source(model, &file).is_ok())
+        .is_ok_and(|file| file.source() == Digest::of(model) && same_source(model, link, &file).is_ok())
 }
 
 fn random_models(rng: &mut Rng, count: usize) -> Vec<Ensemble> {
@@ -67,12 +68,9 @@ fn random_and_committed_models_have_the_exact_bits() {
     let (mut main, mut library) = (String::new(), String::from("#![no_std]\n"));
     let mut calls = String::new();
     for (index, model) in models.iter().enumerate() {
-        let style = match index % 2 {
-            0 => common::keyed(Form::Rust, "model"),
-            _ => common::exact(Form::Rust, "model"),
-        };
+        let style = common::by_turns(model, index, Form::Rust, "model");
         let text = common::written(model, style, &[]).unwrap();
-        assert!(accepted(model, text.as_bytes()), "{text}");
+        assert!(accepted(model, common::link(model, index), text.as_bytes()), "{text}");
         std::fs::write(folder.join(format!("m{index}.rs")), text).unwrap();
         let judged = judged(model, &mut rng);
         let cover = Cover {
@@ -104,9 +102,10 @@ fn every_changed_byte_is_refused() {
     let mut rng = Rng::with_seed(22);
     let mut tried = 0;
     for (index, model) in random_models(&mut rng, 12).into_iter().enumerate() {
-        let style = Style { keys: index % 3 == 0, ..common::exact(Form::Rust, "model") };
+        let style = common::by_turns(&model, index, Form::Rust, "model");
         let text = common::written(&model, style, &[]).unwrap().into_bytes();
-        assert!(accepted(&model, &text));
+        let link = common::link(&model, index);
+        assert!(accepted(&model, link, &text));
         for at in 0..text.len() {
             for other in [text[at] ^ 1, b"0123456789"[rng.usize(0..10)], b" \n/"[rng.usize(0..3)]] {
                 // Where lines of a table end is the writer's choice.
@@ -119,7 +118,7 @@ fn every_changed_byte_is_refused() {
                 changed[at] = other;
                 tried += 1;
                 assert!(
-                    !accepted(&model, &changed),
+                    !accepted(&model, link, &changed),
                     "byte {at} {:?} -> {:?} in {}",
                     text[at] as char,
                     other as char,

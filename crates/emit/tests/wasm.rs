@@ -7,7 +7,10 @@ use common::judged;
 use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_checker::source::{SourceFile, bound_by_trees, quantised, same_source};
-use secateur_emit::{Cover, Expected, Form, LeafBits, Style, emit, page, wasm_cover_test, wrapper};
+use secateur_emit::{
+    Cover, EmitError, Expected, Form, LeafBits, NodeLayout, Style, Web, emit, page, wasm_cover_test, wrapper,
+};
+use secateur_formats::packed::Link;
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
     InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Predictor, Split, Test, TreeBuilder,
@@ -16,13 +19,13 @@ use secateur_testkit::{Shape, ensemble};
 use wasmi::{Engine, Instance, Linker, Memory, Module, Store};
 
 fn module(model: &Ensemble, leaves: Option<LeafBits>) -> Vec<u8> {
-    emit(model, Style { form: Form::Wasm, name: "model", leaves, keys: false }, &[]).unwrap()
+    emit(model, Style { leaves, ..common::exact(Form::Wasm, "model") }, &[]).unwrap()
 }
 
 /// The checker takes these bytes for the model.
 fn accepted(model: &Ensemble, bytes: &[u8]) -> bool {
     SourceFile::parse(bytes)
-        .is_ok_and(|file| file.source() == Digest::of(model) && same_source(model, &file).is_ok())
+        .is_ok_and(|file| file.source() == Digest::of(model) && same_source(model, Link::None, &file).is_ok())
 }
 
 /// A module that runs.
@@ -161,11 +164,12 @@ fn quantised_models_compute_what_the_checker_reads() {
     let (mut seen, mut several) = (0, 0);
     for (index, model) in random_models(&mut rng, 120).iter().enumerate() {
         let bits = if rng.bool() { LeafBits::Eight } else { LeafBits::Sixteen };
-        let style = Style { form: Form::Wasm, name: "model", leaves: Some(bits), keys: false };
+        let style = Style { leaves: Some(bits), ..common::exact(Form::Wasm, "model") };
         let Ok(bytes) = emit(model, style, &[]) else { continue };
         let file = SourceFile::parse(&bytes).unwrap();
-        assert!(same_source(model, &file).is_err());
-        let read = quantised(model, &file).unwrap_or_else(|error| panic!("model {index}: {error}"));
+        assert!(same_source(model, Link::None, &file).is_err());
+        let read =
+            quantised(model, Link::None, &file).unwrap_or_else(|error| panic!("model {index}: {error}"));
         assert!(bound_by_trees(model, &read.model).is_some());
         compare(&format!("model {index}"), &read.model, &bytes, judged(model, &mut rng).rows);
         seen += 1;
@@ -269,8 +273,8 @@ fn hostile_modules_break_no_promise() {
         }
         let Ok(file) = SourceFile::parse(&bytes) else { continue };
         read += 1;
-        let same = same_source(model, &file).is_ok();
-        if let Ok(found) = quantised(model, &file) {
+        let same = same_source(model, Link::None, &file).is_ok();
+        if let Ok(found) = quantised(model, Link::None, &file) {
             assert!(!same, "a file is the model itself, or its leaves are quantised");
             assert!(bound_by_trees(model, &found.model).is_some(), "sums that stay within their type");
             let rows = judged(model, &mut rng).rows;
@@ -281,16 +285,38 @@ fn hostile_modules_break_no_promise() {
     assert!(read * 20 > cases, "only {read} of {cases} could be read: the changes are too coarse");
 }
 
+/// A module has one layout, compares floats, and leaves probabilities to its wrapper.
+#[test]
+fn what_a_module_does_not_have_is_refused() {
+    let mut rng = Rng::with_seed(58);
+    let model = &random_models(&mut rng, 1)[0];
+    let style = common::exact(Form::Wasm, "model");
+    let refused = |style| emit(model, style, &[]).unwrap_err();
+    assert_eq!(refused(Style { nodes: NodeLayout::Small, ..style }), EmitError::Layout);
+    assert_eq!(refused(Style { keys: true, ..style }), EmitError::Keys);
+    // A module whose comment says so is none of ours.
+    let bytes = module(model, None);
+    let at = bytes.windows(9).position(|window| window == b" * parts:").unwrap();
+    assert!(accepted(model, &bytes));
+    for part in ["tests", "small", "probabilities"] {
+        let mut text = bytes.clone();
+        text.splice(at + 10..at + 10, format!("{part} ").bytes());
+        assert!(!accepted(model, &text), "{part}");
+    }
+}
+
 /// What goes beside a module refers to it, and no name of a column or class leaves its quotes.
 #[test]
 fn wrapper_page_and_test_are_written() {
     let mut rng = Rng::with_seed(57);
     let model = &random_models(&mut rng, 1)[0];
     let labels = ClassLabels::Strings(vec!["</script>".into(), "a\"b".into()]);
-    let text = wrapper(model, &labels, "house.wasm", false);
+    let web = Web { model, link: Link::None, labels: &labels, file: "house.wasm", quantised: false };
+    let text = wrapper(&web);
     assert!(text.contains("new URL(\"./house.wasm\", import.meta.url)"), "{text}");
+    assert!(text.contains("this model has no probabilities"), "{text}");
     let bytes = module(model, None);
-    let text = page(model, &labels, "house.wasm", &bytes, false);
+    let text = page(&web, &bytes);
     assert!(text.matches("</script>").count() == 1 && text.contains("<title>house</title>"), "{text}");
     let judged = judged(model, &mut rng);
     let cover =

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes};
 
-use secateur::{Cancel, LeafBits, LeafOptions, SourceForm, SourceOptions, SourcePacking};
+use secateur::{Cancel, LeafBits, LeafOptions, SourceForm, SourceLayout, SourceOptions, SourcePacking};
 
 use crate::model::Model;
 use crate::options::GivenDomain;
@@ -19,18 +19,22 @@ fn files<'py>(py: Python<'py>, packing: SourcePacking) -> Files<'py> {
 
 /// Writes a model as C, Rust or WebAssembly. `file` is the name of the file that it goes to, whose ending says which.
 #[pyfunction]
-#[pyo3(signature = (model, file, name, keys, test))]
+#[pyo3(signature = (model, file, name, keys, small, probabilities, test))]
+#[allow(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
 pub(crate) fn source<'py>(
     py: Python<'py>,
     model: &Model,
     file: &str,
     name: &str,
     keys: bool,
+    small: bool,
+    probabilities: bool,
     test: bool,
 ) -> PyResult<Files<'py>> {
-    let form = form(file)?;
     let labels = model.labels();
-    let options = SourceOptions { form, name, labels: labels.as_ref(), file, keys, test };
+    let (form, layout) = (form(file)?, layout(small));
+    let labels = labels.as_ref();
+    let options = SourceOptions { form, name, labels, file, keys, layout, probabilities, test };
     let cancel = Cancel::default();
     let mut watch = |_: f64| !cancel.is_cancelled();
     let packing = interrupt::interruptible(
@@ -41,6 +45,10 @@ pub(crate) fn source<'py>(
     )?;
     let packing = packing.map_err(|error| error::SecateurError::new_err(error.to_string()))?;
     Ok(files(py, packing))
+}
+
+fn layout(small: bool) -> SourceLayout {
+    if small { SourceLayout::Small } else { SourceLayout::Compact }
 }
 
 fn form(file: &str) -> PyResult<SourceForm> {
@@ -59,7 +67,7 @@ type QuantisedFiles<'py> = (Files<'py>, String, String);
 
 /// Writes a model as C, Rust or WebAssembly with quantised leaves.
 #[pyfunction]
-#[pyo3(signature = (model, file, name, keys, test, bits, same_decisions, time_limit, missing, domain, threads))]
+#[pyo3(signature = (model, file, name, keys, small, probabilities, test, bits, same_decisions, time_limit, missing, domain, threads))]
 #[allow(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
 pub(crate) fn quantised_source<'py>(
     py: Python<'py>,
@@ -67,6 +75,8 @@ pub(crate) fn quantised_source<'py>(
     file: &str,
     name: &str,
     keys: bool,
+    small: bool,
+    probabilities: bool,
     test: bool,
     bits: u32,
     same_decisions: bool,
@@ -81,7 +91,9 @@ pub(crate) fn quantised_source<'py>(
         _ => return Err(error::InputError::new_err("leaves have 16 or 8 bits")),
     };
     let labels = model.labels();
-    let options = SourceOptions { form: form(file)?, name, labels: labels.as_ref(), file, keys, test };
+    let (form, layout) = (form(file)?, layout(small));
+    let options =
+        SourceOptions { form, name, labels: labels.as_ref(), file, keys, layout, probabilities, test };
     let mut leaves = LeafOptions::new(bits);
     leaves.domain = options::domain(domain.as_ref(), missing, model)?;
     (leaves.same_decisions, leaves.threads) = (same_decisions, threads);

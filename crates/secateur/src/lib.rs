@@ -108,7 +108,7 @@ pub use secateur_certificate::ReadError as CertificateError;
 pub use secateur_certificate::{Digest, PACKING_MAGIC};
 pub use secateur_checker::{PackingProved, PackingReason, PackingVerdict};
 pub use secateur_checker::{Proved, Reason, Verdict};
-pub use secateur_emit::{Form as SourceForm, LeafBits};
+pub use secateur_emit::{Form as SourceForm, LeafBits, NodeLayout as SourceLayout};
 pub use secateur_formats::catboost::category_hash;
 pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, ModelFile, ReadError};
 pub use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain, PredictError};

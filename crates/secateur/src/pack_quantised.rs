@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use secateur_certificate::{Digest, FileDigest, PackingRecord, PruningStep, QuantisedStep};
 use secateur_checker::source::{Quantised, SourceFile, bound_by_trees, quantised};
 use secateur_checker::{Packed, PackingVerdict, Scorer};
-use secateur_emit::{Cover, Expected, Form, LeafBits, Style, cover_rows, emit};
+use secateur_emit::{Cover, Expected, Form, LeafBits, cover_rows, emit};
+use secateur_formats::packed::Link;
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Decision, Domain, Ensemble, FeatureId, Predictor};
 use secateur_oracle::{
@@ -88,7 +89,7 @@ pub struct QuantisedPacking {
 /// use std::time::Duration;
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;
-/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, file: "loans.c", keys: false, test: false };
+/// let options = SourceOptions::new(SourceForm::C, "loans.c", "loans");
 /// let budget = Budget::limit(Duration::from_secs(2));
 /// let packed =
 ///     pack_quantised(&model, None, &options, &LeafOptions::new(LeafBits::Eight), &budget, &Default::default(), &mut |_| true)?;
@@ -120,11 +121,10 @@ pub fn pack_quantised(
     if !watch(0.0) {
         return Err(PackingError::Stopped);
     }
-    let style =
-        Style { form: options.form, name: options.name, leaves: Some(leaves.bits), keys: options.keys };
+    let style = options.style(model, Some(leaves.bits));
     let bytes = emit(ensemble, style, &style_notes(model, options))?;
     let file = SourceFile::parse(&bytes).map_err(PackingError::fault)?;
-    let read = quantised(ensemble, &file).map_err(PackingError::fault)?;
+    let read = quantised(ensemble, Link::of(model), &file).map_err(PackingError::fault)?;
     let by_trees = bound_by_trees(ensemble, &read.model)
         .ok_or_else(|| Error::from(CompareError::ScoreOverflow { model: "first" }))?;
     let ours = ensemble.within(&leaves.domain).map_err(|error| Error::from(CompareError::from(error)))?;
@@ -170,7 +170,7 @@ pub fn pack_quantised(
     };
     let (within, certificate) = certified.ok_or(PackingError::Stopped)?;
     let (test, test_rows) = tested(ensemble, &read, options)?;
-    let beside = written_beside(ensemble, options, style, &bytes)?;
+    let beside = written_beside(model, options, style, &bytes)?;
     let table_bytes = table_bytes(options.form, &bytes);
     Ok(QuantisedPacking {
         source: SourcePacking { bytes, beside, certificate, test, test_rows, table_bytes },

@@ -3,11 +3,11 @@
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::{Packed, PackingVerdict, Scorer};
 use secateur_emit::{
-    Cover, DECLARATIONS_START, Expected, Form, PAGE_START, Style, WRAPPER_START, cover_rows, cover_test,
-    declarations, emit, page, rust_cover_test, wasm_cover_test, wrapper,
+    Cover, DECLARATIONS_START, Expected, Form, LeafBits, NodeLayout, PAGE_START, Style, WRAPPER_START, Web,
+    cover_rows, cover_test, declarations, emit, page, rust_cover_test, wasm_cover_test, wrapper,
 };
 use secateur_formats::ModelFile;
-use secateur_formats::packed::{self, Stamp};
+use secateur_formats::packed::{self, Link, Stamp};
 use secateur_model::{ClassLabels, Ensemble, FeatureId, NumberType, Predictor};
 use serde_json::{Value, json};
 
@@ -27,8 +27,25 @@ pub struct SourceOptions<'a> {
     pub file: &'a str,
     /// Compare values with thresholds as whole numbers, for targets that compute floats in software; not for WebAssembly.
     pub keys: bool,
+    /// How inner nodes are laid out; WebAssembly has one layout.
+    pub layout: NodeLayout,
+    /// A function for the probabilities of classes too. The wrapper of WebAssembly has one wherever the model has probabilities.
+    pub probabilities: bool,
     /// Make a cover test too.
     pub test: bool,
+}
+
+impl<'a> SourceOptions<'a> {
+    /// Source in this form for a file of this name, whose functions' names start with `name`: without keys, probabilities and test.
+    pub fn new(form: Form, file: &'a str, name: &'a str) -> Self {
+        let layout = NodeLayout::default();
+        Self { form, name, labels: None, file, keys: false, layout, probabilities: false, test: false }
+    }
+
+    pub(crate) fn style(&self, model: &ModelFile, leaves: Option<LeafBits>) -> Style<'a> {
+        let probabilities = self.probabilities.then(|| Link::of(model));
+        Style { form: self.form, name: self.name, leaves, keys: self.keys, nodes: self.layout, probabilities }
+    }
 }
 
 /// A file that goes beside source, with the same name but for its ending.
@@ -80,7 +97,7 @@ pub struct SourcePacking {
 /// use secateur::{ModelFile, SourceForm, SourceOptions};
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;
-/// let options = SourceOptions { form: SourceForm::C, name: "loans", labels: None, file: "loans.c", keys: false, test: true };
+/// let options = SourceOptions { test: true, ..SourceOptions::new(SourceForm::C, "loans.c", "loans") };
 /// let source = secateur::pack_source(&model, &options, &mut |_| true)?;
 /// assert!(String::from_utf8(source.bytes.clone())?.contains("void loans_raw(const double *row, double *scores)"));
 /// assert!(secateur::check_source(&model, &source.bytes, &source.certificate)?.is_valid());
@@ -131,9 +148,9 @@ fn written(
     if !watch(0.0) {
         return Err(PackingError::Stopped);
     }
-    let style = Style { form: options.form, name: options.name, leaves: None, keys: options.keys };
+    let style = options.style(model, None);
     let bytes = emit(ensemble, style, &style_notes(model, options))?;
-    let beside = written_beside(ensemble, options, style, &bytes)?;
+    let beside = written_beside(model, options, style, &bytes)?;
     let packed = FileDigest::of(&bytes);
     let certificate =
         PackingRecord { original: Digest::of(original.ensemble()), packed, pruning, quantised: None };
@@ -166,16 +183,17 @@ fn written(
 
 /// What goes beside the source.
 pub(crate) fn written_beside(
-    model: &Ensemble,
+    model: &ModelFile,
     options: &SourceOptions<'_>,
     style: Style<'_>,
     source: &[u8],
 ) -> Result<Vec<Beside>, PackingError> {
+    let (link, model) = (Link::of(model), model.ensemble());
     let labels = options.labels.unwrap_or(model.classes());
-    let quantised = style.leaves.is_some();
+    let web = Web { model, link, labels, file: options.file, quantised: style.leaves.is_some() };
     let text = |ending: &str| match ending {
-        "js" => Ok(wrapper(model, labels, options.file, quantised)),
-        "html" => Ok(page(model, labels, options.file, source, quantised)),
+        "js" => Ok(wrapper(&web)),
+        "html" => Ok(page(&web, source)),
         _ => declarations(model, style),
     };
     let one = |&(ending, what, start)| Ok(Beside { ending, what, start, text: text(ending)? });

@@ -12,22 +12,25 @@
 //!
 //! A WebAssembly module (`model.wasm`) is read in the same way: [`wasm_module`] says which bytes it has, `template.wat` what they do.
 //!
+//! Probabilities, where a file has them, are the library's own expression of the scores; the rule and its numbers are compared too.
+//!
 //! # What is not
 //! That a given compiler follows the language. The text refuses what is known to break it (`#error`), and the cover test that is
 //! emitted beside the model (`--test`) runs on the target. Scores on inputs that the library refuses are not fixed. Where the
-//! decision takes an exponential function, its last bits are those of the target's.
+//! decision or a probability takes an exponential function, its last bits are those of the target's.
 
 mod quantised;
 mod read;
 mod same;
 mod text;
+mod unpack;
 mod wasm;
 
 pub use quantised::{LARGEST_SUM, Quantised, bound_by_trees, quantised};
 pub use read::{SourceFile, Unreadable};
 pub use same::same_source;
 pub use text::{
-    Entries, Head, Language, Line, PARTS, Piece, RULES, first_line, is_name, lines, part, table_end,
-    table_start, unsigned,
+    Entries, Head, Language, Line, PARTS, PROBABILITIES, Piece, RULES, first_line, is_name, lines, part,
+    table_end, table_start, unsigned,
 };
 pub use wasm::{WASM_HEADER, WasmData, wasm_module};

@@ -12,6 +12,7 @@
 //! Of two classes the program compares a sum with a whole number: the least sum on the side of class 1, by the original's threshold. Of several it takes the first of
 //! the largest sums, whatever rounded probabilities the original's library compares.
 
+use secateur_formats::packed::Link;
 use secateur_model::{
     Accumulation, Decision, Ensemble, EnsembleBuilder, Exact, InterceptPosition, NumberType, Order, Output,
 };
@@ -35,11 +36,12 @@ pub struct Quantised {
 }
 
 /// Compares the questions of an emitted file with those of the model that it should be, and reads what its leaves add.
-pub fn quantised(original: &Ensemble, file: &SourceFile) -> Result<Quantised, Difference> {
+pub fn quantised(original: &Ensemble, link: Link, file: &SourceFile) -> Result<Quantised, Difference> {
     let original = original.for_every_input();
     let original = original.as_ref();
     let read = Read::new(original, file)?;
     read.parts(true)?;
+    read.probabilities(link)?;
     read.columns()?;
     read.window()?;
     let exponent = exponent(&read)?;

@@ -3,19 +3,22 @@
 use std::collections::BTreeSet;
 
 use secateur_certificate::Digest;
+use secateur_formats::packed::Link;
 use secateur_model::{
     CategoryRule, Decision, Ensemble, InterceptPosition, LeafId, Node, NodeId, NumberType, Output, Softmax,
     Split, Test, Tree,
 };
 
 use super::read::{SourceFile, Table, float, integer, key};
-use super::text::Language;
+use super::text::{Language, PROBABILITIES};
+use super::unpack::{Unpacked, unpacked};
 use crate::Difference;
 
-/// Compares an emitted file with the model that it should be.
-pub fn same_source(original: &Ensemble, file: &SourceFile) -> Result<(), Difference> {
+/// Compares an emitted file with the model that it should be. `link` is how its scores become probabilities, where the file has these.
+pub fn same_source(original: &Ensemble, link: Link, file: &SourceFile) -> Result<(), Difference> {
     let read = Read::new(original, file)?;
     read.parts(false)?;
+    read.probabilities(link)?;
     read.columns()?;
     read.sums()?;
     read.trees(&mut |tree, leaf, place| read.same_leaf(&original.trees()[tree], leaf, place))
@@ -49,6 +52,7 @@ pub(super) type AtLeaf<'a> = &'a mut dyn FnMut(usize, LeafId, usize) -> Result<b
 pub(super) struct Read<'a> {
     model: &'a Ensemble,
     file: &'a SourceFile,
+    unpacked: Unpacked,
     input: NumberType,
     number: NumberType,
     number_bins: usize,
@@ -61,6 +65,7 @@ impl<'a> Read<'a> {
         let mut read = Self {
             model,
             file,
+            unpacked: unpacked(file)?,
             input: model.domain().number,
             number: model.accumulation().number,
             number_bins: 0,
@@ -99,9 +104,9 @@ impl<'a> Read<'a> {
         float(self.file.head.language, token, number)
     }
 
-    pub(super) fn integers(&self, name: &str) -> Result<&'a [u32], Difference> {
-        match self.file.tables.get(name) {
-            Some(Table::Integers(table)) => Ok(table),
+    pub(super) fn integers(&self, name: &str) -> Result<&[u32], Difference> {
+        match (self.unpacked.get(name), self.file.tables.get(name)) {
+            (Some(table), _) | (None, Some(Table::Integers(table))) => Ok(table),
             _ => Err(Difference::Part("the tables")),
         }
     }
@@ -162,10 +167,10 @@ impl<'a> Read<'a> {
         // How the tables are laid out is the writer's choice; what they say is compared below.
         let layout = [
             "header", "double", "math", "numbers", "keys", "zeros", "chunks", "sets", "equals", "splits",
-            "each", "every", "listed",
+            "tests", "small", "each", "every", "listed",
         ];
-        let said: BTreeSet<&str> =
-            self.file.head.parts.iter().copied().filter(|part| !layout.contains(part)).collect();
+        let chosen = |part: &&str| !layout.contains(part) && !PROBABILITIES.contains(part);
+        let said: BTreeSet<&str> = self.file.head.parts.iter().copied().filter(chosen).collect();
         same(said == parts, "the parts of the program")?;
         // A model of several scores has its trees add to one of them each, or all to all.
         let several = model.group_count() > 1 && !trees.is_empty();
@@ -173,10 +178,44 @@ impl<'a> Read<'a> {
         same(several || !self.has("each") && !self.has("every"), "the parts of the program")?;
         same(self.has("trees") || !self.has("splits") && !self.has("listed"), "the parts of the program")?;
         same(self.has("numbers") || !self.has("zeros") && !self.has("chunks"), "the parts of the program")?;
-        let compares_keys = self.has("numbers") && self.file.head.language != Language::Wasm;
-        same(compares_keys || !self.has("keys"), "the parts of the program")?;
+        let is_text = self.file.head.language != Language::Wasm;
+        same(self.has("numbers") && is_text || !self.has("keys"), "the parts of the program")?;
+        same(is_text || !self.has("tests") && !self.has("small"), "the parts of the program")?;
         same(!quantised || !self.has("listed"), "the parts of the program")?;
         self.doubles()
+    }
+
+    /// Are the probabilities those that the model's library makes of the scores, up to its exponential function?
+    pub(super) fn probabilities(&self, link: Link) -> Result<(), Difference> {
+        let what = "the probabilities";
+        let said: Vec<&str> = PROBABILITIES.into_iter().filter(|part| self.has(part)).collect();
+        if said.is_empty() {
+            return Ok(());
+        }
+        let (classes, groups) = (self.model.classes().len(), self.model.group_count());
+        let number = |name: &str| Ok(self.float(self.token(name)?, NumberType::F64));
+        let (rule, classes_fit): (&[&str], bool) = match link {
+            Link::Logistic32 => (&["p_logistic32"], groups == 1 && classes == 2),
+            Link::Logistic64 { .. } => (&["p_logistic64"], groups == 1 && classes == 2),
+            Link::Softmax32 => (&["p_softmax32"], classes == groups),
+            Link::Softmax64 => (&["p_softmax64"], classes == groups),
+            Link::DividedSoftmax64 { .. } => (&["p_softmax64", "p_divided"], classes == groups.max(2)),
+            Link::Each { .. } => (&["p_each"], classes == groups),
+            Link::Identity => (&["p_identity"], classes == groups),
+            _ => (&[], false),
+        };
+        same(said[0] == "probabilities" && said[1..] == *rule && !rule.is_empty(), what)?;
+        same(self.file.head.language != Language::Wasm && classes_fit, what)?;
+        same(self.model.decision().is_classifier() && self.count("classes")? == classes, what)?;
+        match link {
+            Link::Logistic64 { scale } | Link::Each { scale } => {
+                same(scale > 0.0 && number("link_scale")? == Some(scale), what)
+            }
+            Link::DividedSoftmax64 { divisor } => {
+                same(divisor > 0.0 && number("link_divisor")? == Some(divisor), what)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Wherever the text computes with doubles it asks the compiler for real ones.
@@ -188,13 +227,16 @@ impl<'a> Read<'a> {
         let cut = self.has("threshold") && !self.has("quantised") && !self.token("threshold")?.ends_with('f');
         let parts =
             ["f64_input", "f64_sums", "average_raw", "average_class", "softmax32", "softmax64", "sigmoid"];
-        let used = cut || parts.into_iter().any(|part| self.has(part));
+        // Of all rules of probabilities only one does without doubles.
+        let probable = self.has("probabilities") && (self.has("quantised") || !self.has("p_logistic32"));
+        let used = cut || probable || parts.into_iter().any(|part| self.has(part));
         same(self.has("double") || !used, "the types that the compiler is asked for")?;
         let finite = self.file.tables.values().all(|table| match table {
             Table::Integers(_) | Table::Signed(_) => true,
             Table::Floats(values) => values.iter().all(|value| value.is_finite()),
         });
-        let exponentials = ["softmax32", "softmax64", "sigmoid"].into_iter().any(|part| self.has(part));
+        let exponentials = ["softmax32", "softmax64", "sigmoid"].into_iter().any(|part| self.has(part))
+            || self.has("probabilities") && !self.has("p_identity");
         same(self.has("math") || finite && !exponentials, "the functions that the compiler is asked for")
     }
 
@@ -351,6 +393,12 @@ impl<'a> Read<'a> {
                 (1.., Node::Split { split, left, right }) => {
                     let inner_left = self.table_at("node_left", node)? as usize;
                     if inner_left >= inner {
+                        return differ(theirs, "shape");
+                    }
+                    // The text ends its walk where a number says so, and not because it counts.
+                    if self.has("tests")
+                        && (self.table_at("node_end", node)? == 1) != (inner_left + 1 == inner)
+                    {
                         return differ(theirs, "shape");
                     }
                     let (bin, rank) = (self.table_at("node_bin", node)?, self.table_at("node_rank", node)?);

@@ -26,6 +26,7 @@
 
 #define $NAME_FEATURES {features}
 #define $NAME_OUTPUTS {outputs}
+@probabilities #define $NAME_CLASSES {classes}
 @quantised /* Sums are whole numbers; a score is its sum times this. */
 @quantised #define $NAME_UNIT {unit}
 
@@ -58,17 +59,24 @@
 [equals equal_value IN]
 #define $NAME_NUMBER_BINS {number_bins}
 #define $NAME_BINS {bins}
-@trees /* The inner nodes of each tree, in preorder: a bin, the rank up to which a row goes left, and the inner nodes on the left. */
+@trees+!tests+!small /* The inner nodes of each tree, in preorder: a bin, the rank up to which a row goes left, and the inner nodes on the left. */
+@tests /* The inner nodes of each tree, in preorder: a bin and 256 times the rank up to which a row goes left; and twice the nodes up to the */
+@tests /* one on the right, and 1 where that is a leaf. */
+@small /* The inner nodes of each tree, in preorder, bit by bit: a bin, the rank up to which a row goes left, and the inner nodes on the left. */
 @trees #define $NAME_TREES {trees}
 [trees inner]
-[splits node_bin]
-[splits node_rank]
-[splits node_left]
+[splits+!tests+!small node_bin]
+[splits+!tests+!small node_rank]
+[splits+!tests+!small node_left]
+[tests node_test]
+[tests node_skip]
+[small node_bits WORD]
 [each tree_output]
 @trees+!quantised /* What the leaves add. */
 @trees+quantised /* A leaf adds its number times the factor of its tree. */
 [trees+quantised factor]
-[listed leaf_index]
+[listed+!small leaf_index]
+[listed+small leaf_bits WORD]
 [trees+!quantised leaf SUM]
 [trees+quantised leaf]
 [always intercept SUM]
@@ -144,11 +152,23 @@
 @keys+f64_input     return bits == 0x8000000000000000u ? bits : ($K)~bits;
 @keys }
 @keys 
+@small static uint32_t $NAME_bits(const uint32_t *table, uint32_t at, uint32_t count)
+@small {
+@small     uint32_t shift = at & 31, word = table[at >> 5] >> shift;
+@small     if (shift + count > 32) {
+@small         word |= table[(at >> 5) + 1] << (32 - shift);
+@small     }
+@small     return word & (((uint32_t)1 << count) - 1);
+@small }
+@small 
 @header static inline void $NAME_raw(const $T *row, $S *scores)
 @!header void $NAME_raw(const $T *row, $S *scores);
 @!header void $NAME_raw(const $T *row, $S *scores)
 {
-    uint8_t bins[$NAME_BINS];
+@!tests     uint8_t bins[$NAME_BINS];
+@tests     uint16_t bins[$NAME_BINS];
+@tests+numbers     uint16_t *ranks = bins + $NAME_NUMBER_BINS;
+@tests+!numbers     const uint16_t *ranks = bins;
 @numbers     uint32_t used;
 @sets     uint32_t set;
 @equals     uint32_t equal;
@@ -160,13 +180,16 @@
     bins[0] = 0;
     (void)bins;
 @keys+window     (void)$NAME_read;
-@numbers     for (used = 0; used < $NAME_USED; used++) {
+@numbers+!tests     for (used = 0; used < $NAME_USED; used++) {
+@numbers+tests     /* From the last column to the first: the ranks are written downwards, and end where the bins start. */
+@numbers+tests     for (used = $NAME_USED; used-- > 0;) {
 @numbers+window+!keys         $T value = $NAME_read(row[$NAME_used_feature[used]]);
 @numbers+!window+!keys         $T value = row[$NAME_used_feature[used]];
 @keys         $K value = $NAME_key(row[$NAME_used_feature[used]]);
 @numbers         uint32_t start = $NAME_first_threshold[used], low = start, high = $NAME_first_threshold[used + 1];
 @numbers+zeros         uint32_t end = high;
-@numbers         uint32_t bin = $NAME_first_bin[used], end_bin = $NAME_first_bin[used + 1];
+@numbers+!tests         uint32_t bin = $NAME_first_bin[used], end_bin = $NAME_first_bin[used + 1];
+@numbers+tests         uint32_t bin = $NAME_first_bin[used + 1], first_bin = $NAME_first_bin[used];
 @keys+window+f32_input         value = value >= {window_low} && value <= {window_high} ? 0x80000000u : value;
 @keys+window+f64_input         value = value >= {window_low} && value <= {window_high} ? 0x8000000000000000u : value;
 @numbers         while (low < high) {
@@ -177,7 +200,8 @@
 @numbers                 low = middle + 1;
 @numbers             }
 @numbers         }
-@numbers         for (; bin < end_bin; bin++) {
+@numbers+!tests         for (; bin < end_bin; bin++) {
+@numbers+tests         while (bin-- > first_bin) {
 @numbers             uint32_t rank = low - start;
 @keys             if (value == ($K)~($K)0 && ($NAME_bin_sides[bin] & 1) != 0) {
 @numbers+!keys             if (value != value && ($NAME_bin_sides[bin] & 1) != 0) {
@@ -192,19 +216,22 @@
 @chunks             if (rank > 255) {
 @chunks                 rank = 255;
 @chunks             }
-@numbers             bins[bin] = (uint8_t)rank;
+@numbers+!tests             bins[bin] = (uint8_t)rank;
+@numbers+tests             *--ranks = (uint16_t)(rank << 8);
 @numbers         }
 @numbers     }
 @sets     for (set = 0; set < $NAME_SETS; set++) {
 @sets+window         $T value = $NAME_read(row[$NAME_set_feature[set]]);
 @sets+!window         $T value = row[$NAME_set_feature[set]];
-@sets         bins[$NAME_NUMBER_BINS + set] = $NAME_right_of_set(set, value);
+@sets+!tests         bins[$NAME_NUMBER_BINS + set] = $NAME_right_of_set(set, value);
+@sets+tests         bins[$NAME_NUMBER_BINS + set] = (uint16_t)((uint32_t)$NAME_right_of_set(set, value) << 8);
 @sets     }
 @equals     for (equal = 0; equal < $NAME_EQUALS; equal++) {
 @equals+window         $T value = $NAME_read(row[$NAME_equal_feature[equal]]);
 @equals+!window         $T value = row[$NAME_equal_feature[equal]];
 @equals         uint32_t left = value != value ? $NAME_equal_sides[equal] : value == $NAME_equal_value[equal];
-@equals         bins[$NAME_BINS - $NAME_EQUALS + equal] = left == 0;
+@equals+!tests         bins[$NAME_BINS - $NAME_EQUALS + equal] = left == 0;
+@equals+tests         bins[$NAME_BINS - $NAME_EQUALS + equal] = left == 0 ? 256 : 0;
 @equals     }
 @single+!last     sum = $NAME_intercept[0];
 @single+last     sum = 0;
@@ -218,27 +245,49 @@
 @trees         next_leaf += inner + 1;
 @splits         node = next_node;
 @splits         next_node += inner;
-@splits         while (inner != 0) {
-@splits             uint32_t left = $NAME_node_left[node];
-@splits             if (bins[$NAME_node_bin[node]] > $NAME_node_rank[node]) {
-@splits                 node += left;
-@splits                 leaf += left + 1;
-@splits                 inner -= left + 1;
-@splits             } else {
-@splits                 inner = left;
-@splits             }
-@splits             node++;
-@splits         }
+@tests         while (inner != 0) {
+@tests             uint32_t test = $NAME_node_test[node], skip = $NAME_node_skip[node];
+@tests             if (ranks[test & 255] > test) {
+@tests                 node += skip >> 1;
+@tests                 leaf += skip >> 1;
+@tests                 if ((skip & 1) != 0) {
+@tests                     break;
+@tests                 }
+@tests             } else {
+@tests                 node++;
+@tests                 if (skip < 4) {
+@tests                     break;
+@tests                 }
+@tests             }
+@tests         }
+@splits+!tests         while (inner != 0) {
+@splits+!tests+!small             uint32_t left = $NAME_node_left[node];
+@splits+!tests+!small             if (bins[$NAME_node_bin[node]] > $NAME_node_rank[node]) {
+@small             uint32_t rank_at = node * ({bin_bits} + {rank_bits} + {left_bits}) + {bin_bits};
+@small             uint32_t left = $NAME_bits($NAME_node_bits, rank_at + {rank_bits}, {left_bits});
+@small             uint32_t bin = $NAME_bits($NAME_node_bits, rank_at - {bin_bits}, {bin_bits});
+@small             if (bins[bin] > $NAME_bits($NAME_node_bits, rank_at, {rank_bits})) {
+@splits+!tests                 node += left;
+@splits+!tests                 leaf += left + 1;
+@splits+!tests                 inner -= left + 1;
+@splits+!tests             } else {
+@splits+!tests                 inner = left;
+@splits+!tests             }
+@splits+!tests             node++;
+@splits+!tests         }
 @trees+single+!listed+!quantised         sum += $NAME_leaf[leaf];
 @trees+single+quantised         sum += (int32_t)((uint32_t)$NAME_factor[tree] * $NAME_leaf[leaf]);
-@trees+single+listed         sum += $NAME_leaf[$NAME_leaf_index[leaf]];
+@trees+single+listed+!small         sum += $NAME_leaf[$NAME_leaf_index[leaf]];
+@trees+single+listed+small         sum += $NAME_leaf[$NAME_bits($NAME_leaf_bits, leaf * {index_bits}, {index_bits})];
 @trees+each+!listed+!quantised         scores[$NAME_tree_output[tree]] += $NAME_leaf[leaf];
 @trees+each+quantised         scores[$NAME_tree_output[tree]] += (int32_t)((uint32_t)$NAME_factor[tree] * $NAME_leaf[leaf]);
-@trees+each+listed         scores[$NAME_tree_output[tree]] += $NAME_leaf[$NAME_leaf_index[leaf]];
+@trees+each+listed+!small         scores[$NAME_tree_output[tree]] += $NAME_leaf[$NAME_leaf_index[leaf]];
+@trees+each+listed+small         scores[$NAME_tree_output[tree]] += $NAME_leaf[$NAME_bits($NAME_leaf_bits, leaf * {index_bits}, {index_bits})];
 @trees+every         for (output = 0; output < $NAME_OUTPUTS; output++) {
 @trees+every+!listed+!quantised             scores[output] += $NAME_leaf[leaf * $NAME_OUTPUTS + output];
 @trees+every+quantised             scores[output] += (int32_t)((uint32_t)$NAME_factor[tree] * $NAME_leaf[leaf * $NAME_OUTPUTS + output]);
-@trees+every+listed             scores[output] += $NAME_leaf[$NAME_leaf_index[leaf * $NAME_OUTPUTS + output]];
+@trees+every+listed+!small             scores[output] += $NAME_leaf[$NAME_leaf_index[leaf * $NAME_OUTPUTS + output]];
+@trees+every+listed+small             scores[output] += $NAME_leaf[$NAME_bits($NAME_leaf_bits, (leaf * $NAME_OUTPUTS + output) * {index_bits}, {index_bits})];
 @trees+every         }
 @trees     }
 @single+last     sum += $NAME_intercept[0];
@@ -304,6 +353,62 @@
 @sigmoid     }
 @!threshold+class     return best;
 @class }
+@probabilities 
+@probabilities+header static inline void $NAME_probabilities(const $T *row, $P *probabilities)
+@probabilities+!header void $NAME_probabilities(const $T *row, $P *probabilities);
+@probabilities+!header void $NAME_probabilities(const $T *row, $P *probabilities)
+@probabilities {
+@probabilities     $S sums[$NAME_OUTPUTS];
+@probabilities     $P scores[$NAME_CLASSES];
+@probabilities     int output;
+@p_softmax32     float largest, total;
+@p_softmax32     double sum = 0;
+@p_softmax64     double largest, total = 0;
+@probabilities     $NAME_raw(row, sums);
+@probabilities     for (output = 0; output < $NAME_OUTPUTS; output++) {
+@probabilities+!quantised+!average_class         scores[output] = ($P)sums[output];
+@probabilities+!quantised+average_class         scores[output] = ($P)($S)((double)sums[output] / {divisor});
+@probabilities+quantised         scores[output] = ($P)((double)sums[output] * $NAME_UNIT);
+@probabilities     }
+@p_divided+single     scores[1] = scores[0];
+@p_divided+single     scores[0] = -scores[0];
+@p_divided     for (output = 0; output < $NAME_CLASSES; output++) {
+@p_divided         scores[output] = scores[output] / {link_divisor};
+@p_divided     }
+@p_logistic32     probabilities[1] = 1.0f / (expf(-scores[0] < 88.7f ? -scores[0] : 88.7f) + 1.0f + 1e-16f);
+@p_logistic32     probabilities[0] = 1.0f - probabilities[1];
+@p_logistic64     probabilities[1] = 1.0 / (1.0 + exp(-{link_scale} * scores[0]));
+@p_logistic64     probabilities[0] = 1.0 - probabilities[1];
+@p_each     for (output = 0; output < $NAME_CLASSES; output++) {
+@p_each         probabilities[output] = 1.0 / (1.0 + exp(-{link_scale} * scores[output]));
+@p_each     }
+@p_identity     for (output = 0; output < $NAME_CLASSES; output++) {
+@p_identity         probabilities[output] = scores[output];
+@p_identity     }
+@p_softmax32     largest = scores[0];
+@p_softmax64     largest = scores[0];
+@p_softmax32     for (output = 1; output < $NAME_CLASSES; output++) {
+@p_softmax32         largest = scores[output] > largest ? scores[output] : largest;
+@p_softmax32     }
+@p_softmax64     for (output = 1; output < $NAME_CLASSES; output++) {
+@p_softmax64         largest = scores[output] > largest ? scores[output] : largest;
+@p_softmax64     }
+@p_softmax32     for (output = 0; output < $NAME_CLASSES; output++) {
+@p_softmax32         probabilities[output] = expf(scores[output] - largest);
+@p_softmax32         sum += (double)probabilities[output];
+@p_softmax32     }
+@p_softmax32     total = (float)sum;
+@p_softmax64     for (output = 0; output < $NAME_CLASSES; output++) {
+@p_softmax64         probabilities[output] = exp(scores[output] - largest);
+@p_softmax64         total += probabilities[output];
+@p_softmax64     }
+@p_softmax32     for (output = 0; output < $NAME_CLASSES; output++) {
+@p_softmax32         probabilities[output] = probabilities[output] / total;
+@p_softmax32     }
+@p_softmax64     for (output = 0; output < $NAME_CLASSES; output++) {
+@p_softmax64         probabilities[output] = probabilities[output] / total;
+@p_softmax64     }
+@probabilities }
 @header #ifdef __cplusplus
 @header }
 @header #endif

@@ -5,9 +5,9 @@
 //! trusted, tested and small.
 //!
 //! A line of a template starts with `@`, conditions and a space where it belongs to some models only: parts that a model must
-//! have, or with `!` must not have, with `+` between them. `$NAME`, `$T`, `$K` and `$S` are the name, the type of inputs, that of their keys and the type of
-//! sums. `{number}` is a place for a number. A line `[conditions table TYPE]` is a place for a table: of unsigned numbers without a
-//! type, else `IN` of the type of inputs, `KEY` of that of their keys, `SUM` of that of sums.
+//! have, or with `!` must not have, with `+` between them. `$NAME`, `$T`, `$K`, `$S` and `$P` are the name, the type of inputs, that of their keys, the type of
+//! sums and that of probabilities. `{number}` is a place for a number. A line `[conditions table TYPE]` is a place for a table: of unsigned numbers without a
+//! type, else `IN` of the type of inputs, `KEY` of that of their keys, `SUM` of that of sums, `WORD` of unsigned numbers of 32 bits.
 //!
 //! WebAssembly has code that is the same for all models. Its template says which numbers and tables a model has, and in which order.
 
@@ -83,7 +83,7 @@ pub fn first_line(language: Language) -> String {
 }
 
 /// The parts that a model can have. Types and names of tables follow from them.
-pub const PARTS: [&str; 27] = [
+pub const PARTS: [&str; 29] = [
     "f32_input",
     "f64_input",
     "f32_sums",
@@ -101,6 +101,8 @@ pub const PARTS: [&str; 27] = [
     "window",
     "trees",
     "splits",
+    "tests",
+    "small",
     "single",
     "each",
     "every",
@@ -115,6 +117,18 @@ pub const PARTS: [&str; 27] = [
 
 /// Further parts: which rule of several scores decides.
 pub const RULES: [&str; 4] = ["argmax", "softmax32", "softmax64", "sigmoid"];
+
+/// Further parts: that there are probabilities, and by which rule scores become these.
+pub const PROBABILITIES: [&str; 8] = [
+    "probabilities",
+    "p_logistic32",
+    "p_logistic64",
+    "p_softmax32",
+    "p_softmax64",
+    "p_divided",
+    "p_each",
+    "p_identity",
+];
 
 /// What an emitted file is made of, as its head says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,6 +163,13 @@ impl Head {
         }
     }
 
+    /// The type that probabilities have.
+    pub fn probabilities(&self) -> NumberType {
+        let floats = self.has("p_logistic32") || self.has("p_softmax32");
+        let same = self.has("p_identity") && self.sums() == Entries::Float(NumberType::F32);
+        if floats || same { NumberType::F32 } else { NumberType::F64 }
+    }
+
     /// Is a condition of the template fulfilled?
     fn fulfils(&self, condition: &str) -> bool {
         condition.split('+').all(|part| match part.strip_prefix('!') {
@@ -160,7 +181,7 @@ impl Head {
 
 /// The part with this name.
 pub fn part(name: &str) -> Option<&'static str> {
-    PARTS.iter().chain(&RULES).find(|&&known| known == name).copied()
+    PARTS.iter().chain(&RULES).chain(&PROBABILITIES).find(|&&known| known == name).copied()
 }
 
 /// A line of an emitted file.
@@ -182,6 +203,8 @@ pub enum Line {
 pub enum Entries {
     /// Whole numbers without a sign, of a size that the file says.
     Unsigned,
+    /// Whole numbers of 32 bits without a sign.
+    Word,
     /// Whole numbers of 32 bits with a sign.
     Signed,
     /// Floats.
@@ -229,6 +252,7 @@ pub fn lines(head: &Head) -> Vec<Line> {
             let entries = match words.next() {
                 Some("IN") => Entries::Float(head.input()),
                 Some("KEY") => Entries::Key(head.input()),
+                Some("WORD") => Entries::Word,
                 Some(_) => head.sums(),
                 None => Entries::Unsigned,
             };
@@ -252,6 +276,7 @@ fn pieces(line: &'static str, head: &Head) -> Vec<Piece> {
             .replace("$T", head.language.float(head.input()))
             .replace("$K", head.language.key(head.input()))
             .replace("$S", sums)
+            .replace("$P", head.language.float(head.probabilities()))
     };
     let mut pieces = Vec::new();
     let mut rest = line;

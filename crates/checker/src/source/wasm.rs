@@ -247,7 +247,7 @@ fn width(head: &Head, name: &str, entries: Entries, node_bytes: u32, leaf_bytes:
         (Entries::Unsigned, "node_rank") => 1,
         (Entries::Unsigned, "leaf_index") => leaf_bytes as usize,
         (Entries::Unsigned, "leaf") if head.has("quantised") => leaf_bytes as usize,
-        (Entries::Unsigned, _) => 4,
+        (Entries::Unsigned | Entries::Word, _) => 4,
     }
 }
 
@@ -298,8 +298,8 @@ impl WasmData {
                             table.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
                             table.len()
                         }
-                        // There are no keys in the template.
-                        Entries::Key(_) => return None,
+                        // The template has neither.
+                        Entries::Key(_) | Entries::Word => return None,
                         Entries::Float(number) => {
                             let table = self.floats.get(name)?;
                             table.iter().for_each(|&value| bytes.extend(float_bytes(value, number)));
@@ -401,8 +401,8 @@ impl Reader<'_> {
         let bytes = self.data.get(start..start.checked_add(count.checked_mul(width)?)?)?;
         let numbers = bytes.chunks_exact(width);
         match entries {
-            // There are no keys in the template.
-            Entries::Key(_) => return None,
+            // The template has neither.
+            Entries::Key(_) | Entries::Word => return None,
             Entries::Unsigned => {
                 let number =
                     |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u32::from(byte));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use secateur::{LeafBits, ModelFile};
+use secateur::{LeafBits, ModelFile, SourceLayout};
 
 use super::domain;
 use crate::verify::{Limit, LimitOrNone};
@@ -26,7 +26,8 @@ OUT.wasm is a WebAssembly module for browsers and other engines, without imports
 JavaScript (`const model = await load(); model.predict(row)`), and OUT.html, a page that has the model in itself and predicts what is typed.
 
 With --keys the thresholds of OUT.c, OUT.h or OUT.rs are whole numbers in the order of the floats, and a row's values become such numbers before they are \
-compared: for processors that have no floats, or no doubles, in hardware. The results are the same in every bit.
+compared: for processors that have no floats, or no doubles, in hardware. The results are the same in every bit. With --layout small trees take fewer \
+bytes and more instructions, and with --probabilities there is a function for the probabilities of classes; in WebAssembly the wrapper has one.
 
 With --leaves 16 or 8 the leaves of the source are whole numbers of so many bits, for targets that have little flash or no floats: `NAME_raw(row, \
 sums)` gives sums of 32 bits, and a score is its sum times NAME_UNIT (in WebAssembly `raw` gives scores). It is then another model, and what is proved is how near: no score is \
@@ -76,6 +77,15 @@ pub(crate) struct Pack {
     #[arg(long)]
     pub(crate) keys: bool,
 
+    /// How C and Rust lay trees out: compact, about three bytes for an inner node, or small, as few bits as its numbers need, which is
+    /// slower to run
+    #[arg(long, value_name = "LAYOUT", default_value = "compact")]
+    pub(crate) layout: LayoutArgument,
+
+    /// A function for the probabilities of classes too, NAME_probabilities; their last bits are those of the target's exponential function
+    #[arg(long)]
+    pub(crate) probabilities: bool,
+
     /// Make the leaves of source whole numbers of so many bits, and prove how far that moves scores
     #[arg(long, value_name = "BITS")]
     pub(crate) leaves: Option<LeafBitsArgument>,
@@ -113,6 +123,22 @@ pub(crate) struct Pack {
 impl Pack {
     pub(crate) fn domain(&self, model: &ModelFile) -> Result<secateur::Domain> {
         domain(self.domain.as_ref(), self.no_missing, model)
+    }
+}
+
+/// How trees are laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LayoutArgument(pub(crate) SourceLayout);
+
+impl std::str::FromStr for LayoutArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "compact" => Ok(Self(SourceLayout::Compact)),
+            "small" => Ok(Self(SourceLayout::Small)),
+            _ => Err("a layout is compact or small".to_owned()),
+        }
     }
 }
 

@@ -47,7 +47,7 @@ fn source_compiles_and_passes_its_test_and_is_certified() {
         assert!(code == 0 && told.starts_with("0 of "), "{model}: {told}");
         assert_eq!(check(&folder, &format!("{model} all.h all.cert")), 0);
         let run = folder
-            .run(&format!("pack {model} -o keys.c --keys --leaves 8 --time-limit 1s --test keys_test.c --certificate keys.cert"));
+            .run(&format!("pack {model} -o keys.c --keys --leaves 8 --layout small --time-limit 1s --test keys_test.c --certificate keys.cert"));
         run.ok();
         let (code, told) = compiled(&folder, "keys.c keys_test.c");
         assert!(code == 0 && told.starts_with("0 of "), "{model}: {told}");
@@ -126,6 +126,10 @@ fn what_cannot_be_written_is_refused_and_the_users_files_stay() {
     refused("pack model.json -o out.spk --name a", "--name is for a model as source");
     refused("pack model.json -o out.spk --test t.c", "--test is for a model as source");
     refused("pack model.json -o out.spk --keys", "--keys is for a model as source");
+    refused("pack model.json -o out.spk --layout small", "--layout is for a model as source");
+    refused("pack model.json -o out.wasm --layout small", "--layout small is for C and Rust");
+    refused("pack model.json -o out.c --layout tiny", "a layout is compact or small");
+    refused("pack model.json -o out.spk --probabilities", "--probabilities is for a model as source");
     refused("pack model.json -o out.wasm --keys", "--keys is for C and Rust");
     refused("pack model.json -o out.c --test out.h", "each needs a file of its own");
     refused("pack model.json -o out.c --test out.c", "each needs a file of its own");

@@ -34,6 +34,9 @@ $EXPORTclass Model {
     return classes[this.class(row)];
   }
 
+  /** $PROBABILITIES
+  }
+
   #put(row) {
     if (row.length !== columns.length) {
       throw new RangeError(`a row has ${columns.length} numbers, and this one has ${row.length}`);

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
-use secateur_emit::{EmitError, Form, Style, emit};
+use secateur_emit::{EmitError, Form, NodeLayout, Style, emit};
 use secateur_formats::packed::{File, Link, Stamp};
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Ensemble, Predictor};
-use secateur_runtime::Model;
+use secateur_runtime::{Model, Rows};
 
 /// Rows that reach every leaf and threshold, and hostile ones; with scores and classes.
 pub(crate) struct Judged {
@@ -50,6 +50,17 @@ pub(crate) fn judge(model: &Ensemble, rows: Vec<f64>) -> Judged {
     Judged { rows, scores, classes }
 }
 
+/// What the runtime says of rows, by this rule.
+pub(crate) fn probabilities(model: &Ensemble, link: Link, rows: &[f64]) -> Vec<f64> {
+    let stamp = Stamp { source: [0; 32], cover_rows: 0, cover_hash: 0 };
+    let packed = File::pack_ensemble(model, (Framework::XgBoost, "a test"), link, None, &stamp);
+    let runtime = Model::load(&packed.expect("it can be packed")).expect("it loads");
+    let table = Rows::row_major(rows, model.features().len()).unwrap();
+    let mut out = vec![0.0; rows.len() / model.features().len() * model.classes().len()];
+    runtime.probabilities(table, &mut out).unwrap();
+    out
+}
+
 fn hostile(rng: &mut Rng, known: &[f64]) -> f64 {
     let near = known.get(rng.usize(0..known.len().max(1))).copied().unwrap_or(0.0);
     match rng.u32(0..14) {
@@ -71,12 +82,33 @@ fn hostile(rng: &mut Rng, known: &[f64]) -> f64 {
 
 /// With leaves as they are.
 pub(crate) fn exact(form: Form, name: &str) -> Style<'_> {
-    Style { form, name, leaves: None, keys: false }
+    Style { form, name, leaves: None, keys: false, nodes: NodeLayout::Compact, probabilities: None }
 }
 
-/// The same with thresholds as whole numbers.
-pub(crate) fn keyed(form: Form, name: &str) -> Style<'_> {
-    Style { keys: true, ..exact(form, name) }
+/// The same in one of several ways, by turns: with floats or keys, each layout of nodes, and a rule of probabilities that the model can have.
+pub(crate) fn by_turns<'a>(model: &Ensemble, turn: usize, form: Form, name: &'a str) -> Style<'a> {
+    let nodes = if turn / 2 % 2 == 0 { NodeLayout::Compact } else { NodeLayout::Small };
+    let probabilities = Some(link(model, turn)).filter(|&link| link != Link::None);
+    Style { keys: turn % 2 == 0, nodes, probabilities, ..exact(form, name) }
+}
+
+/// A rule of probabilities that fits the model's classes, by turns.
+pub(crate) fn link(model: &Ensemble, turn: usize) -> Link {
+    let (classes, groups) = (model.classes().len(), model.group_count());
+    if !model.decision().is_classifier() {
+        return Link::None;
+    }
+    let divided = Link::DividedSoftmax64 { divisor: 3.0 };
+    let rules = match (groups, classes) {
+        (1, 2) => {
+            vec![Link::Logistic32, Link::Logistic64 { scale: 1.0 }, divided, Link::Logistic64 { scale: 0.7 }]
+        }
+        _ if groups == classes => {
+            vec![Link::Softmax32, Link::Softmax64, Link::Each { scale: 2.0 }, Link::Identity, divided]
+        }
+        _ => return Link::None,
+    };
+    rules[turn % rules.len()]
 }
 
 /// Source that is text.
