@@ -21,6 +21,9 @@ use crate::quantise::{LeafBits, Quantisation};
 /// Thresholds that a bin counts.
 const CHUNK: usize = 255;
 
+/// What an inner node is: a bin, the rank up to which rows go left, and the inner nodes on its left.
+const NODE_TABLES: [&str; 3] = ["node_bin", "node_rank", "node_left"];
+
 /// How the inner nodes of trees are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -28,7 +31,8 @@ pub enum NodeLayout {
     /// About three bytes each, in tables that are quick to read.
     #[default]
     Compact,
-    /// As few bits as the largest of their numbers need, one behind the other: fewer bytes, and more instructions to read them. Not in WebAssembly.
+    /// As few bits as the largest of their numbers need, one behind the other: fewer bytes, and more instructions to read them. Where these are more than 31, and in
+    /// models without splits, as compact. Not in WebAssembly.
     Small,
 }
 
@@ -119,7 +123,9 @@ impl Layout {
         }
         match nodes {
             NodeLayout::Compact => self.tests(),
-            NodeLayout::Small => self.bits()?,
+            NodeLayout::Small if self.node_widths().iter().sum::<usize>() < 32 => self.bits()?,
+            // Nodes that no word holds: too many bins, or trees that are too large.
+            NodeLayout::Small => self.tests(),
         }
         Ok(())
     }
@@ -153,14 +159,11 @@ impl Layout {
 
     /// The numbers of each node in as many bits as the largest of each kind needs; positions of leaves likewise.
     fn bits(&mut self) -> Result<(), EmitError> {
+        let widths = self.node_widths();
         let nodes = self.nodes();
-        let mut widths = Vec::new();
-        for (name, column) in ["bin_bits", "rank_bits", "left_bits"].into_iter().zip(&nodes) {
-            widths.push(width(column));
-            self.counts.insert(name, width(column));
-        }
+        self.counts.extend(["bin_bits", "rank_bits", "left_bits"].into_iter().zip(widths));
         let rows = (0..nodes[0].len()).flat_map(|node| nodes.iter().map(move |column| column[node]));
-        self.integers.insert("node_bits", words(rows.zip(widths.iter().copied().cycle()))?);
+        self.integers.insert("node_bits", words(rows.zip(widths.into_iter().cycle()))?);
         if let Some(index) = self.integers.remove("leaf_index") {
             let each = width(&index);
             self.counts.insert("index_bits", each);
@@ -170,9 +173,14 @@ impl Layout {
         Ok(())
     }
 
+    /// The bits that bin, rank and inner nodes on the left need.
+    fn node_widths(&self) -> [usize; 3] {
+        NODE_TABLES.map(|name| width(&self.integers[name]))
+    }
+
     /// Bin, rank and inner nodes on the left of each node, taken out of the tables.
     fn nodes(&mut self) -> [Vec<u32>; 3] {
-        ["node_bin", "node_rank", "node_left"].map(|name| self.integers.remove(name).unwrap_or_default())
+        NODE_TABLES.map(|name| self.integers.remove(name).unwrap_or_default())
     }
 
     fn part(&mut self, part: &'static str, there: bool) {

@@ -263,10 +263,9 @@
 @splits+!tests         while (inner != 0) {
 @splits+!tests+!small             uint32_t left = $NAME_node_left[node];
 @splits+!tests+!small             if (bins[$NAME_node_bin[node]] > $NAME_node_rank[node]) {
-@small             uint32_t rank_at = node * ({bin_bits} + {rank_bits} + {left_bits}) + {bin_bits};
-@small             uint32_t left = $NAME_bits($NAME_node_bits, rank_at + {rank_bits}, {left_bits});
-@small             uint32_t bin = $NAME_bits($NAME_node_bits, rank_at - {bin_bits}, {bin_bits});
-@small             if (bins[bin] > $NAME_bits($NAME_node_bits, rank_at, {rank_bits})) {
+@small             const uint32_t width = {bin_bits} + {rank_bits} + {left_bits};
+@small             uint32_t test = $NAME_bits($NAME_node_bits, node * width, width), left = test >> ({bin_bits} + {rank_bits});
+@small             if (bins[test & (((uint32_t)1 << {bin_bits}) - 1)] > (test >> {bin_bits} & (((uint32_t)1 << {rank_bits}) - 1))) {
 @splits+!tests                 node += left;
 @splits+!tests                 leaf += left + 1;
 @splits+!tests                 inner -= left + 1;
