@@ -18,12 +18,12 @@ from secateur._secateur import source as _source
 MAGIC = b"SPK"
 
 
-def pack(model: Any) -> PackedModel:
+def pack(model: Any, leaves: str = "exact") -> PackedModel:
     """Packs a model: the same raw scores in every bit, from a file of a fraction of the size, many times as fast.
 
     `model` is whatever `secateur.load` reads. Before anything is returned, the independent checker has compared the packed
     model with the original node by node, and every instruction set of this machine has predicted rows that reach every leaf
-    and threshold with the bits of the exact predictor.
+    and threshold with the bits of the exact predictor. Its leaves are exact: `PackedModel.save("model.c", leaves=16)` writes source with smaller ones.
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
@@ -33,6 +33,8 @@ def pack(model: Any) -> PackedModel:
     >>> bool((packed.predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
+    if leaves != "exact":
+        raise InputError(f'a packed model has exact leaves, not {leaves!r}: for smaller ones write source, pack(model).save("model.c", leaves=16)')
     if isinstance(model, PackedModel):
         return model
     subject: Subject = recognise(model)
@@ -122,7 +124,7 @@ class PackedModel:
         keys: bool = False,
         layout: str = "compact",
         probabilities: bool = False,
-        leaves: int | None = None,
+        leaves: int | str | None = None,
         same_decisions: bool = False,
         missing: bool = True,
         domain: Any = None,
@@ -163,7 +165,7 @@ class PackedModel:
         if small and ending == "wasm":
             raise InputError("layout is for C and Rust: a WebAssembly module has one layout")
         probabilities = _options.flag("probabilities", probabilities)
-        bits = None if leaves is None else _leaf_bits(leaves)
+        bits = None if leaves in (None, "exact") else _leaf_bits(leaves)
         if bits is None and (same_decisions or domain is not None or not missing):
             raise InputError("same_decisions, missing and domain go with leaves=16 or leaves=8: without these the bits are the library's")
         if ending not in ("c", "h", "rs", "wasm"):
@@ -366,5 +368,5 @@ def _unpickled(data: bytes, certificate: bytes | None) -> PackedModel:
 
 def _leaf_bits(leaves: Any) -> int:
     if isinstance(leaves, bool) or leaves not in (8, 16):
-        raise InputError(f"leaves must be 16 or 8, not {leaves!r}")
+        raise InputError(f"leaves must be 16, 8 or 'exact', not {leaves!r}")
     return int(leaves)

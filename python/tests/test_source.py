@@ -114,7 +114,9 @@ def test_the_small_layout_has_the_same_bits_in_fewer_bytes_and_probabilities_are
 
 def test_layout_and_probabilities_are_for_source(tmp_path):
     found = case("XGBClassifier")
-    packed = secateur.pack(found.inner(found.model))
+    packed = secateur.pack(found.inner(found.model), leaves="exact")
+    with pytest.raises(secateur.InputError, match="exact leaves"):
+        secateur.pack(found.inner(found.model), leaves=16)
     with pytest.raises(secateur.InputError, match="layout"):
         packed.save(tmp_path / "model.c", layout="tiny")
     with pytest.raises(secateur.InputError, match="one layout"):

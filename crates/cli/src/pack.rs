@@ -69,7 +69,7 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
         None
     };
     let made = match kind {
-        Kind::Source(form) if command.leaves.is_some() => {
+        Kind::Source(form) if command.leaf_bits().is_some() => {
             leaves(command, form, &original.file, pruning.as_ref(), &budget, verbosity)?
         }
         _ => {
@@ -190,7 +190,7 @@ impl Kind {
         let source = [
             ("--name", command.name.is_some()),
             ("--test", command.test.is_some()),
-            ("--leaves", command.leaves.is_some()),
+            ("--leaves", command.leaf_bits().is_some()),
             ("--keys", command.keys),
             ("--layout", command.layout.0 != SourceLayout::Compact),
             ("--probabilities", command.probabilities),
@@ -200,6 +200,17 @@ impl Kind {
                 bail!(
                     "{option} is for a model as source (-o model.c); `secateur self-test` tests a .spk file"
                 );
+            }
+        }
+        let quantised = [
+            ("--same-decisions", command.same_decisions),
+            ("--domain", command.domain.is_some()),
+            ("--no-missing", command.no_missing),
+            ("--threads", command.threads.is_some()),
+        ];
+        for (option, given) in quantised {
+            if given && command.leaf_bits().is_none() {
+                bail!("{option} goes with --leaves 16 or 8: without these the bits are the library's");
             }
         }
         if command.keys && matches!(kind, Self::Source(SourceForm::Wasm)) {
@@ -238,8 +249,8 @@ fn leaves(
     budget: &Budget,
     verbosity: Verbosity,
 ) -> Result<Result<Made, PackingError>> {
-    let Some(bits) = command.leaves else { bail!("--leaves is missing") };
-    let mut options = LeafOptions::new(bits.0);
+    let Some(bits) = command.leaf_bits() else { bail!("--leaves is missing") };
+    let mut options = LeafOptions::new(bits);
     options.domain = command.domain(original)?;
     options.same_decisions = command.same_decisions;
     options.threads = command.threads;

@@ -86,7 +86,8 @@ pub(crate) struct Pack {
     #[arg(long)]
     pub(crate) probabilities: bool,
 
-    /// Make the leaves of source whole numbers of so many bits, and prove how far that moves scores
+    /// Make the leaves of source whole numbers of so many bits, 16 or 8, and prove how far that moves scores; exact, as always without
+    /// this, leaves them as they are
     #[arg(long, value_name = "BITS")]
     pub(crate) leaves: Option<LeafBitsArgument>,
 
@@ -121,6 +122,11 @@ pub(crate) struct Pack {
 }
 
 impl Pack {
+    /// The bits of quantised leaves.
+    pub(crate) fn leaf_bits(&self) -> Option<LeafBits> {
+        self.leaves.and_then(|leaves| leaves.0)
+    }
+
     pub(crate) fn domain(&self, model: &ModelFile) -> Result<secateur::Domain> {
         domain(self.domain.as_ref(), self.no_missing, model)
     }
@@ -142,18 +148,19 @@ impl std::str::FromStr for LayoutArgument {
     }
 }
 
-/// How many bits leaves have.
+/// How many bits leaves have; none where they stay as they are.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LeafBitsArgument(pub(crate) LeafBits);
+pub(crate) struct LeafBitsArgument(Option<LeafBits>);
 
 impl std::str::FromStr for LeafBitsArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "8" => Ok(Self(LeafBits::Eight)),
-            "16" => Ok(Self(LeafBits::Sixteen)),
-            _ => Err("leaves have 16 or 8 bits".to_owned()),
+            "exact" => Ok(Self(None)),
+            "8" => Ok(Self(Some(LeafBits::Eight))),
+            "16" => Ok(Self(Some(LeafBits::Sixteen))),
+            _ => Err("leaves are exact, or have 16 or 8 bits".to_owned()),
         }
     }
 }

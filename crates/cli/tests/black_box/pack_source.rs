@@ -126,6 +126,11 @@ fn what_cannot_be_written_is_refused_and_the_users_files_stay() {
     refused("pack model.json -o out.spk --name a", "--name is for a model as source");
     refused("pack model.json -o out.spk --test t.c", "--test is for a model as source");
     refused("pack model.json -o out.spk --keys", "--keys is for a model as source");
+    refused(
+        "pack model.json -o out.c --leaves exact --same-decisions",
+        "--same-decisions goes with --leaves 16 or 8",
+    );
+    refused("pack model.json -o out.c --leaves 4", "leaves are exact, or have 16 or 8 bits");
     refused("pack model.json -o out.spk --layout small", "--layout is for a model as source");
     refused("pack model.json -o out.wasm --layout small", "--layout small is for C and Rust");
     refused("pack model.json -o out.c --layout tiny", "a layout is compact or small");
@@ -286,7 +291,7 @@ fn leaves_go_with_source_and_have_16_or_8_bits() {
     folder.file("model.txt", FLOWERS);
     for (words, message) in [
         ("-o model.spk --leaves 8", "--leaves is for a model as source"),
-        ("-o model.c --leaves 12", "leaves have 16 or 8 bits"),
+        ("-o model.c --leaves 12", "leaves are exact, or have 16 or 8 bits"),
         ("-o model.c --same-decisions", "--leaves"),
         ("-o model.c --domain inputs.toml", "--leaves"),
     ] {
