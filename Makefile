@@ -223,7 +223,7 @@ $(BENCH)/.installed: bench/requirements-bench.txt requirements-test.txt
 # Its own venv: the other predictors are for measuring only.
 PACK := target/pack-venv
 
-bench-pack: $(PACK)/.installed ## packed models beside the libraries and other predictors (DATASETS=folder; BENCH_OPTIONS=--quick)
+bench-pack: $(PACK)/.installed ## packed models beside the libraries and other predictors (DATASETS=folder; BENCH_OPTIONS=--quick, --resume)
 	VIRTUAL_ENV=$(abspath $(PACK)) $(PACK)/bin/maturin develop --release --quiet
 	cargo build --release --locked --quiet -p secateur-c
 	$(PACK)/bin/python bench/pack/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
@@ -235,11 +235,12 @@ $(PACK)/.installed: bench/pack/requirements.txt requirements-test.txt
 	$(PACK)/bin/pip install --quiet --disable-pip-version-check -r $(PACK)/requirements.txt -r bench/pack/requirements.txt
 	touch $@
 
-# Flash and instructions on a Cortex-M4. Needs arm-none-eabi-gcc with newlib, in Debian gcc-arm-none-eabi and libnewlib-arm-none-eabi.
+# Flash and instructions on a Cortex-M4. Needs arm-none-eabi-gcc with newlib, and for YDF's C++ its C++ library: in Debian gcc-arm-none-eabi,
+# libnewlib-arm-none-eabi and libstdc++-arm-none-eabi-newlib.
 EMBEDDED := target/embedded-venv
 
 bench-embedded: $(EMBEDDED)/.installed ## models as C on an emulated Cortex-M4, beside other generators (DATASETS=folder; needs arm-none-eabi-gcc)
-	@command -v arm-none-eabi-gcc > /dev/null || { echo "bench-embedded needs arm-none-eabi-gcc: apt install gcc-arm-none-eabi libnewlib-arm-none-eabi"; exit 1; }
+	@command -v arm-none-eabi-gcc > /dev/null || { echo "bench-embedded needs arm-none-eabi-gcc: apt install gcc-arm-none-eabi libnewlib-arm-none-eabi libstdc++-arm-none-eabi-newlib"; exit 1; }
 	cargo build --release --locked --quiet -p secateur-cli --bins
 	$(EMBEDDED)/bin/python bench/embedded/run.py --datasets $(DATASETS) $(BENCH_OPTIONS)
 

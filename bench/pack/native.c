@@ -49,3 +49,16 @@ double time_lleaves(void (*predict)(const double *, double *, int32_t, int32_t),
     }
     return (now() - start) / (double)count;
 }
+
+/* YDF's standalone code takes rows of floats. */
+void run_standalone(void (*predict)(const float *, float *), const float *rows, size_t count, size_t width, size_t outputs, float *out) {
+    for (size_t row = 0; row < count; row++) {
+        predict(rows + row * width, out + row * outputs);
+    }
+}
+
+double time_standalone(void (*predict)(const float *, float *), const float *rows, size_t count, size_t width, size_t outputs, float *out) {
+    double start = now();
+    run_standalone(predict, rows, count, width, outputs, out);
+    return (now() - start) / (double)count;
+}

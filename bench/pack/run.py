@@ -2,23 +2,27 @@
 
 All on one thread and in processor time (the machine may be shared): the least of several rounds, in which the predictors take turns.
 "One row" is a call from Python, whose own cost is part of it; "from C" is a call of the predictor's own entry point in a loop in C. For YDF both times come from
-its own benchmark, in C++ (batches of 1,000, wall time times the share of the processor). A predictor that is not installed or that fails is shown as such. "bits" is the share of rows with the very raw score of the model's own
+its own benchmark, in C++ (batches of 1,000, wall time times the share of the processor). "YDF standalone" is the C++ that YDF writes: bytes are those that its object loads (g++ -Os),
+times those of a loop in C over rows of floats (g++ -O3 -march=native), by the entry that does not look for missing values unless the model has seen some. YDF gets the trees of every model without categories through its tree API; it has floats where LightGBM has doubles. tl2cgen and lleaves
+compile for minutes; where a limit of processor time ended that, the table says so. A predictor that is not installed or that fails is shown as such. "bits" is the share of rows with the very raw score of the model's own
 library, "classes" that with the library's class; rows are data and, for as many again, data with values at a threshold or beside it.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import ctypes
+import datetime
 import gc
-import re
-import subprocess
+import json
 import os
 import pathlib
 import pickle
 import platform
+import re
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -38,6 +42,11 @@ from sklearn.ensemble import RandomForestClassifier
 import secateur
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+import ydf_model  # noqa: E402
+from compiling import NotCompiled, limited  # noqa: E402
+from summary import LIBRARY, against_goals, section  # noqa: E402
 BATCH = 10_000
 
 
@@ -55,6 +64,8 @@ class Model:
     classes: int = 2
     categories: int = 0
     """The first so many columns are categories."""
+    compile_limit: int = 120
+    """Seconds of processor time that a compiler gets."""
     times: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -72,6 +83,15 @@ def table(datasets: pathlib.Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     return values[:, :-1].astype(np.float32).astype(np.float64), np.unique(values[:, -1], return_inverse=True)[1]
 
 
+def title_of(name: str, kind: str, size: int, trees: int, special: str) -> str:
+    what = f"{kind} {'depth' if kind == 'xgboost' else 'leaves'} {size}" if size else f"{kind}, deep"
+    return f"{what}, {trees} trees, {name}{', ' + special if special else ''}"
+
+
+def file_name(title: str) -> str:
+    return title.replace(" ", "-").replace(",", "")
+
+
 def make(datasets: pathlib.Path, folder: pathlib.Path, name: str, kind: str, size: int, trees: int, special: str) -> Model:
     X, y = table(datasets, name)
     random = np.random.default_rng(0)
@@ -83,9 +103,8 @@ def make(datasets: pathlib.Path, folder: pathlib.Path, name: str, kind: str, siz
         edges = np.quantile(X[:, column], np.linspace(0, 1, 21)[1:-1])
         X[:, column] = random.permutation(20)[np.searchsorted(edges, X[:, column])]
     rows = X[random.integers(0, len(X), BATCH)]
-    what = f"{kind} {'depth' if kind == 'xgboost' else 'leaves'} {size}" if size else f"{kind}, deep"
-    title = f"{what}, {trees} trees, {name}{', ' + special if special else ''}"
-    path = folder / title.replace(" ", "-").replace(",", "")
+    title = title_of(name, kind, size, trees, special)
+    path = folder / file_name(title)
     if kind == "xgboost":
         kinds = ["c"] * categories + ["q"] * (X.shape[1] - categories) if categories else None
         fitted = xgboost.XGBClassifier(
@@ -117,6 +136,10 @@ class Predictor:
     """Nanoseconds a row of these rows, one at a time, called from C."""
     own: tuple[float, float] | None = None
     """Its own benchmark: nanoseconds a row in a batch, and one at a time."""
+    in_python: bool = True
+    """A row can be asked for in Python."""
+    tables: int = 0
+    """Bytes of its tables alone, where they can be told from its code."""
 
 
 def native() -> ctypes.CDLL:
@@ -127,7 +150,7 @@ def native() -> ctypes.CDLL:
     if not path.exists() or path.stat().st_mtime < (ROOT / "bench/pack/native.c").stat().st_mtime:
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", ROOT / "bench/pack/native.c", "-o", path], check=True)
     library = ctypes.CDLL(str(path))
-    for name in ("time_packed_f64", "time_packed_f32", "time_tl2cgen", "time_lleaves"):
+    for name in ("time_packed_f64", "time_packed_f32", "time_tl2cgen", "time_lleaves", "time_standalone"):
         getattr(library, name).restype = ctypes.c_double
     return library
 
@@ -231,21 +254,21 @@ def treelite_model(model: Model) -> Any:
     return treelite.sklearn.import_model(model.fitted)
 
 
-# What is compiled for minutes: gcc on many trees, LLVM on many more.
-MOST_COMPILED = 300
+def compiled(peer: str, model: Model, out: pathlib.Path) -> None:
+    """Has a peer compile the model."""
+    command = [sys.executable, str(ROOT / "bench/pack/compiling.py"), peer, model.kind, str(model.path), str(out)]
+    model.times.setdefault("compiled", {})[peer] = limited(command, model.compile_limit)
 
 
 def tl2cgen(model: Model) -> Predictor:
     import tl2cgen as compiler
 
-    if model.kind == "forest" or model.fitted.n_estimators > MOST_COMPILED:
-        raise RuntimeError("not run: compiles for many minutes")
     path = model.path.with_suffix(".so")
-    compiler.export_lib(treelite_model(model), toolchain="gcc", libpath=path, params={"parallel_comp": 4})
+    compiled("tl2cgen", model, path)
     predictor = compiler.Predictor(path, nthread=1)
     kind = "float32" if model.kind == "xgboost" else "float64"
     entry = ctypes.CDLL(str(path)).predict
-    outputs = 1 if model.classes == 2 else model.classes
+    outputs = 1 if model.classes == 2 and model.kind != "forest" else model.classes
     out = np.zeros(outputs, model.number)
 
     def from_c(rows: np.ndarray) -> float:
@@ -257,8 +280,9 @@ def tl2cgen(model: Model) -> Predictor:
         loop = native().time_tl2cgen
         return loop(ctypes.cast(entry, ctypes.c_void_p), pointer(rows), *sizes, pointer(out), ctypes.c_size_t(outputs))
 
-    predict = lambda rows: predictor.predict(compiler.DMatrix(rows, dtype=kind), pred_margin=True)
-    return Predictor(predict, "raw", path.stat().st_size, from_c)
+    raw = model.kind != "forest"
+    predict = lambda rows: predictor.predict(compiler.DMatrix(rows, dtype=kind), pred_margin=raw)
+    return Predictor(predict, "raw" if raw else "probability", path.stat().st_size, from_c)
 
 
 def lleaves(model: Model) -> Predictor:
@@ -266,10 +290,9 @@ def lleaves(model: Model) -> Predictor:
 
     if model.kind != "lightgbm":
         raise RuntimeError("for LightGBM only")
-    if model.fitted.n_estimators * (model.classes if model.classes > 2 else 1) > MOST_COMPILED:
-        raise RuntimeError("not run: compiles for many minutes")
-    built = compiler.Model(model_file=model.path)
     cache = model.path.with_suffix(".lleaves")
+    compiled("lleaves", model, cache)
+    built = compiler.Model(model_file=model.path)
     built.compile(cache=cache, raw_score=True)
     out = np.zeros(model.classes)
 
@@ -280,55 +303,30 @@ def lleaves(model: Model) -> Predictor:
     return Predictor(lambda rows: built.predict(rows, n_jobs=1), "raw", cache.stat().st_size, from_c)
 
 
+def ydf_trees(model: Model) -> tuple[ydf_model.Trees, Any]:
+    """The model's trees in YDF, made once."""
+    if model.categories:
+        raise RuntimeError("set up for numeric features only")
+    if "ydf" not in model.times:
+        trees = ydf_model.trees_of(model.kind, model.fitted)
+        model.times["ydf"] = trees, ydf_model.ydf_model(trees, model.train)
+    return model.times["ydf"]
+
+
+def both_classes(model: Model, shares: np.ndarray) -> np.ndarray:
+    """Forests have a share for each class, YDF only the second of two."""
+    if model.kind == "forest" and shares.ndim == 1:
+        return np.column_stack([1 - shares, shares])
+    return shares
+
+
 def ydf(model: Model) -> Predictor:
-    """XGBoost's trees in YDF, set through its tree API; its own engines on them."""
-    import ydf as library
-    from ydf import tree as parts
-
-    if model.kind != "xgboost" or model.classes > 2 or model.categories:
-        raise RuntimeError("set up for XGBoost's binary numeric models only")
-    width = model.train.shape[1]
-    names = [f"f{column:03d}" for column in range(width)]
-    as_columns = lambda rows: {name: np.ascontiguousarray(rows[:, at], dtype=np.float32) for at, name in enumerate(names)}
-    data = as_columns(np.nan_to_num(model.rows))
-    label = np.arange(len(model.rows)) % 2
-    learner = library.GradientBoostedTreesLearner(
-        label="label", num_trees=1, max_depth=3, validation_ratio=0.0, num_threads=1, include_all_columns=False,
-        features=[(name, library.Semantic.NUMERICAL) for name in names],
-    )
-    built = learner.train({**data, "label": label}, verbose=0)
-    column = {feature.name: feature.column_idx for feature in built.input_features()}
-    booster = model.fitted.get_booster()
-    frame = booster.trees_to_dataframe()
-    feature_at = {name: at for at, name in enumerate(booster.feature_names or [f"f{i}" for i in range(width)])}
-
-    def convert(nodes: dict[str, Any], name: str) -> Any:
-        node = nodes[name]
-        if node.Feature == "Leaf":
-            return parts.Leaf(value=parts.RegressionValue(value=float(node.Gain), num_examples=1.0))
-        return parts.NonLeaf(
-            value=parts.RegressionValue(value=0.0, num_examples=1.0),
-            # XGBoost goes to its "no" side where the value is at least the threshold.
-            condition=parts.NumericalHigherThanCondition(
-                missing=node.Missing == node.No, score=1.0, attribute=column[names[feature_at[node.Feature]]], threshold=float(node.Split)
-            ),
-            neg_child=convert(nodes, node.Yes),
-            pos_child=convert(nodes, node.No),
-        )
-
-    for _, tree in frame.groupby("Tree"):
-        nodes = {node.ID: node for node in tree.itertuples()}
-        built.add_tree(parts.Tree(root=convert(nodes, tree.ID.iloc[0])))
-    built.remove_tree(0)
-    import json
-
-    base = json.loads(json.loads(booster.save_config())["learner"]["learner_model_param"]["base_score"])
-    base = float(np.ravel(base)[0])
-    built.set_initial_predictions([float(np.log(base / (1 - base)))])
+    """The model's trees in YDF's own engines."""
+    trees, built = ydf_trees(model)
     folder = model.path.with_suffix(".ydf")
     built.save(str(folder))
     times = [float("inf"), float("inf")]
-    table = as_columns(model.rows)
+    table = ydf_model.as_columns(trees, model.rows)
     for engine in built.list_compatible_engines()[:2]:
         built.force_engine(engine)
         for at, size in enumerate((1000, 1)):
@@ -340,7 +338,32 @@ def ydf(model: Model) -> Predictor:
                 times[at] = min(times[at], float(found.group(1)) * 1000 * share)
     built.force_engine(None)
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
-    return Predictor(lambda rows: built.predict(as_columns(rows), num_threads=1), "probability", size, own=tuple(times))
+    predict = lambda rows: both_classes(model, built.predict(ydf_model.as_columns(trees, rows), num_threads=1))
+    return Predictor(predict, "probability", size, own=tuple(times))
+
+
+def ydf_standalone(model: Model) -> Predictor:
+    """The C++ that YDF writes: its bytes are those of an object made small, its times those of one made fast."""
+    trees, built = ydf_trees(model)
+    folder = model.path.with_suffix(".standalone")
+    folder.mkdir()
+    outputs = ydf_model.write_standalone(trees, built, folder, safe=bool(np.isnan(model.train).any()))
+    size, tables = ydf_model.standalone_sizes(folder)
+    entry = ctypes.cast(ctypes.CDLL(str(ydf_model.standalone_library(folder))).score, ctypes.c_void_p)
+    if not trees.forest:
+        model.times["other constants"] = ydf_model.other_constants(trees, folder)
+
+    def run(rows: np.ndarray, loop: Callable) -> tuple[Any, np.ndarray]:
+        rows = np.ascontiguousarray(rows, dtype=np.float32)
+        out = np.zeros((len(rows), outputs), np.float32)
+        sizes = [ctypes.c_size_t(size) for size in (len(rows), rows.shape[1], outputs)]
+        return loop(entry, pointer(rows), *sizes, pointer(out)), out
+
+    loops = native()
+    scores = lambda rows: run(rows, loops.run_standalone)[1]
+    predict = lambda rows: both_classes(model, scores(rows)[:, 0] if outputs == 1 else scores(rows))
+    from_c = lambda rows: run(rows, loops.time_standalone)[0]
+    return Predictor(predict, "probability" if trees.forest else "raw", size, from_c, in_python=False, tables=tables)
 
 
 PREDICTORS: dict[str, Callable[[Model], Predictor]] = {
@@ -356,6 +379,7 @@ PREDICTORS: dict[str, Callable[[Model], Predictor]] = {
     "tl2cgen": tl2cgen,
     "lleaves": lleaves,
     "YDF": ydf,
+    "YDF standalone": ydf_standalone,
 }
 
 
@@ -401,18 +425,24 @@ def least(work: Callable[[], Any], seconds: float = 0.3) -> float:
     return best
 
 
-def measure(model: Model, only: list[str]) -> list[list[str]]:
+def measure(model: Model, wanted: list[str]) -> dict[str, Any]:
+    """What the predictors do with a model: lines of its table and the numbers behind them, as they are kept in a file."""
     built: dict[str, Predictor | str] = {}
+    making: dict[str, float] = {}
     for name, build in PREDICTORS.items():
-        if only and name not in only:
+        if wanted and name not in wanted and name != LIBRARY:
             continue
+        start = time.time()
         try:
             built[name] = build(model)
             # What fails shows here, and what is made at the first call is made.
             built[name].predict(np.ascontiguousarray(model.rows[:100].astype(model.number)))
+        except NotCompiled as error:
+            built[name] = str(error)
         except Exception as error:
             built[name] = f"{type(error).__name__}: {error}".splitlines()[0][:70]
-    truth = built["the library"].predict
+        making[name] = time.time() - start
+    truth = built[LIBRARY].predict
     rows = np.ascontiguousarray(model.rows.astype(model.number))
     times: dict[str, list[float]] = {}
     gc.disable()
@@ -422,15 +452,16 @@ def measure(model: Model, only: list[str]) -> list[list[str]]:
                 continue
             best = times.setdefault(name, [float("inf")] * 3)
             if found.own is None:
-                batch = least(lambda: found.predict(rows)) / len(rows)
-                one = least(lambda: [found.predict(rows[i : i + 1]) for i in range(20)], 0.1) / 20
-                best[:2] = [min(best[0], batch * 1e9), min(best[1], one * 1e6)]
+                best[0] = min(best[0], least(lambda: found.predict(rows)) / len(rows) * 1e9)
+                if found.in_python:
+                    one = least(lambda: [found.predict(rows[i : i + 1]) for i in range(20)], 0.1) / 20
+                    best[1] = min(best[1], one * 1e6)
             else:
                 best[0], best[2] = found.own
             if found.from_c is not None:
                 best[2] = min(best[2], *[found.from_c(rows[:2000]) for _ in range(5)])
     gc.enable()
-    lines = []
+    lines, bits = [], {}
     for name, found in built.items():
         if isinstance(found, str):
             lines.append([name, found, "", "", "", "", ""])
@@ -439,32 +470,22 @@ def measure(model: Model, only: list[str]) -> list[list[str]]:
             same, classes = shares(model, found.predict, found.gives, truth)
         except Exception as error:
             same, classes = type(error).__name__, ""
+        bits[name] = same, classes
         batch, one, from_c = times[name]
         told = lambda value, form: "-" if value == float("inf") else format(value, form)
         lines.append([name, f"{found.size:,}" if found.size else "-", told(batch, ",.0f"), told(one, ",.1f"), told(from_c, ",.0f"), same, classes])
-    model.times["numbers"] = times
-    return lines
+    # Numbers that a file can hold: there is no infinity in JSON.
+    kept = {name: [None if value == float("inf") else value for value in found] for name, found in times.items()}
+    sizes = {name: (found.size, found.tables) for name, found in built.items() if not isinstance(found, str)}
+    notes = []
+    if "compiled" in model.times:
+        notes.append("Compiled in " + ", ".join(f"{seconds:.1f} s ({peer})" for peer, seconds in model.times["compiled"].items()) + " of processor time.")
+    if "other constants" in model.times:
+        notes.append(f"In YDF's standalone code {model.times['other constants']} are other numbers, as it has six digits of them.")
+    return {"lines": lines, "times": kept, "sizes": sizes, "bits": bits, "notes": notes, "making": making}
 
 
-OURS = "packed, "
-
-
-def ratios(model: Model) -> str:
-    """The best other predictor beside ours."""
-    times = model.times["numbers"]
-    others = {name: found for name, found in times.items() if not name.startswith(OURS)}
-    words = []
-    for at, what in enumerate(("batch", "one row from Python", "one row from C")):
-        ours = {name: found[at] for name, found in times.items() if name.startswith(OURS) and found[at] < float("inf")}
-        best = min(others, key=lambda name: others[name][at])
-        if others[best][at] == float("inf") or not ours:
-            continue
-        shown = [f"{name.removeprefix(OURS)} {others[best][at] / ours[name]:.1f}" for name in ("packed, AVX-512", "packed, AVX2") if name in ours]
-        words.append(f"{what}: {' and '.join(shown)} times ({best})")
-    return "Faster than the best other, " + "; ".join(words) + "."
-
-
-def extras(model: Model) -> str:
+def extras(model: Model) -> dict[str, float]:
     """Load time, memory and threads of the packed model."""
     found = model.times["packed"]
     data = found.to_bytes()
@@ -484,7 +505,7 @@ def extras(model: Model) -> str:
 
     ratio = wall(1) / wall(2)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    return f"loads and predicts one row in {load * 1e3:.2f} ms; two threads are {ratio:.2f} times as fast as one (wall time); {grown} KB more memory while predicting 100,000 rows"
+    return {"load": load * 1e3, "threads": ratio, "grown": grown}
 
 
 HOUSE, MISSING, CATEGORIES = "House-16H", "missing values", "categories"
@@ -506,32 +527,69 @@ QUICK = [case for case in FULL if case[:4] in ((HOUSE, "xgboost", 6, 100), (HOUS
 QUICK += [("digits", "xgboost", 6, 100, ""), (HOUSE, "forest", 0, 100, "")]
 
 
+KEPT = ROOT / "target" / "pack-results"
+
+
+def page(results: list[dict[str, Any]]) -> str:
+    processor = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), "?")
+    out = [f"# Packed models beside other predictors, {datetime.date.today()}", "", __doc__.split("\n", 2)[2].strip(), ""]
+    out += [f"{processor}, {os.cpu_count()} cores, Python {platform.python_version()}, XGBoost {xgboost.__version__}, LightGBM {lightgbm.__version__}."]
+    commits = ", ".join(dict.fromkeys(f"{result['commit']} ({result['date']})" for result in results))
+    out += [f"Batches of {BATCH:,} rows. Commit: {commits}. {len(results)} models.", ""]
+    out += against_goals(results)
+    for result in results:
+        out += section(result)
+    return "\n".join(out)
+
+
+def commit() -> str:
+    told = subprocess.run(["git", "describe", "--always", "--dirty", "--exclude=*"], cwd=ROOT, capture_output=True, text=True)
+    return told.stdout.strip() or "unknown"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--datasets", type=pathlib.Path, required=True)
     parser.add_argument("--quick", action="store_true", help="a few models instead of all")
-    parser.add_argument("--only", action="append", default=[], help="a predictor; may be given several times")
-    parser.add_argument("--models", type=int, nargs="+", help="only these of the list, counted from 0")
-    parser.add_argument("--save", type=pathlib.Path, help="write the page to this file")
+    parser.add_argument("--only", action="append", default=[], help="a model: its place in the list, from 0, or a part of its title; may be given several times")
+    parser.add_argument("--predictors", action="append", default=[], help="a predictor; may be given several times; what is found is not kept for --resume")
+    parser.add_argument("--resume", action="store_true", help=f"models that an earlier run has left in {KEPT.relative_to(ROOT)} are not measured again")
+    parser.add_argument("--compile-limit", type=int, default=Model.compile_limit, help="seconds of processor time for a compiler and a model")
+    parser.add_argument("--save", type=pathlib.Path, help="write the page to this file, after each model")
     options = parser.parse_args()
-    processor = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if "model name" in line), "?")
-    out = [f"# Packed models beside other predictors, {datetime.date.today()}", "", __doc__.split("\n", 2)[2].strip(), ""]
-    out += [f"{processor}, {os.cpu_count()} cores, Python {platform.python_version()}, XGBoost {xgboost.__version__}, LightGBM {lightgbm.__version__}."]
-    out += [f"Batches of {BATCH:,} rows.", ""]
-    with tempfile.TemporaryDirectory() as folder:
-        cases = QUICK if options.quick else FULL
-        for case in cases if options.models is None else [cases[index] for index in options.models]:
+    cases = QUICK if options.quick else FULL
+    if options.only:
+        cases = [case for at, case in enumerate(cases) if any(only == str(at) or (not only.isdigit() and only in title_of(*case)) for only in options.only)]
+    KEPT.mkdir(parents=True, exist_ok=True)
+    results = []
+    for case in cases:
+        kept = KEPT / (file_name(title_of(*case)) + ".json")
+        if options.resume and kept.exists() and not options.predictors:
+            results.append(json.loads(kept.read_text()))
+            continue
+        start, load = time.time(), os.getloadavg()[0]
+        # A model's files go with it: a forest has many megabytes of them.
+        with tempfile.TemporaryDirectory() as folder:
             model = make(options.datasets, pathlib.Path(folder), *case)
+            model.compile_limit = options.compile_limit
             everywhere = os.sched_getaffinity(0)
             os.sched_setaffinity(0, {max(everywhere)})
-            lines = measure(model, options.only)
+            result = measure(model, options.predictors)
             os.sched_setaffinity(0, everywhere)
-            out += [f"## {model.name}", "", "| predictor | bytes | batch, ns a row | one row, us | from C, ns | bits | classes |", "|---|---|---|---|---|---|---|"]
-            out += ["| " + " | ".join(line) + " |" for line in lines]
-            out += ["", ratios(model), "", "Packed: " + extras(model) + ".", ""]
-            print("\n".join(out[-len(lines) - 8 :]), flush=True)
-            if options.save:
-                options.save.write_text("\n".join(out))
+            model.times.setdefault("packed", secateur.pack(model.fitted))
+            result |= {"title": model.name, "kind": model.kind, "extras": extras(model), "commit": commit(), "date": str(datetime.date.today())}
+        result |= {"seconds": time.time() - start, "loads": (load, os.getloadavg()[0])}
+        if not options.predictors:
+            # In one step, so that a run that is cut off leaves no half of a file.
+            kept.with_suffix(".new").write_text(json.dumps(result, indent=1))
+            kept.with_suffix(".new").replace(kept)
+        results.append(result)
+        print("\n".join(section(result)), flush=True)
+        if options.save:
+            options.save.write_text(page(results))
+    print("\n".join(against_goals(results)))
+    if options.save:
+        options.save.write_text(page(results))
 
 
 if __name__ == "__main__":
