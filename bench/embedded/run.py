@@ -191,6 +191,10 @@ def ours(folder: pathlib.Path, model: pathlib.Path, _: object, kind: str, *optio
     return Built(folder, ["model.c"], wrapper, row, out, raw=out != "int32_t")
 
 
+def ours_small(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
+    return ours(folder, model, fitted, kind, "--layout", "small")
+
+
 def ours_keys(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
     return ours(folder, model, fitted, kind, "--keys")
 
@@ -283,6 +287,7 @@ def ydf_standalone(folder: pathlib.Path, model: pathlib.Path, fitted: object, ki
 
 PEERS = {
     "secateur": ours,
+    "secateur, small": ours_small,
     "secateur, keys": ours_keys,
     "secateur, keys, leaves of 16 bits": ours_whole,
     "tl2cgen, quantised": tl2cgen_quantised,
