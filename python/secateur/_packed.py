@@ -368,5 +368,5 @@ def _unpickled(data: bytes, certificate: bytes | None) -> PackedModel:
 
 def _leaf_bits(leaves: Any) -> int:
     if isinstance(leaves, bool) or leaves not in (8, 16):
-        raise InputError(f"leaves must be 16, 8 or 'exact', not {leaves!r}")
+        raise InputError(f"leaves must be 16 or 8, or 'exact', not {leaves!r}")
     return int(leaves)

@@ -117,7 +117,7 @@ def test_layout_and_probabilities_are_for_source(tmp_path):
     packed = secateur.pack(found.inner(found.model), leaves="exact")
     with pytest.raises(secateur.InputError, match="exact leaves"):
         secateur.pack(found.inner(found.model), leaves=16)
-    with pytest.raises(secateur.InputError, match="layout"):
+    with pytest.raises(secateur.OptionError, match="layout"):
         packed.save(tmp_path / "model.c", layout="tiny")
     with pytest.raises(secateur.InputError, match="one layout"):
         packed.save(tmp_path / "model.wasm", layout="small")
