@@ -155,14 +155,17 @@ test-sanitizer: ## the runtime on every instruction set and the C library under 
 	  cargo test --locked -p secateur-runtime -p secateur-c --lib --tests --target $(SANITIZED) --target-dir target/sanitizer
 
 FUZZ_SECONDS := 60
+FUZZ_PACKED := lightgbm/multiclass.txt catboost/scale_multiclass.cbm catboost/several_labels.cbm catboost/uncertainty.cbm catboost/categories.cbm sklearn/isolation.skops
 FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt catboost_binary:catboost/*.cbm catboost_json:catboost/*.json sklearn:sklearn/*.skops onnx:onnx/*.onnx
 
 fuzz: ## each reader in libFuzzer for a minute; needs cargo-fuzz and a nightly compiler (fuzz/README.md)
 	$(PYTHON) fuzz/seeds.py fuzz/corpus/certificate
-	mkdir -p fuzz/corpus/source
+	mkdir -p fuzz/corpus/source fuzz/corpus/packed
+	set -e; for model in $(FUZZ_PACKED); do \
+	  cargo run --release --locked --quiet --bin secateur -- pack testdata/models/$$model -o fuzz/corpus/packed/$$(basename $$model).spk > /dev/null; done
 	set -e; for options in "-o fuzz/corpus/source/exact.c" "-o fuzz/corpus/source/exact.rs" "-o fuzz/corpus/source/exact.wasm" "-o fuzz/corpus/source/leaves.c --leaves 8 --time-limit 1s" "-o fuzz/corpus/source/leaves.wasm --leaves 8 --time-limit 1s"; do \
 	  cargo run --release --locked --quiet --bin secateur -- pack testdata/models/lightgbm/multiclass.txt $$options > /dev/null; done
-	set -e; for pair in $(FUZZ_SEEDS) certificate source; do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
+	set -e; for pair in $(FUZZ_SEEDS) packed certificate source; do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
 	  case $$pair in *:*) cp testdata/models/$${pair#*:} fuzz/corpus/$$target/;; esac; \
 	  cargo +nightly fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -max_len=262144; \
 	done
