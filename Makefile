@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package test-c test-arm test-clang test-wasm c-library lint miri fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package test-c test-arm test-clang test-wasm c-library lint miri test-sanitizer fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
@@ -147,15 +147,25 @@ catboost-rows: $(STAMP) ## 10,000 hostile rows for every CatBoost fixture, by Ca
 miri: ## the runtime's tests under Miri (needs nightly Rust with its component miri; takes minutes)
 	cargo +nightly miri test --package secateur-runtime --lib --target-dir target/miri
 
+# AddressSanitizer with the stable compiler, which has it behind a door. Rust's standard library is not instrumented: what it does itself with wrong
+# arguments is not seen, what the runtime reads and writes of its memory is. Programs of C are compiled with the sanitizer of the C compiler.
+SANITIZED := x86_64-unknown-linux-gnu
+test-sanitizer: ## the runtime on every instruction set and the C library under AddressSanitizer (x86-64 Linux; takes minutes)
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address SECATEUR_C_FLAGS=-fsanitize=address \
+	  cargo test --locked -p secateur-runtime -p secateur-c --lib --tests --target $(SANITIZED) --target-dir target/sanitizer
+
 FUZZ_SECONDS := 60
+FUZZ_PACKED := lightgbm/multiclass.txt catboost/scale_multiclass.cbm catboost/several_labels.cbm catboost/uncertainty.cbm catboost/categories.cbm sklearn/isolation.skops
 FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt catboost_binary:catboost/*.cbm catboost_json:catboost/*.json sklearn:sklearn/*.skops onnx:onnx/*.onnx
 
 fuzz: ## each reader in libFuzzer for a minute; needs cargo-fuzz and a nightly compiler (fuzz/README.md)
 	$(PYTHON) fuzz/seeds.py fuzz/corpus/certificate
-	mkdir -p fuzz/corpus/source
+	mkdir -p fuzz/corpus/source fuzz/corpus/packed
+	set -e; for model in $(FUZZ_PACKED); do \
+	  cargo run --release --locked --quiet --bin secateur -- pack testdata/models/$$model -o fuzz/corpus/packed/$$(basename $$model).spk > /dev/null; done
 	set -e; for options in "-o fuzz/corpus/source/exact.c" "-o fuzz/corpus/source/exact.rs" "-o fuzz/corpus/source/exact.wasm" "-o fuzz/corpus/source/leaves.c --leaves 8 --time-limit 1s" "-o fuzz/corpus/source/leaves.wasm --leaves 8 --time-limit 1s"; do \
 	  cargo run --release --locked --quiet --bin secateur -- pack testdata/models/lightgbm/multiclass.txt $$options > /dev/null; done
-	set -e; for pair in $(FUZZ_SEEDS) certificate source; do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
+	set -e; for pair in $(FUZZ_SEEDS) packed certificate source; do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
 	  case $$pair in *:*) cp testdata/models/$${pair#*:} fuzz/corpus/$$target/;; esac; \
 	  cargo +nightly fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -max_len=262144; \
 	done

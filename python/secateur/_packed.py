@@ -40,7 +40,7 @@ def pack(model: Any, leaves: str = "exact") -> PackedModel:
     subject: Subject = recognise(model)
     if subject.before is not None:
         raise ModelError(
-            "a pipeline with steps before its classifier cannot be packed; pack the last step (pipeline[-1]) and "
+            "a pipeline with steps before its last one cannot be packed; pack the last step (pipeline[-1]) and "
             "give it what the steps before make of your rows"
         )
     return PackedModel(Packed.pack(subject.model), subject.model)
@@ -81,20 +81,22 @@ class PackedModel:
 
     def predict(self, X: Any, *, threads: int = 1) -> np.ndarray:
         """The class label of each row, by the library's own rule; of a regressor or ranker what its own `predict` gives, a
-        column for each output where there are several.
+        column for each output where there are several. Where a row may get several labels, a column for each: 1 where the row gets it, else 0.
 
         A regressor's values have the library's bits unless they end in an exponential function (Poisson, gamma, ...), whose last
         bits depend on the machine, in the library as here."""
         if not self._packed.is_classifier:
             values = self._packed.values(self._rows(X), threads, None)
+            if self._packed.gives_several_labels:
+                return values.astype(np.int64)
             values = values.astype(np.float32) if self._packed.narrow_values else values
             return values[:, 0] if values.shape[1] == 1 else values
         return self.classes_.take(self._packed.class_indices(self._rows(X), threads, None))
 
     def predict_proba(self, X: Any, *, threads: int = 1) -> np.ndarray:
-        """The probability of each class of a classifier. Averages (forests) have the library's bits; where an exponential function makes
+        """The probability of each class of a classifier; of each label, where a row may get several. Averages (forests) have the library's bits; where an exponential function makes
         the probabilities, they are the library's up to the last bits, which depend on the machine."""
-        if not self._packed.is_classifier:
+        if not (self._packed.is_classifier or self._packed.gives_several_labels):
             raise AttributeError(f"{self._packed.source}: a regressor or ranker has no probabilities")
         if not self._packed.has_probabilities:
             raise AttributeError(f"{self._packed.source}: how its scores become probabilities is not known here")
@@ -102,7 +104,9 @@ class PackedModel:
         return found.astype(np.float32) if self._packed.narrow_probabilities else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows that are predicted as `y` says; of a regressor the coefficient of determination."""
+        """The share of rows that are predicted as `y` says (in all labels, where there may be several); of a regressor the coefficient of determination."""
+        if self._packed.gives_several_labels:
+            return float(np.average((self.predict(X) == np.asarray(y)).all(axis=1), weights=sample_weight))
         if not self._packed.is_classifier:
             from sklearn.metrics import r2_score
 
@@ -236,7 +240,9 @@ class PackedModel:
 
     @property
     def classes_(self) -> np.ndarray:
-        """The class labels. A regressor or ranker has none."""
+        """The class labels. A regressor or ranker has none. Where a row may get several labels, the position of each."""
+        if self._packed.gives_several_labels:
+            return np.arange(self._packed.outputs)
         if not self._packed.is_classifier:
             raise AttributeError("a regressor or ranker has no classes")
         return np.asarray(self._packed.classes)
@@ -322,11 +328,12 @@ class PackedModel:
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
-        classifier = self._packed.is_classifier
+        several = self._packed.gives_several_labels
+        classifier = self._packed.is_classifier or several
         return Tags(
             estimator_type="classifier" if classifier else "regressor",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags() if classifier else None,
+            target_tags=TargetTags(required=True, multi_output=several),
+            classifier_tags=ClassifierTags(multi_label=several) if classifier else None,
             regressor_tags=None if classifier else RegressorTags(),
             input_tags=InputTags(allow_nan=True),
         )

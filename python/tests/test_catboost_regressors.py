@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from harness import assert_same_bits, half_of_the_trees, hostile_rows, reweighted_trees
+from sklearn.base import is_classifier
 
 import secateur
 
@@ -133,6 +134,66 @@ def test_scores_and_predictions_have_the_bits_of_the_library(name, tmp_path):
             assert_same_bits(edited.raw_scores(rows), raw(again, rows), rows)
             if name not in EXP:
                 assert_same_bits(edited.predict(rows), np.asarray(again.predict(rows), dtype=float), rows)
+
+
+PATHS = list(secateur.pack(Regressor(**COMMON).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 0.0])).self_test())
+
+
+def assert_packs(library: catboost.CatBoost, base: np.ndarray, folder: pathlib.Path) -> secateur.PackedModel:
+    """The packed model has the library's bits on every path, alone and in blocks, comes back from its file, and is certified."""
+    packed = secateur.pack(library)
+    rows = wild_rows(secateur.load(library), base, 4000)
+    theirs = raw(library, rows)
+    for path in PATHS:
+        assert_same_bits(packed.raw_scores(rows, path=path), theirs, rows)
+        assert_same_bits(np.concatenate([packed.raw_scores(rows[i : i + 1], path=path) for i in range(200)]), theirs[:200], rows[:200])
+    packed.save(folder / "model.spk", certificate=folder / "model.cert")
+    again = secateur.load(folder / "model.spk")
+    assert_same_bits(again.raw_scores(rows, threads=2), theirs, rows)
+    library.save_model(str(folder / "model.cbm"))
+    assert secateur.check(folder / "model.cbm", folder / "model.spk", folder / "model.cert")["outcome"] == "same_bits"
+    assert packed.self_test() == dict.fromkeys(PATHS, True)
+    return again
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_every_kind_packs_with_the_bits_of_the_library(name, tmp_path):
+    library, base = fitted(name)
+    packed = assert_packs(library, base, tmp_path)
+    rows = wild_rows(secateur.load(library), base, 4000)
+    ours, theirs = packed.predict(rows), np.asarray(library.predict(rows))
+    assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
+    if name in EXP:
+        assert np.allclose(ours, theirs, rtol=1e-12, atol=0)
+    else:
+        assert np.array_equal(ours, theirs)
+    if name.startswith("labels"):
+        assert np.abs(packed.predict_proba(rows) - library.predict_proba(rows)).max() < 1e-12
+        assert np.array_equal(packed.classes_, library.classes_)
+        target = np.asarray(library.predict(base))
+        target[::3, 0] ^= 1
+        assert packed.score(base, target) == (len(target) - len(target[::3])) / len(target)
+        assert is_classifier(packed) and packed.__sklearn_tags__().classifier_tags.multi_label
+    else:
+        with pytest.raises(AttributeError, match="no probabilities"):
+            packed.predict_proba(rows)
+
+
+@pytest.mark.parametrize("scale, bias", [(0.7, 0.1), (-2.0, 0.0), (0.0, -0.1), (-0.0, 0.0), (1e-200, 0.0), (1e300, 1e-300)])
+@pytest.mark.parametrize("labels", [2, 3, "several"])
+def test_scaled_models_pack_with_the_bits_of_the_library(scale, bias, labels, tmp_path):
+    rows, target = table()
+    if labels == "several":
+        target, loss = np.c_[target > 0.5, target > 1, np.arange(600) % 2].astype(int), "MultiLogloss"
+    else:
+        target, loss = np.digitize(target, [0.5, 1.0][: labels - 1]), None
+    library = Classifier(**{**COMMON, "loss_function": loss}).fit(rows, target)
+    library.set_scale_and_bias(scale, bias if labels == 2 else [bias, 0.0, -bias])
+    packed = assert_packs(library, rows, tmp_path)
+    hostile = wild_rows(secateur.load(library), rows, 4000)
+    ours, theirs = packed.predict(hostile), np.asarray(library.predict(hostile))
+    assert np.array_equal(ours, theirs if labels == "several" else np.ravel(theirs))
+    assert np.abs(packed.predict_proba(hostile) - library.predict_proba(hostile)).max() < 1e-12
 
 
 def loaded(model: secateur.Model, path: pathlib.Path, kind: type) -> catboost.CatBoost:

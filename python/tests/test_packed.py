@@ -23,6 +23,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -335,6 +336,27 @@ def test_quantiles_that_some_versions_sort_have_raw_scores_only():
     assert_same_bits(packed.raw_scores(rows), theirs, rows)
     with pytest.raises(secateur.ModelError, match="raw scores"):
         packed.predict(rows)
+
+
+@pytest.mark.parametrize("options", [{}, {"max_samples": 20, "max_features": 3}])
+def test_isolation_forests_have_their_path_lengths(options, tmp_path):
+    rows = load_wine(return_X_y=True)[0]
+    forest = IsolationForest(n_estimators=30, random_state=0, **options).fit(rows)
+    packed = secateur.pack(forest)
+    table = hostile_rows(secateur.load(forest), rows, 3000)
+    for path in PATHS:
+        assert_same_bits(packed.raw_scores(table, path=path), secateur.load(forest).raw_scores(table), table)
+    # What the library makes of the sum of path lengths: relative to what is to be expected of as many trees.
+    size = forest.max_samples_
+    expected = 2 * (np.log(size - 1) + np.euler_gamma) - 2 * (size - 1) / size
+    samples = -(2 ** -(packed.raw_scores(rows)[:, 0] / (30 * expected)))
+    assert np.abs(samples - forest.score_samples(rows)).max() < 1e-12
+    packed.save(tmp_path / "forest.spk")
+    for own in (packed, secateur.load(tmp_path / "forest.spk")):
+        assert all(own.self_test().values())
+        with pytest.raises(secateur.ModelError, match="path lengths.*raw scores"):
+            own.predict(rows)
+    assert secateur.check(forest, packed, packed.certificate)["outcome"] == "same_bits"
 
 
 @pytest.mark.parametrize("classes", [2, 3])

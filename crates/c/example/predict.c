@@ -1,5 +1,5 @@
 /* Predicts one row with a packed model: predict MODEL.spk VALUE...
- * Prints the raw scores with all their bits, and the class; of a regressor what it predicts. */
+ * Prints the raw scores with all their bits, and the class; of a regressor what it predicts; where a row may get several labels, which. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -30,7 +30,7 @@ void secateur_free(secateur_model *model);
 
 size_t secateur_features(const secateur_model *model); /* columns of a row */
 size_t secateur_outputs(const secateur_model *model);  /* raw scores of a row */
-size_t secateur_classes(const secateur_model *model);  /* classes; 0 for a regressor or ranker */
+size_t secateur_classes(const secateur_model *model);  /* classes; 0 for a regressor or ranker, and where a row may get several labels */
 
 /* Raw scores of `count` rows, `outputs` numbers for each, one row after the other. Value (r, c) of the table stands at
  * rows[r * row_stride + c * column_stride]; a table of one row after the other has the strides `features` and 1. Missing is NaN.
@@ -40,16 +40,20 @@ int secateur_raw_scores_f32(const secateur_model *model, const float *rows, size
 int secateur_raw_scores_f64(const secateur_model *model, const double *rows, size_t count, size_t row_stride,
                             size_t column_stride, size_t threads, double *scores, char *message, size_t room);
 
-/* The class of each row (a position: 0, 1, ...) and the probability of each class, from raw scores. */
+/* The class of each row (a position: 0, 1, ...) and the probability of each class, `classes` numbers for each row, from raw scores. */
 int secateur_decide(const secateur_model *model, const double *scores, size_t count, uint32_t *classes, char *message,
                     size_t room);
 int secateur_probabilities(const secateur_model *model, const double *scores, size_t count, double *probabilities,
                            char *message, size_t room);
 
-/* What the own `predict` of a regressor or ranker gives: `outputs` numbers for each row, from its raw scores. They have the library's bits,
- * unless they end in the exponential function, whose last bits differ between machines. */
+/* What the own `predict` of a regressor or ranker gives: `outputs` numbers for each row, from its raw scores; where a row may get several
+ * labels, 1 for each that it gets, else 0. They have the library's bits, unless they end in the exponential function, whose last bits differ between machines. */
 int secateur_values(const secateur_model *model, const double *scores, size_t count, double *values, char *message,
                     size_t room);
+
+/* The probability of each label where a row may get several: `outputs` numbers for each row, from raw scores. */
+int secateur_label_probabilities(const secateur_model *model, const double *scores, size_t count, double *probabilities,
+                                 char *message, size_t room);
 
 /* Runs rows that reach every leaf and threshold on every instruction set of this machine; 0 where all give the bits in the file. */
 int secateur_self_test(const secateur_model *model, char *message, size_t room);

@@ -290,6 +290,28 @@ pub unsafe extern "C" fn secateur_decide(
     unsafe { ended(message, room, work) }
 }
 
+/// # Safety
+/// `model` comes from [`secateur_load`] or is null, `scores` has the scores of `count` rows or is null, and `out` has room for
+/// `width` numbers for each or is null.
+unsafe fn probabilities(
+    model: *const Model,
+    scores: *const f64,
+    count: usize,
+    out: *mut f64,
+    width: impl Fn(&Model) -> usize,
+) -> Result<(), Failure> {
+    if count == 0 {
+        return Ok(());
+    }
+    // SAFETY: the caller's promises, handed on.
+    let (model, scores, out) = unsafe { from_scores(model, scores, count, out, width) }?;
+    // The caller has made room for what he takes the model for.
+    if out.len() / count != model.class_count() {
+        return Err(refused(PredictError::NoProbabilities));
+    }
+    model.probabilities_of(scores, out).map_err(refused)
+}
+
 /// The probability of each class of each row.
 ///
 /// # Safety
@@ -299,21 +321,32 @@ pub unsafe extern "C" fn secateur_probabilities(
     model: *const Model,
     scores: *const f64,
     count: usize,
-    probabilities: *mut f64,
+    out: *mut f64,
     message: *mut c_char,
     room: usize,
 ) -> i32 {
-    let work = || {
-        if count == 0 {
-            return Ok(());
-        }
-        let width = |model: &Model| model.labels().len();
-        // SAFETY: the caller's promises, handed on.
-        let (model, scores, out) = unsafe { from_scores(model, scores, count, probabilities, width) }?;
-        model.probabilities_of(scores, out).map_err(refused)
-    };
-    // SAFETY: the caller's promise about the message.
-    unsafe { ended(message, room, work) }
+    let width = |model: &Model| model.labels().len();
+    // SAFETY: the caller's promises, handed on.
+    unsafe { ended(message, room, || probabilities(model, scores, count, out, width)) }
+}
+
+/// The probability of each label of each row, where a row may get several.
+///
+/// # Safety
+/// As the header says of each pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn secateur_label_probabilities(
+    model: *const Model,
+    scores: *const f64,
+    count: usize,
+    out: *mut f64,
+    message: *mut c_char,
+    room: usize,
+) -> i32 {
+    // A model of classes may have as many scores as classes, and is none of labels.
+    let width = |model: &Model| if model.labels().is_empty() { model.outputs() } else { 0 };
+    // SAFETY: the caller's promises, handed on.
+    unsafe { ended(message, room, || probabilities(model, scores, count, out, width)) }
 }
 
 /// What a regressor's or ranker's own predict gives for each row.

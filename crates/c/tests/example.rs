@@ -33,7 +33,10 @@ fn library() -> PathBuf {
 fn compiled() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = folder().join("predict");
+    // A library with a sanitizer needs a program with one (`make test-sanitizer`).
+    let more = std::env::var("SECATEUR_C_FLAGS").unwrap_or_default();
     let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
+        .args(more.split_whitespace())
         .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-I"])
         .arg(root.join("include"))
         .arg(root.join("example/predict.c"))
@@ -78,6 +81,47 @@ fn the_c_example_gives_the_same_bits() {
     let row = vec!["0"; width];
     assert_eq!(run(&program, &broken, &row).status.code(), Some(2));
     assert_eq!(run(&program, b"", &row).status.code(), Some(2));
+}
+
+/// `secateur pack testdata/models/catboost/several_labels.cbm -o labels.spk`.
+const LABELS: &[u8] = include_bytes!("labels.spk");
+
+#[test]
+fn labels_have_values_and_probabilities_of_their_own() {
+    use secateur_c::*;
+    let mut model = std::ptr::null_mut();
+    let mut message = [0u8; 200];
+    let (text, room) = (message.as_mut_ptr().cast(), message.len());
+    // SAFETY: the pointers point to what they say; the room behind three numbers stays as it is.
+    unsafe {
+        assert_eq!(secateur_load(LABELS.as_ptr(), LABELS.len(), &mut model, text, room), 0);
+        assert_eq!((secateur_outputs(model), secateur_classes(model)), (3, 0));
+        let scores = [0.5, -0.25, 0.0];
+        let mut out = [-1.0; 6];
+        let found = out.as_mut_ptr();
+        assert_eq!(secateur_label_probabilities(model, scores.as_ptr(), 1, found, text, room), 0);
+        let expected = scores.map(|score: f64| 1.0 / (1.0 + (-score).exp()));
+        assert!(
+            out.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-15),
+            "{out:?}"
+        );
+        assert_eq!(out[3..], [-1.0; 3]);
+        assert_eq!(secateur_values(model, scores.as_ptr(), 1, found, text, room), 0);
+        assert_eq!(out, [1.0, 0.0, 0.0, -1.0, -1.0, -1.0]);
+        // No class is chosen, and there is none to have a probability: nothing is written.
+        let mut class = 7;
+        assert_eq!(secateur_decide(model, scores.as_ptr(), 1, &mut class, text, room), 3);
+        assert_eq!(secateur_probabilities(model, scores.as_ptr(), 1, found, text, room), 3);
+        assert_eq!((out[0], class), (1.0, 7));
+        assert_eq!(secateur_self_test(model, text, room), 0);
+        secateur_free(model);
+        // A model of classes has no labels.
+        assert_eq!(secateur_load(MODEL.as_ptr(), MODEL.len(), &mut model, text, room), 0);
+        assert_eq!(secateur_label_probabilities(model, scores.as_ptr(), 1, found, text, room), 3);
+        assert_eq!(secateur_probabilities(model, scores.as_ptr(), 1, found, text, room), 0);
+        assert_eq!((out[0] + out[1], out[2]), (1.0, 0.0));
+        secateur_free(model);
+    }
 }
 
 #[test]

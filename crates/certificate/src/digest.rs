@@ -349,7 +349,7 @@ mod tests {
         let mut changed = 0;
         for seed in 0..400 {
             let mut rng = Rng::with_seed(seed);
-            let shape = Shape::random(&mut rng);
+            let shape = Shape::any(&mut rng);
             let model = ensemble(&mut rng, &shape);
             let other = mutate(&mut rng, &model);
             assert_eq!(Digest::of(&model), Digest::of(&model.clone()));

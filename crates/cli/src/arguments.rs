@@ -113,8 +113,8 @@ pub(crate) struct Predict {
     #[arg(long)]
     pub(crate) raw: bool,
 
-    /// Print the class, and the probability of each class (p_0, p_1, ... in the order of the classes), which are the
-    /// library's up to their last bits
+    /// Print the class, and the probability of each class (p_0, p_1, ... in the order of the classes; of labels, where a row
+    /// may get several), which are the library's up to their last bits
     #[arg(long, conflicts_with = "raw")]
     pub(crate) proba: bool,
 

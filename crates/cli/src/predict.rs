@@ -68,6 +68,8 @@ enum Shown {
     Class,
     /// The class, and the probability of each.
     Probabilities,
+    /// Which labels a row gets, where it may get several, and the probability of each.
+    LabelProbabilities,
     /// What a regressor's `predict` gives.
     Values,
     Scores,
@@ -77,6 +79,7 @@ impl Shown {
     fn of(ensemble: &Ensemble, command: &Predict) -> Self {
         match ensemble.decision() {
             _ if command.raw => Self::Scores,
+            Decision::Scores(_) if command.proba => Self::LabelProbabilities,
             _ if command.proba => Self::Probabilities,
             Decision::Scores(Value::NotFixed(_)) => Self::Scores,
             Decision::Scores(_) => Self::Values,
@@ -145,6 +148,22 @@ fn predict(
                     text.push('\n');
                 }
             }),
+            Shown::LabelProbabilities => scorer.values(&rows).map(|values| {
+                let values = values.unwrap_or_default();
+                let found =
+                    probabilities.and_then(|probabilities| probabilities.of(&rows)).unwrap_or_default();
+                let width = ensemble.group_count();
+                for (values, row) in values.chunks_exact(width).zip(found.chunks_exact(width)) {
+                    begin(&mut text);
+                    for &value in values {
+                        write_number(&mut text, value, number);
+                        text.push(',');
+                    }
+                    let row: Vec<String> = row.iter().map(|probability| format!("{probability:?}")).collect();
+                    text.push_str(&row.join(","));
+                    text.push('\n');
+                }
+            }),
             Shown::Scores => scorer.raw_scores(&rows).map(|scores| {
                 scores.chunks_exact(ensemble.group_count()).for_each(write_numbers);
             }),
@@ -185,6 +204,11 @@ fn header(ensemble: &Ensemble, shown: Shown) -> String {
         Shown::Probabilities => {
             let names = (0..ensemble.classes().len()).map(|class| format!(",p_{class}"));
             return format!("class{}\n", names.collect::<String>());
+        }
+        Shown::LabelProbabilities => {
+            let names =
+                |name: &'static str| (0..ensemble.group_count()).map(move |label| format!("{name}_{label}"));
+            return names("value").chain(names("p")).collect::<Vec<_>>().join(",") + "\n";
         }
         Shown::Values if ensemble.group_count() == 1 => return "value\n".to_owned(),
         Shown::Values => "value",

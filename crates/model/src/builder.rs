@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::decision::{Decision, Value};
+use crate::decision::{Decision, Transform, Value};
 use crate::ensemble::{Accumulation, ClassLabels, Ensemble, Features, InterceptPosition, Order};
 use crate::feature::{InputDomain, NumberType};
 use crate::ids::{FeatureId, GroupId, NodeId, TreeId};
@@ -109,6 +109,7 @@ impl EnsembleBuilder {
             Decision::Scores(Value::Above { threshold }) => {
                 class_count == 0 && groups > 0 && threshold.is_finite()
             }
+            Decision::Scores(Value::NotFixed(Transform::MeanAndVariance)) => class_count == 0 && groups == 2,
             Decision::Scores(_) => class_count == 0 && groups > 0,
         };
         if !fits {

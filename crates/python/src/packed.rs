@@ -111,7 +111,7 @@ impl Packed {
         let (count, scores) = self.scores(py, table, how)?;
         let width = match what {
             Answer::Classes => 1,
-            Answer::Probabilities => self.model.labels().len(),
+            Answer::Probabilities => self.model.class_count(),
             Answer::Values => self.model.outputs(),
         };
         let mut out = vec![0.0; count * width];
@@ -127,7 +127,9 @@ impl Packed {
 
 fn from_predict(error: PredictError) -> PyErr {
     match error {
-        PredictError::ValuesVary => error::ModelError::new_err(error.to_string()),
+        PredictError::ValuesVary | PredictError::ValuesUnknown => {
+            error::ModelError::new_err(error.to_string())
+        }
         _ => error::InputError::new_err(error.to_string()),
     }
 }
@@ -194,7 +196,7 @@ impl Packed {
         Ok(classes.into_iter().map(|class| class as i64).collect::<Vec<_>>().into_pyarray(py))
     }
 
-    /// The probability of each class for each row.
+    /// The probability of each class for each row; of each label, where a row may get several.
     #[pyo3(signature = (rows, threads=1, path=None))]
     fn probabilities<'py>(
         &self,
@@ -205,10 +207,10 @@ impl Packed {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (count, out) =
             self.decided(py, &Table::of(rows)?, How::new(path, threads)?, Answer::Probabilities)?;
-        out.into_pyarray(py).reshape([count, self.model.labels().len()])
+        out.into_pyarray(py).reshape([count, self.model.class_count()])
     }
 
-    /// What a regressor's or ranker's own `predict` gives for each row.
+    /// What a regressor's or ranker's own `predict` gives for each row; 1 for each label that a row gets, where it may get several.
     #[pyo3(signature = (rows, threads=1, path=None))]
     fn values<'py>(
         &self,
@@ -221,10 +223,16 @@ impl Packed {
         out.into_pyarray(py).reshape([count, self.model.outputs()])
     }
 
-    /// Is the model a classifier, and not a regressor or ranker?
+    /// Does the model choose a class, unlike regressors, rankers and models that give a row several labels?
     #[getter]
     fn is_classifier(&self) -> bool {
         !matches!(self.model.decision(), Decision::Scores(_))
+    }
+
+    /// May a row get several labels?
+    #[getter]
+    fn gives_several_labels(&self) -> bool {
+        matches!(self.model.decision(), Decision::Scores(Value::Above { .. }))
     }
 
     /// Are a regressor's predictions f32?

@@ -54,7 +54,9 @@ pub(crate) fn values(decision: Decision, number: Number, scores: &mut [f64]) -> 
             Number::F64 => score.abs() * score,
         }),
         Value::ScoreAsF32 => each(scores, &|score| f64::from(score as f32)),
+        Value::Above { threshold } => each(scores, &|score| f64::from(u8::from(score > threshold))),
         Value::Sorted => return Err(PredictError::ValuesVary),
+        Value::PathLength => return Err(PredictError::ValuesUnknown),
         #[cfg(any(feature = "std", feature = "libm"))]
         Value::Exp => each(scores, &|score| match number {
             Number::F32 => f64::from(exp32(score as f32)),
@@ -69,6 +71,13 @@ pub(crate) fn values(decision: Decision, number: Number, scores: &mut [f64]) -> 
         Value::LogOnePlusExp => each(scores, &|score| match number {
             Number::F32 => f64::from(ln_1p32(exp32(score as f32))),
             Number::F64 => ln_1p(exp(score)),
+        }),
+        #[cfg(any(feature = "std", feature = "libm"))]
+        Value::MeanAndVariance => scores.iter_mut().skip(1).step_by(2).for_each(|score| {
+            *score = match number {
+                Number::F32 => f64::from(exp32(2.0 * *score as f32)),
+                Number::F64 => exp(2.0 * *score),
+            };
         }),
         #[cfg(not(any(feature = "std", feature = "libm")))]
         _ => return Err(PredictError::NeedsStd),

@@ -71,12 +71,14 @@ pub enum PredictError {
     NoSuchPath,
     /// The model's file does not say how scores become probabilities.
     NoProbabilities,
-    /// The model is a regressor or ranker: it has no classes.
+    /// The model chooses no class: it is a regressor or ranker, or a row may get several labels.
     NoClasses,
     /// The model is a classifier: it predicts classes, not values.
     NoValues,
     /// Versions of the model's library make different predictions of the same scores.
     ValuesVary,
+    /// What the library makes of the scores depends on numbers that the file does not have.
+    ValuesUnknown,
     /// What was asked for needs the exponential function, which is there with the feature `std` only.
     NeedsStd,
 }
@@ -99,10 +101,16 @@ impl fmt::Display for PredictError {
             Self::NoProbabilities => {
                 f.write_str("the file of this model does not say how its scores become probabilities")
             }
-            Self::NoClasses => f.write_str("this model is a regressor or ranker and has no classes"),
+            Self::NoClasses => f.write_str(
+                "this model is a regressor or ranker and has no classes, or gives a row several labels and chooses none",
+            ),
             Self::NoValues => f.write_str("this model is a classifier: ask for its classes"),
             Self::ValuesVary => f.write_str(
                 "versions of the library make different predictions of the same scores (some sort them); ask for the raw scores",
+            ),
+            Self::ValuesUnknown => f.write_str(
+                "the scores of an isolation forest are sums of path lengths, and what its library makes of them is not in the file; ask \
+                 for the raw scores",
             ),
             Self::NeedsStd => {
                 f.write_str("this needs the exponential function (feature std)")

@@ -111,8 +111,21 @@ pub(crate) struct Domain {
 pub(crate) struct Sums {
     pub(crate) number: Number,
     pub(crate) intercept_last: bool,
+    /// The library may add in another order than that of the file, which is ours.
+    pub(crate) any_order: bool,
+    /// What the sums of leaves as they are get multiplied by before the intercept is added. A scaled sum has no intercept added where all of
+    /// them are zero, so that it may be minus zero.
+    pub(crate) scale: Option<f64>,
     /// The divisor, and whether raw scores are divided, too.
     pub(crate) average: Option<(f64, bool)>,
+}
+
+impl File {
+    /// Are intercepts added behind the trees? See [`Sums::scale`].
+    pub(crate) fn adds_intercepts_last(&self) -> bool {
+        let zero = |&intercept: &f64| intercept == 0.0;
+        self.sums.intercept_last && !(self.sums.scale.is_some() && self.intercepts.iter().all(zero))
+    }
 }
 
 /// A tree: its nodes in preorder are `File::nodes[nodes]`, its leaves follow each other in `File::leaves`.
@@ -219,13 +232,17 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
         }
         Decision::Sigmoid { scale } => labels.len() == groups && scale > 0.0,
         Decision::Argmax | Decision::Softmax32 | Decision::Softmax64 => labels.len() == groups,
+        Decision::Scores(Value::Above { threshold }) => labels.is_empty() && threshold.is_finite(),
+        Decision::Scores(Value::MeanAndVariance) => labels.is_empty() && groups == 2,
         Decision::Scores(_) => labels.is_empty(),
     };
     if !fits {
         return Err(LoadError::Invalid("the decision rule does not fit the scores and classes"));
     }
+    let several = matches!(decision, Decision::Scores(Value::Above { .. }));
     let fits = match link {
         Link::None => true,
+        Link::Each { .. } if several => true,
         Link::Logistic32 | Link::Logistic64 { .. } => groups == 1 && labels.len() == 2,
         Link::DividedSoftmax64 { divisor } => labels.len() == groups.max(2) && divisor > 0.0,
         Link::Softmax32 | Link::Softmax64 | Link::Each { .. } | Link::Identity => labels.len() == groups,
@@ -285,14 +302,13 @@ fn link(r: &mut Reader<'_>) -> Result<Link, LoadError> {
 fn sums(r: &mut Reader<'_>) -> Result<Sums, LoadError> {
     let number = number(r)?;
     let intercept_last = r.flag()?;
-    // The order of the file is how we add; whether the library always does is for proofs.
-    r.flag()?;
+    let any_order = r.flag()?;
     let average = if r.flag()? { Some((r.f64()?, r.flag()?)) } else { None };
     match average {
         Some((divisor, _)) if !(divisor > 0.0 && divisor.is_finite()) => {
             Err(LoadError::Invalid("the divisor of the scores is not a positive number"))
         }
-        _ => Ok(Sums { number, intercept_last, average }),
+        _ => Ok(Sums { number, intercept_last, any_order, scale: None, average }),
     }
 }
 
@@ -392,6 +408,9 @@ fn value(r: &mut Reader<'_>) -> Result<Value, LoadError> {
         4 => Value::LogOnePlusExp,
         5 => Value::Sorted,
         6 => Value::ScoreAsF32,
+        7 => Value::Above { threshold: r.f64()? },
+        8 => Value::MeanAndVariance,
+        9 => Value::PathLength,
         _ => return Err(LoadError::Invalid("an unknown way from scores to predictions")),
     })
 }
@@ -530,6 +549,16 @@ fn trees(r: &mut Reader<'_>, file: &mut File) -> Result<(), LoadError> {
             for tree in &mut file.trees {
                 tree.weight = r.f64()?;
             }
+        }
+        // Leaves are added as they are then, and the trees keep the weight 1.
+        3 => {
+            let scale = r.f64()?;
+            let sums = &mut file.sums;
+            let fits = sums.intercept_last && !sums.any_order && sums.average.is_none();
+            if !fits || !is_finite_of(sums.number, scale) {
+                return Err(LoadError::Invalid("sums like these are not multiplied by such a number"));
+            }
+            sums.scale = Some(scale);
         }
         _ => return Err(LoadError::Invalid("an unknown way to write weights")),
     }

@@ -369,9 +369,15 @@ macro_rules! kernel {
                     }
                 }
             }
+            if let Some(scale) = model.file.sums.scale {
+                // f64 holds the product of two f32, so that this rounds once.
+                let sums = s.$sums.iter_mut().flat_map(|sums| sums.0.as_flattened_mut());
+                sums.for_each(|sum| *sum = (f64::from(*sum) * scale) as $number);
+            }
+            let add_last = model.file.adds_intercepts_last();
             for (group, (sums, &intercept)) in s.$sums.iter().zip(&model.file.intercepts).enumerate() {
                 for (row, &sum) in scores.chunks_mut(groups).zip(sums.0.as_flattened()) {
-                    row[group] = f64::from(if last { sum + intercept as $number } else { sum });
+                    row[group] = f64::from(if add_last { sum + intercept as $number } else { sum });
                 }
             }
         }

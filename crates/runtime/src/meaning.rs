@@ -34,7 +34,7 @@ pub enum Link {
         /// The divisor of the scores.
         divisor: f64,
     },
-    /// `1 / (1 + exp(-scale * s))` for each score, not normalised.
+    /// `1 / (1 + exp(-scale * s))` for each score, not normalised: of a class, or of a label where a row may get several.
     Each {
         /// The factor on the scores.
         scale: f64,
@@ -105,7 +105,7 @@ pub enum Decision {
 }
 
 /// What a regressor's `predict` makes of a score, which is averaged where the model averages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
     /// The score itself.
@@ -122,12 +122,22 @@ pub enum Value {
     LogOnePlusExp,
     /// The scores of a row, which some versions of the library sort and others do not: nobody can say which.
     Sorted,
+    /// 1 where the score is above this, else 0: which labels a row gets, of which it may get several (CatBoost).
+    Above {
+        /// What each score is compared with.
+        threshold: f64,
+    },
+    /// Of two scores the first as it is, and `exp` of twice the second (CatBoost's `RMSEWithUncertainty`).
+    MeanAndVariance,
+    /// The score is a sum of path lengths. What `predict` and `score_samples` make of it depends on numbers that the file does not have
+    /// (scikit-learn's isolation forests).
+    PathLength,
 }
 
 impl Value {
     /// Has the prediction the library's bits on every machine? Where it ends in the exponential function, its last bits
     /// depend on the machine, there as here.
     pub fn is_exact(self) -> bool {
-        matches!(self, Self::Score | Self::SignedSquare | Self::ScoreAsF32)
+        matches!(self, Self::Score | Self::SignedSquare | Self::ScoreAsF32 | Self::Above { .. })
     }
 }

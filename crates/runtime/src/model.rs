@@ -8,7 +8,7 @@ use crate::cover;
 use crate::decide;
 use crate::error::{LoadError, PredictError};
 use crate::file::{self, File};
-use crate::meaning::{Decision, Labels, Link, Number};
+use crate::meaning::{Decision, Labels, Link, Number, Value};
 use crate::path::Path;
 use crate::plan::Plan;
 use crate::rows::{AnyRows, Float, Rows};
@@ -125,6 +125,15 @@ impl Model {
         &self.file.labels
     }
 
+    /// How many classes there are to decide between; where a row may get several labels, how many of those; 0 for a regressor or ranker.
+    /// A row has so many probabilities.
+    pub fn class_count(&self) -> usize {
+        match self.file.decision {
+            Decision::Scores(Value::Above { .. }) => self.outputs(),
+            _ => self.file.labels.len(),
+        }
+    }
+
     /// How scores become a class.
     pub fn decision(&self) -> Decision {
         self.file.decision
@@ -210,7 +219,8 @@ impl Model {
         Ok(())
     }
 
-    /// What a regressor's or ranker's own `predict` gives for each row, [`outputs`](Self::outputs) numbers each. They have the
+    /// What a regressor's or ranker's own `predict` gives for each row, [`outputs`](Self::outputs) numbers each; where a row may get several labels,
+    /// 1 for each that it gets, else 0. They have the
     /// library's bits where [`Value::is_exact`](crate::Value::is_exact) says so; elsewhere they end in the exponential function, whose last bits
     /// differ between machines.
     pub fn values<T: Float>(&self, rows: Rows<'_, T>, out: &mut [f64]) -> Result<(), PredictError> {
@@ -233,10 +243,10 @@ impl Model {
         decide::values(self.file.decision, self.file.sums.number, out)
     }
 
-    /// The probability of each class of each row, one row after the other: the library's own up to the last bits of
+    /// The probability of each class of each row (of each label, where a row may get several), one row after the other: the library's own up to the last bits of
     /// the exponential function, which differ between machines.
     pub fn probabilities<T: Float>(&self, rows: Rows<'_, T>, out: &mut [f64]) -> Result<(), PredictError> {
-        let classes = self.file.labels.len();
+        let classes = self.class_count();
         let expected = rows.count() * classes;
         if out.len() != expected {
             return Err(PredictError::Output { found: out.len(), expected });
@@ -263,9 +273,7 @@ impl Model {
     /// The probabilities of each row whose raw scores are known, one row after the other.
     pub fn probabilities_of(&self, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
         let averaged = self.averaged(scores);
-        for (out, scores) in
-            out.chunks_mut(self.file.labels.len().max(1)).zip(averaged.chunks(self.outputs()))
-        {
+        for (out, scores) in out.chunks_mut(self.class_count().max(1)).zip(averaged.chunks(self.outputs())) {
             decide::probabilities(self.file.link, scores, out)?;
         }
         Ok(())

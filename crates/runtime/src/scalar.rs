@@ -232,8 +232,14 @@ pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&
     let start = |group: usize| {
         if file.sums.intercept_last { S::default() } else { S::from_f64(file.intercepts[group]) }
     };
+    let add_last = file.adds_intercepts_last();
     let end = |group: usize, sum: S| {
-        if file.sums.intercept_last { sum.plus(S::from_f64(file.intercepts[group])) } else { sum }.to_f64()
+        let sum = match file.sums.scale {
+            // f64 holds the product of two f32, so that this rounds once.
+            Some(scale) => S::from_f64(sum.to_f64() * scale),
+            None => sum,
+        };
+        if add_last { sum.plus(S::from_f64(file.intercepts[group])) } else { sum }.to_f64()
     };
     // Most models have few sums, and a row is not worth an allocation.
     let mut few = [S::default(); 16];

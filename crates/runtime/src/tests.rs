@@ -122,6 +122,8 @@ fn model_of(random: &mut Random, features: u32, depth: usize, trees: usize, thre
         sums: Sums {
             number: sums,
             intercept_last: random.coin(),
+            any_order: false,
+            scale: None,
             average: random.coin().then_some((3.0, random.coin())),
         },
         features,
@@ -135,6 +137,13 @@ fn model_of(random: &mut Random, features: u32, depth: usize, trees: usize, thre
         nodes: Vec::new(),
         leaves: Vec::new(),
     };
+    // Some libraries multiply the sums of leaves as they are, and then add the intercepts, unless all of these are zero.
+    if file.sums.intercept_last && file.sums.average.is_none() && random.coin() {
+        file.sums.scale = Some(rounded([0.7, -1.3, 0.0, -0.0, 1e-30, 1e30][random.below(6)]));
+        if random.coin() {
+            file.intercepts.fill([0.0, -0.0][random.below(2)]);
+        }
+    }
     for _ in 0..trees {
         let group = (random.below(3) > 0).then(|| random.below(groups) as u32);
         let (first, values) = (file.nodes.len(), file.leaves.len());
@@ -151,7 +160,7 @@ fn model_of(random: &mut Random, features: u32, depth: usize, trees: usize, thre
                 file.leaves.extend((0..width).map(leaf));
             }
         }
-        let weight = rounded([1.0, 0.3][random.below(2)]);
+        let weight = if file.sums.scale.is_some() { 1.0 } else { rounded([1.0, 0.3][random.below(2)]) };
         file.trees.push(Tree { group, weight, nodes: first..file.nodes.len(), values });
     }
     file
@@ -226,8 +235,13 @@ fn walked(file: &File, row: &[f64]) -> Vec<f64> {
             }
         }
     }
+    // A library that multiplies sums adds no intercepts where all of them are zero.
+    let bare = file.sums.scale.is_some() && file.intercepts.iter().all(|&intercept| intercept == 0.0);
     for (sum, intercept) in sums.iter_mut().zip(&file.intercepts) {
-        if file.sums.intercept_last {
+        if let Some(scale) = file.sums.scale {
+            *sum = round(*sum * scale);
+        }
+        if file.sums.intercept_last && !bare {
             *sum = round(*sum + intercept);
         }
         if let Some((divisor, true)) = file.sums.average {

@@ -6,7 +6,7 @@ use secateur_formats::ModelFile;
 use secateur_formats::packed::{self, Link, Stamp};
 use secateur_runtime::{Model, Rows};
 
-/// Computes the probabilities of a model's classes.
+/// Computes the probabilities of a model's classes, or of its labels where a row may get several.
 #[derive(Debug)]
 pub struct Probabilities {
     runtime: Model,
@@ -28,16 +28,16 @@ impl Probabilities {
         let ensemble = model.ensemble();
         let stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
         let runtime = Model::load(&packed::File::pack(model, None, &stamp).ok()?).ok()?;
-        let (features, classes) = (ensemble.features().len(), ensemble.classes().len());
+        let (features, classes) = (ensemble.features().len(), runtime.class_count());
         (classes > 0).then_some(Self { runtime, features, classes })
     }
 
-    /// How many classes there are.
+    /// How many classes or labels there are.
     pub fn classes(&self) -> usize {
         self.classes
     }
 
-    /// The probability of each class of each of these rows, one row after the other; `None` where the rows do not have the
+    /// The probability of each class or label of each of these rows, one row after the other; `None` where the rows do not have the
     /// model's columns.
     pub fn of(&self, rows: &[f64]) -> Option<Vec<f64>> {
         let mut found = vec![0.0; rows.len() / self.features.max(1) * self.classes];

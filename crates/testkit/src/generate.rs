@@ -5,7 +5,7 @@ use fastrand::Rng;
 use secateur_model::{
     Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder,
     FeatureId, Features, GroupId, InputDomain, InterceptPosition, Node, NodeId, NumberType, Order, Output,
-    Softmax, Split, Test, Tree, TreeBuilder,
+    Softmax, Split, Test, Transform, Tree, TreeBuilder, Value,
 };
 
 /// What a random ensemble looks like. `Shape::random` draws one; tests may fix a field afterwards.
@@ -89,7 +89,40 @@ impl Shape {
             thresholds: rng.u32(1..=5),
         }
     }
+
+    /// As [`random`](Self::random); one in four has no classes to choose from, with any of [`VALUES`].
+    pub fn any(rng: &mut Rng) -> Self {
+        let shape = Self::random(rng);
+        match rng.u32(0..4) {
+            0 => shape.predicting(*rng.choice(&VALUES).expect("not empty")),
+            _ => shape,
+        }
+    }
+
+    /// The same shape without classes: this is what becomes of its scores.
+    #[must_use]
+    pub fn predicting(mut self, value: Value) -> Self {
+        self.decision = Decision::Scores(value);
+        if value == Value::NotFixed(Transform::MeanAndVariance) {
+            self.classes = 2;
+        }
+        self
+    }
 }
+
+/// Whatever a library's `predict` makes of scores where no class is chosen.
+pub const VALUES: [Value; 10] = [
+    Value::Score,
+    Value::SignedSquare,
+    Value::ScoreAsF32,
+    Value::Above { threshold: 0.5 },
+    Value::NotFixed(Transform::Exp),
+    Value::NotFixed(Transform::Logistic),
+    Value::NotFixed(Transform::LogOnePlusExp),
+    Value::NotFixed(Transform::Sorted),
+    Value::NotFixed(Transform::MeanAndVariance),
+    Value::NotFixed(Transform::PathLength),
+];
 
 /// A random ensemble of this shape.
 pub fn ensemble(rng: &mut Rng, shape: &Shape) -> Ensemble {
@@ -104,7 +137,13 @@ pub fn ensemble(rng: &mut Rng, shape: &Shape) -> Ensemble {
         features.set_categories(FeatureId(feature), categories);
     }
     let number = shape.accumulation.number;
-    let intercepts = (0..groups).map(|_| leaf_value(rng, shape)).collect();
+    // Every other weighted model that a library could multiply as a whole is. Half of these have no intercepts, which such a library then does
+    // not add.
+    let how = shape.accumulation;
+    let fits = how.intercept == InterceptPosition::Last && how.order == Order::File && how.average.is_none();
+    let scaled = shape.weighted && fits && shape.trees.is_multiple_of(2);
+    let bare = scaled && rng.bool();
+    let intercepts = (0..groups).map(|_| if bare { 0.0 } else { leaf_value(rng, shape) }).collect();
     let mut builder = EnsembleBuilder::new(
         features,
         shape.domain,
@@ -114,11 +153,7 @@ pub fn ensemble(rng: &mut Rng, shape: &Shape) -> Ensemble {
         shape.decision,
     )
     .expect("a shape has consistent parts");
-    // Every other weighted model that a library could multiply as a whole is.
-    let how = shape.accumulation;
-    let fits = how.intercept == InterceptPosition::Last && how.order == Order::File && how.average.is_none();
-    let scale = (shape.weighted && fits && shape.trees.is_multiple_of(2))
-        .then(|| number.round(rng.f64() * 4.0 - 1.0));
+    let scale = scaled.then(|| number.round(rng.f64() * 4.0 - 1.0));
     if let Some(scale) = scale {
         builder.scale(scale).expect("it fits");
     }

@@ -8,5 +8,5 @@ mod reference;
 
 pub use domains::{domain, inputs_of, scored_domain};
 pub use edited::edited;
-pub use generate::{Shape, ensemble, mutate, small_float};
+pub use generate::{Shape, VALUES, ensemble, mutate, small_float};
 pub use reference::{all_cells, every_row};

@@ -28,6 +28,41 @@ fn a_packed_model_predicts_the_same_bits_and_is_certified() {
 }
 
 #[test]
+fn scaled_models_and_those_of_several_labels_pack() {
+    let folder = Folder::new();
+    folder.file("table.csv", "a,b,c,d\n0.5,-1,0.25,1\n-2,,3,1e-3\n1e39,-inf,0,-0.0\n");
+    let models = [
+        ("scale_multiclass.cbm", "class,p_0,p_1,p_2\n"),
+        ("several_labels.cbm", "value_0,value_1,value_2,p_0,p_1,p_2\n"),
+        ("several_labels_threshold.json", "value_0,value_1,value_2,p_0,p_1,p_2\n"),
+    ];
+    for (name, header) in models {
+        let path = format!("{}/../../testdata/models/catboost/{name}", env!("CARGO_MANIFEST_DIR"));
+        let model = std::fs::read(path).unwrap();
+        folder.file(name, &model);
+        folder.run(&format!("pack {name} -o model.spk --certificate model.cert")).ok();
+        for how in ["--raw", "", "--proba"] {
+            let [ours, theirs] = ["model.spk", name]
+                .map(|model| folder.run(&format!("predict {model} --data table.csv {how}")).ok().to_owned());
+            assert_eq!(ours, theirs, "{name} {how}");
+            assert!(how != "--proba" || ours.starts_with(header), "{name}: {ours}");
+        }
+        assert_eq!(check(&folder, &format!("{name} model.spk model.cert")), 0);
+        folder.run("self-test model.spk").ok();
+    }
+    // Of each label, whether its probability is above the threshold of the file.
+    for (name, threshold) in [("several_labels.cbm", 0.5), ("several_labels_threshold.json", 0.3)] {
+        let run = folder.run(&format!("predict {name} --data table.csv --proba"));
+        for line in run.ok().lines().skip(1) {
+            let numbers: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+            for label in 0..3 {
+                assert_eq!(numbers[label] == 1.0, numbers[3 + label] > threshold, "{name}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_json_of_pack_and_self_test_has_its_keys() {
     let folder = Folder::new();
     folder.file("model.json", UNNAMED);

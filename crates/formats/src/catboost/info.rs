@@ -76,10 +76,12 @@ impl Info {
 
     /// How the scores of a model with several of them become probabilities, where the file says how it was trained.
     pub(super) fn link(&self) -> Link {
-        let all = |name: &str| !self.losses.is_empty() && self.losses.iter().all(|loss| loss == name);
-        if all("MultiClass") {
+        let all = |names: &[&str]| {
+            !self.losses.is_empty() && self.losses.iter().all(|loss| names.contains(&loss.as_str()))
+        };
+        if all(&["MultiClass"]) {
             Link::Softmax64
-        } else if all("MultiClassOneVsAll") {
+        } else if all(&["MultiClassOneVsAll"]) || all(&SEVERAL_LABELS) {
             Link::Each { scale: 1.0 }
         } else {
             Link::None

@@ -56,8 +56,11 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
     let decision = input.decision()?;
     let intercepts = input.floats()?;
     let groups = intercepts.len();
+    // Of a model that gives a row several labels, each score has a probability of its own.
+    let several = matches!(decision, Decision::Scores(Value::Above { .. }));
     let fits = match link {
         Link::None => true,
+        Link::Each { .. } if several => true,
         Link::Logistic32 | Link::Logistic64 { .. } => groups == 1 && classes.len() == 2,
         Link::DividedSoftmax64 { divisor } => classes.len() == groups.max(2) && divisor > 0.0,
         Link::Softmax32 | Link::Softmax64 | Link::Each { .. } | Link::Identity => classes.len() == groups,
@@ -323,6 +326,9 @@ impl<'a> In<'a> {
             4 => Value::NotFixed(Transform::LogOnePlusExp),
             5 => Value::NotFixed(Transform::Sorted),
             6 => Value::ScoreAsF32,
+            7 => Value::Above { threshold: self.float()? },
+            8 => Value::NotFixed(Transform::MeanAndVariance),
+            9 => Value::NotFixed(Transform::PathLength),
             other => return Err(self.wrong(&other.to_string(), "a way from scores to predictions")),
         })
     }
@@ -433,6 +439,11 @@ impl<'a> In<'a> {
             0 => vec![1.0; count],
             1 => vec![self.float()?; count],
             2 => (0..count).map(|_| self.float()).collect::<Result<_, _>>()?,
+            3 => {
+                let scale = self.float()?;
+                builder.scale(scale)?;
+                vec![scale; count]
+            }
             other => return Err(self.wrong(&other.to_string(), "a way to write weights")),
         };
         let shapes = self.shapes(count, tests.len())?;

@@ -20,30 +20,12 @@ pub enum PackError {
         "a model whose category labels were matched with another's cannot be packed; pack the file itself"
     )]
     Joined,
-    /// Predictions that the format has no byte for.
-    #[error(
-        "{what} cannot be packed: the format does not hold what is predicted from its scores; use its library, or \
-         secateur predict --raw"
-    )]
-    Values {
-        /// What kind of model it is.
-        what: &'static str,
-    },
     /// The last step of a pipeline.
     #[error(
         "a model behind the steps of a pipeline cannot be packed, because a packed model would be given rows that did not go \
          through them; save and pack the last step, and let the others make its rows"
     )]
     Steps,
-    /// Sums that are multiplied as a whole.
-    #[error(
-        "a model whose sums are multiplied by a scale ({scale}) cannot be packed: multiply its leaves instead, which \
-         catboost.sum_models([model]) does"
-    )]
-    Scale {
-        /// The scale.
-        scale: String,
-    },
     /// Labels that do not fit the classes.
     #[error("the labels given are not one for each of the {classes} classes")]
     Labels {
@@ -68,21 +50,6 @@ pub(super) fn encode(
 ) -> Result<Vec<u8>, PackError> {
     if ensemble.features().steps().is_some() {
         return Err(PackError::Steps);
-    }
-    match ensemble.decision() {
-        Decision::Scores(Value::Above { .. }) => {
-            return Err(PackError::Values { what: "a model that gives a row several labels" });
-        }
-        Decision::Scores(Value::NotFixed(Transform::MeanAndVariance)) => {
-            return Err(PackError::Values { what: "a model of means and variances" });
-        }
-        Decision::Scores(Value::NotFixed(Transform::PathLength)) => {
-            return Err(PackError::Values { what: "an isolation forest" });
-        }
-        _ => {}
-    }
-    if let Some(scale) = ensemble.scale() {
-        return Err(PackError::Scale { scale: scale.to_string() });
     }
     let own = ensemble.classes();
     let classes = match labels {
@@ -334,11 +301,13 @@ impl Out {
                     Value::NotFixed(Transform::LogOnePlusExp) => 4,
                     Value::NotFixed(Transform::Sorted) => 5,
                     Value::ScoreAsF32 => 6,
-                    Value::Above { .. }
-                    | Value::NotFixed(Transform::MeanAndVariance | Transform::PathLength) => {
-                        unreachable!("refused before")
-                    }
+                    Value::Above { .. } => 7,
+                    Value::NotFixed(Transform::MeanAndVariance) => 8,
+                    Value::NotFixed(Transform::PathLength) => 9,
                 });
+                if let Value::Above { threshold } = value {
+                    self.float(threshold);
+                }
             }
         }
     }
@@ -549,7 +518,11 @@ fn trees(ensemble: &Ensemble, tests: &Columns, out: &mut Out) -> Result<(), Pack
         }
     }
     let weights: Vec<u64> = trees.iter().map(|tree| tree.weight().to_bits()).collect();
-    if weights.iter().all(|&weight| weight == 1f64.to_bits()) {
+    if let Some(scale) = ensemble.scale() {
+        // The weight of every tree, by which the sums are multiplied.
+        out.byte(3);
+        out.float(scale);
+    } else if weights.iter().all(|&weight| weight == 1f64.to_bits()) {
         out.byte(0);
     } else if weights.windows(2).all(|pair| pair[0] == pair[1]) {
         out.byte(1);

@@ -12,7 +12,7 @@ mod encode;
 
 use std::io;
 
-use secateur_model::{ClassLabels, Decision, Ensemble, Softmax};
+use secateur_model::{ClassLabels, Decision, Ensemble, Softmax, Value};
 
 use crate::error::{EditError, FormatError};
 use crate::{Document, Edit, EditableDocument, Framework, ModelFile};
@@ -44,7 +44,7 @@ pub enum Link {
         /// The divisor of the scores.
         divisor: f64,
     },
-    /// `1 / (1 + exp(-scale * score))` for each score.
+    /// `1 / (1 + exp(-scale * score))` for each score: of a class, or of a label where a row may get several.
     Each {
         /// The factor on the scores.
         scale: f64,
@@ -60,8 +60,10 @@ impl Link {
             return packed.link;
         }
         let ensemble = file.ensemble();
-        if !ensemble.decision().is_classifier() {
-            return Self::None;
+        match (file, ensemble.decision()) {
+            (ModelFile::CatBoost(file), Decision::Scores(Value::Above { .. })) => return file.link(),
+            (_, Decision::Scores(_)) => return Self::None,
+            _ => {}
         }
         match (file.logistic_scale(), ensemble.decision()) {
             (Some(_), _) if ensemble.group_count() != 1 => Self::None,

@@ -297,7 +297,7 @@ mod tests {
         let (mut refused, mut cuts) = (0, 0);
         for seed in 0..600 {
             let mut rng = Rng::with_seed(seed);
-            let shape = Shape::random(&mut rng);
+            let shape = Shape::any(&mut rng);
             let model = ensemble(&mut rng, &shape);
             for model in [mutate(&mut rng, &model), model] {
                 let bytes = encode_model(&model);

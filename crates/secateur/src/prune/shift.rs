@@ -37,7 +37,7 @@ impl ProbabilityShift {
             before.iter().zip(after).map(|(before, after)| (before - after).abs()).fold(0.0, f64::max)
         };
         let shifts = || before.chunks_exact(classes).zip(after.chunks_exact(classes)).map(shift);
-        let known = classes == 2 && truth.len() == count;
+        let known = models[0].ensemble().classes().len() == 2 && truth.len() == count;
         let second = |all: &[f64]| all.chunks_exact(2).map(|row| row[1]).collect::<Vec<f64>>();
         let ranked = |all: &[f64]| area_under_curve(&second(all), truth);
         (count > 0).then(|| Self {

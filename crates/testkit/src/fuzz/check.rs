@@ -54,6 +54,32 @@ pub fn both_readers(bytes: &[u8]) {
         model.raw_scores_on(path, table, &mut scores).expect("the cover is of accepted rows");
         assert!(bits(&scores) == bits(&expected), "{path} gives other scores");
     }
+    same_answers(ensemble, model, rows, table);
+}
+
+/// What both readers' models make of the scores: classes and values; and probabilities, of which there is one for each class or label.
+fn same_answers(
+    ensemble: &Ensemble,
+    model: &secateur_runtime::Model,
+    rows: &[f64],
+    table: secateur_runtime::Rows<'_, f64>,
+) {
+    let exact = Predictor::new(ensemble);
+    let mut classes = vec![0; table.count()];
+    if model.classes(table, &mut classes).is_ok() {
+        let expected = exact.classes(rows).expect("the cover is of accepted rows");
+        assert!(expected.iter().map(|class| class.0).eq(classes), "other classes");
+    } else {
+        assert!(!ensemble.decision().is_classifier(), "no classes");
+    }
+    let mut values = vec![0.0; table.count() * model.outputs()];
+    let answer = model.values(table, &mut values);
+    if let Some(expected) = exact.values(rows).expect("the cover is of accepted rows") {
+        assert!(answer.is_ok() && bits(&values) == bits(&expected), "other values");
+    }
+    let mut probabilities = vec![0.0; table.count() * model.class_count()];
+    let answer = model.probabilities(table, &mut probabilities);
+    assert_eq!(answer.is_ok(), model.link() != secateur_runtime::Link::None, "probabilities");
 }
 
 /// What the runtime does not look at.
