@@ -279,7 +279,7 @@ fn probabilities_are_those_of_the_runtime() {
             continue;
         }
         let name = format!("m{turn}");
-        let leaves = (turn % 5 == 0).then_some(LeafBits::Sixteen);
+        let leaves = turn.is_multiple_of(5).then_some(LeafBits::Sixteen);
         let style = Style { leaves, ..common::by_turns(&model, turn, Form::Header, &name) };
         let Ok(text) = common::written(&model, style, &[]) else { continue };
         seen.extend(PROBABILITIES.into_iter().filter(|part| text.lines().nth(2).unwrap().contains(part)));

@@ -87,9 +87,9 @@ pub(crate) fn exact(form: Form, name: &str) -> Style<'_> {
 
 /// The same in one of several ways, by turns: with floats or keys, each layout of nodes, and a rule of probabilities that the model can have.
 pub(crate) fn by_turns<'a>(model: &Ensemble, turn: usize, form: Form, name: &'a str) -> Style<'a> {
-    let nodes = if turn / 2 % 2 == 0 { NodeLayout::Compact } else { NodeLayout::Small };
+    let nodes = if (turn / 2).is_multiple_of(2) { NodeLayout::Compact } else { NodeLayout::Small };
     let probabilities = Some(link(model, turn)).filter(|&link| link != Link::None);
-    Style { keys: turn % 2 == 0, nodes, probabilities, ..exact(form, name) }
+    Style { keys: turn.is_multiple_of(2), nodes, probabilities, ..exact(form, name) }
 }
 
 /// A rule of probabilities that fits the model's classes, by turns.
