@@ -41,9 +41,13 @@ fn moving_along_an_axis_changes_the_sum_as_two_views_say() {
 #[test]
 fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
     let mut rng = Rng::with_seed(11);
-    let mut losses = 0;
-    for _ in 0..300 {
-        let shape = Shape::random(&mut rng);
+    let (mut losses, mut wide) = (0, 0);
+    for case in 0..300 {
+        let mut shape = Shape::random(&mut rng);
+        if case % 3 == 0 {
+            // Trees of more than 64 leaves, whose masks take several words.
+            (shape.features, shape.trees, shape.depth, shape.thresholds) = (4, 2, 12, 40);
+        }
         let model = ensemble(&mut rng, &shape);
         let atlases = [usize::MAX, 0].map(|most| Layout::masked_up_to(&[&model], most));
         let lenses = atlases.each_ref().map(|layout| {
@@ -51,6 +55,8 @@ fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
             Lens::new(&System::new(layout, &[row]), &[1])
         });
         assert!(lenses[0].trees.is_empty() && lenses[1].pieces.is_empty());
+        let long = |axis: &LensAxis| axis.spans.is_some() && axis.runs as usize > FEW_RUNS;
+        wide += usize::from(lenses[0].by_axis.iter().flatten().any(long));
         let sizes = atlases[0].axis_sizes();
         let mut views = lenses.each_ref().map(Lens::root);
         // A box that shrinks at random, with everything compared on the way.
