@@ -107,7 +107,8 @@ pub struct ScorePoint {
 pub struct Measured {
     /// No input has scores farther apart, rounding of both libraries included. Proved.
     pub at_most: f64,
-    /// What the two libraries' roundings add to the exact difference in that bound.
+    /// What the two libraries' roundings add to the greatest exact difference in that bound: a bound over all inputs, or, where all cells
+    /// were looked at, what they do indeed.
     pub rounding: f64,
     /// The input with scores as far apart as any that was found.
     pub at_least: ScorePoint,
