@@ -635,7 +635,7 @@ impl<'a> Side<'a> {
                 let growth = boxes.saturating_mul(4) / self.boxes;
                 let quarters =
                     STEPS.iter().find(|(most, _)| growth <= *most).map_or(1, |(_, quarters)| *quarters);
-                self.step = (made * quarters >> 2u32).max(BigInt::one());
+                self.step = ((made * quarters) >> 2u32).max(BigInt::one());
                 self.high = target - 1u32;
                 self.crept = false;
                 self.boxes = boxes;
@@ -657,7 +657,7 @@ impl<'a> Side<'a> {
             Answer::Undecided(_) => {
                 // What is next to the lower bound is the hardest of all.
                 self.crept |= creeps;
-                self.step = (&self.high - &target >> 1u32).max(BigInt::one());
+                self.step = ((&self.high - &target) >> 1u32).max(BigInt::one());
                 self.put_off += 1;
                 if self.put_off > EASIEST {
                     self.put_off = 0;
@@ -793,7 +793,8 @@ impl<'a> Judge<'a> {
             cells[axis].0 += 1;
         }
         if !varies {
-            return Some(farthest.to_f64_up());
+            // A claim about zero is one about the positive zero.
+            return Some(farthest.to_f64_up() + 0.0);
         }
         Some(quotient_up(&farthest, &(&divisor(models[0]) * &divisor(models[1]))))
     }

@@ -137,6 +137,8 @@ fn the_greatest_difference_is_that_of_brute_force() {
         let found = comparison.measure(&options(seed));
         assert!(found.ended && found.stopped.is_none(), "seed {seed}");
         assert!(exact(found.at_most) >= truth, "seed {seed}: {} is called proved, {truth:?}", found.at_most);
+        // A claim about a negative zero is none.
+        assert!(found.at_most.is_sign_positive(), "seed {seed}");
         let shown = &found.at_least;
         assert!(exact(shown.distance) <= truth, "seed {seed}: {} is shown, {truth:?}", shown.distance);
         let row = std::slice::from_ref(&shown.row);
