@@ -52,9 +52,6 @@ const NARROW: u32 = 16;
 const ROWS: usize = 3;
 /// Boxes with more cells than this (2^40) are never looked at as small ones.
 const SMALL: f64 = 1.099511627776e12;
-/// The boxes that a side needs are taken to grow with this power of what is left to close it; where small boxes are
-/// not split to the end, with the second.
-const GROWTH: [i32; 2] = [3, 5];
 
 /// A search over all boxes of a system.
 pub(crate) struct Search<'a> {
@@ -395,7 +392,11 @@ impl<'a> Search<'a> {
 
     /// Closes or narrows a box; if neither settles it, says where to split.
     fn visit(&self, region: &mut Region, scratch: &mut Scratch, budget: &SearchBudget) -> Step {
-        let growth = GROWTH[usize::from(self.joins)];
+        // By multiplications: a power that is not known to the compiler is a call for every cell of every axis.
+        let grown = match self.joins {
+            false => |part: f64| part * part * part,
+            true => |part: f64| part * part * (part * part) * part,
+        };
         loop {
             if let Some(lens) = self.closing(region) {
                 self.step(region, &mut scratch.collected, || ProofStep::Close { lens });
@@ -428,7 +429,7 @@ impl<'a> Search<'a> {
                     continue;
                 }
                 for (cell, left_over) in (low..high - 1).zip(&scratch.left_over[low as usize..]) {
-                    let cost = left_over.0.powi(growth) + left_over.1.powi(growth);
+                    let cost = grown(left_over.0) + grown(left_over.1);
                     if best.is_none_or(|(least, ..)| cost < least) {
                         best = Some((cost, axis, cell));
                     }

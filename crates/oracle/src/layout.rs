@@ -47,7 +47,7 @@ const OVERLAY_GROWTH_OF_SCORES: usize = 64;
 /// leaves times runs; larger ones keep their tree.
 const MOST_MASKED: usize = 1024;
 /// The same where scores are compared, whose overlays are larger.
-const MOST_MASKED_OF_SCORES: usize = 4096;
+pub(crate) const MOST_MASKED_OF_SCORES: usize = 4096;
 /// Pieces with more leaves than this in total make a box slow: the clock is looked at for each of them, and local
 /// search comes before boxes.
 const MANY_LEAVES: usize = 10_000;

@@ -15,7 +15,7 @@ use num_traits::{Signed, ToPrimitive, Zero};
 use secateur_model::CellId;
 
 use crate::fault;
-use crate::layout::PieceAxis;
+use crate::layout::{MOST_MASKED_OF_SCORES, PieceAxis};
 use crate::lens_tree::LensTree;
 use crate::system::System;
 
@@ -27,6 +27,10 @@ pub(crate) use remains::{MOST_AXES, Remains};
 const VALUE_BITS: u64 = 61;
 /// Up to this many entries, the run of each cell is looked up in a table; beyond that it is searched for.
 const MOST_LOOKED_UP: usize = 1 << 22;
+/// Along so few runs, masks of many leaves are joined run by run, beyond that leaf by leaf.
+const FEW_RUNS: usize = 4;
+/// Words of the longest mask.
+const MOST_WORDS: usize = MOST_MASKED_OF_SCORES.div_ceil(64);
 
 /// One combination of rows.
 #[derive(Clone, Debug)]
@@ -56,6 +60,8 @@ pub(crate) struct Lens {
     starts: Vec<u32>,
     /// For each axis of each piece the run of every cell; empty where that would be too large.
     run_of: Vec<u32>,
+    /// For each axis of each piece with more than 64 leaves: the first and the last run that hold each leaf.
+    spans: Vec<(u16, u16)>,
     /// Pieces that have no masks.
     trees: Vec<LensTree>,
     /// For each axis the trees that it matters to.
@@ -96,6 +102,8 @@ struct LensAxis {
     masks: u32,
     /// Where the run of each cell of the axis stands in `run_of`.
     cells: u32,
+    /// Where the spans of its leaves begin; none where the runs of some leaf have others between them.
+    spans: Option<u32>,
 }
 
 /// A combination of rows brought to 64 bits: divided by a power of two and rounded up.
@@ -194,6 +202,7 @@ impl Lens {
             masks: Vec::new(),
             starts: Vec::new(),
             run_of: Vec::new(),
+            spans: Vec::new(),
             trees: Vec::new(),
             trees_by_axis: vec![Vec::new(); sizes.len()],
             sizes: sizes.clone(),
@@ -265,6 +274,7 @@ impl Lens {
                 runs: axis.starts.len() as u32,
                 masks: self.masks.len() as u32,
                 cells: self.run_of.len() as u32,
+                spans: None,
             });
             self.starts.extend(&axis.starts);
             if looked_up {
@@ -278,6 +288,29 @@ impl Lens {
                     self.masks[first + rank / 64] |= bit << (rank % 64);
                 }
             }
+            if words > 1 {
+                self.add_spans(axis.axis, order.len());
+            }
+        }
+    }
+
+    /// Adds the spans of the leaves of the last piece along an axis, whose masks are the last ones.
+    fn add_spans(&mut self, axis: usize, leaves: usize) {
+        let words = leaves.div_ceil(64);
+        let entry = self.by_axis[axis].last().expect("was added just now");
+        let masks = &self.masks[entry.masks as usize..];
+        let holds = |run: usize, leaf: usize| masks[run * words + leaf / 64] >> (leaf % 64) & 1 == 1;
+        let runs = entry.runs as usize;
+        let span = |leaf: usize| {
+            let first = (0..runs).find(|&run| holds(run, leaf))?;
+            let last = (0..runs).rfind(|&run| holds(run, leaf))?;
+            let whole = (first..=last).all(|run| holds(run, leaf));
+            whole.then_some((u16::try_from(first).ok()?, u16::try_from(last).ok()?))
+        };
+        if let Some(spans) = (0..leaves).map(span).collect::<Option<Vec<_>>>() {
+            let first = self.spans.len() as u32;
+            self.by_axis[axis].last_mut().expect("was added just now").spans = Some(first);
+            self.spans.extend(spans);
         }
     }
 
@@ -321,14 +354,17 @@ impl Lens {
             }
         }
         for entry in &self.by_axis[axis] {
+            let piece = &self.pieces[entry.piece as usize];
+            let words = piece.words as usize;
+            let mine = &mut view.masks[piece.place as usize..][..words];
+            if one_leaf(mine) {
+                continue;
+            }
             let (from, to) = self.run_range(entry, low, high);
             if to - from == entry.runs as usize {
                 continue;
             }
-            let piece = &self.pieces[entry.piece as usize];
-            let words = piece.words as usize;
             let masks = &self.masks[entry.masks as usize..];
-            let mine = &mut view.masks[piece.place as usize..][..words];
             if let [mine] = mine {
                 let allowed = masks[from..to].iter().fold(0, |allowed, mask| allowed | mask);
                 if *mine & !allowed != 0 {
@@ -376,23 +412,22 @@ impl Lens {
         self.profile_trees(view, axis, low, high, left, right);
         // Differences first, sums at the end.
         for entry in &self.by_axis[axis][..self.loud[axis]] {
+            let piece = &self.pieces[entry.piece as usize];
+            let words = piece.words as usize;
+            let mine = &view.masks[piece.place as usize..][..words];
+            if one_leaf(mine) {
+                continue;
+            }
             let (from, to) = self.run_range(entry, low, high);
             if to - from < 2 {
                 continue;
             }
             let starts = self.runs(entry);
-            let piece = &self.pieces[entry.piece as usize];
-            let words = piece.words as usize;
             let masks = &self.masks[entry.masks as usize..];
-            let mine = &view.masks[piece.place as usize..][..words];
             let maximum = view.maxima[entry.piece as usize];
             if words == 1 {
                 let values = &self.values[piece.values as usize..][..piece.leaves as usize];
                 let mine = mine[0];
-                // One leaf is left: no narrowing changes it.
-                if mine.is_power_of_two() {
-                    continue;
-                }
                 let loss_of = |allowed: u64| maximum - values[63 - (mine & allowed).leading_zeros() as usize];
                 let mut allowed = 0;
                 for run in from..to - 1 {
@@ -414,6 +449,19 @@ impl Lens {
                     right[starts[run] as usize - 1] += loss;
                     right[run_end(starts, run, end) - 1] -= loss;
                 }
+            } else if let Some(spans) = entry.spans.filter(|_| to - from > FEW_RUNS) {
+                let spans = &self.spans[spans as usize..][..piece.leaves as usize];
+                self.profile_spans(
+                    piece,
+                    mine,
+                    spans,
+                    starts,
+                    (from, to),
+                    maximum,
+                    (first, end),
+                    left,
+                    right,
+                );
             } else {
                 self.profile_wide(piece, mine, masks, starts, (from, to), maximum, (first, end), left, right);
             }
@@ -460,6 +508,52 @@ impl Lens {
         }
     }
 
+    /// [`profile`](Self::profile) of one piece with more than 64 leaves, each of which holds neighbouring runs: the leaves are
+    /// looked at from the highest on, until they reach from one end of the axis to the other.
+    #[expect(clippy::too_many_arguments, reason = "the innards of `profile`, split off for wide masks only")]
+    fn profile_spans(
+        &self,
+        piece: &LensPiece,
+        mine: &[u64],
+        spans: &[(u16, u16)],
+        starts: &[u32],
+        (from, to): (usize, usize),
+        maximum: i64,
+        (first, end): (usize, usize),
+        left: &mut [i64],
+        right: &mut [i64],
+    ) {
+        // What is known is the loss of all prefixes that end with a run from `lowest` on, and of all suffixes that begin with
+        // a run up to `highest`.
+        let (mut lowest, mut highest) = (to - 1, from);
+        for word in (0..mine.len()).rev() {
+            let mut bits = mine[word];
+            while bits != 0 {
+                let leaf = word * 64 + 63 - bits.leading_zeros() as usize;
+                bits &= !(1 << (leaf % 64));
+                let begin = (spans[leaf].0 as usize).max(from);
+                let last = (spans[leaf].1 as usize).min(to - 1);
+                if begin >= lowest && last <= highest {
+                    continue;
+                }
+                let loss = maximum - self.values[piece.values as usize + leaf];
+                if begin < lowest {
+                    left[(starts[begin] as usize).max(first)] += loss;
+                    left[starts[lowest] as usize] -= loss;
+                    lowest = begin;
+                }
+                if last > highest {
+                    right[starts[highest + 1] as usize - 1] += loss;
+                    right[run_end(starts, last, end) - 1] -= loss;
+                    highest = last;
+                }
+                if lowest == from && highest == to - 1 {
+                    return;
+                }
+            }
+        }
+    }
+
     /// [`profile`](Self::profile) of one piece with more than 64 leaves.
     #[expect(clippy::too_many_arguments, reason = "the innards of `profile`, split off for wide masks only")]
     fn profile_wide(
@@ -475,15 +569,17 @@ impl Lens {
         right: &mut [i64],
     ) {
         let words = mine.len();
-        let mut allowed = vec![0; words];
-        let widen = |allowed: &mut Vec<u64>, run: usize| {
-            for (word, slot) in allowed.iter_mut().enumerate() {
-                *slot |= masks[run * words + word];
+        // On the stack: this is called for every wide piece of every axis of every box.
+        let mut room = [0; MOST_WORDS];
+        let allowed = &mut room[..words];
+        let widen = |allowed: &mut [u64], run: usize| {
+            for (slot, mask) in allowed.iter_mut().zip(&masks[run * words..]) {
+                *slot |= mask;
             }
             maximum - self.top(piece, mine, Some(allowed))
         };
         for run in from..to - 1 {
-            let loss = widen(&mut allowed, run);
+            let loss = widen(allowed, run);
             if loss == 0 {
                 break;
             }
@@ -492,7 +588,7 @@ impl Lens {
         }
         allowed.fill(0);
         for run in (from + 1..to).rev() {
-            let loss = widen(&mut allowed, run);
+            let loss = widen(allowed, run);
             if loss == 0 {
                 break;
             }
@@ -624,17 +720,24 @@ impl Lens {
     }
 
     /// The runs that cells `low..high` touch.
+    #[inline]
     fn run_range(&self, entry: &LensAxis, low: u32, high: u32) -> (usize, usize) {
         (self.run_at(entry, low), self.run_at(entry, high - 1) + 1)
     }
 
     /// The run that holds a cell.
+    #[inline]
     fn run_at(&self, entry: &LensAxis, cell: u32) -> usize {
         if self.run_of.is_empty() {
             return self.runs(entry).partition_point(|&start| start <= cell) - 1;
         }
         self.run_of[entry.cells as usize + cell as usize] as usize
     }
+}
+
+/// Is a mask of one word down to one leaf? No narrowing changes it then.
+fn one_leaf(mask: &[u64]) -> bool {
+    matches!(mask, [one] if one.is_power_of_two())
 }
 
 /// The cell behind the last one of a run, but not beyond `end`.

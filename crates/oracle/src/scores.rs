@@ -9,7 +9,8 @@
 //! The libraries round. Each score is within its model's rounding bound ([`Ensemble::score_rounding`]) of the exact one, whatever
 //! the order of addition where that is free, so the difference of the library's scores is at most the exact one plus both
 //! bounds: [`Measured::at_most`]. From below only what the libraries' own arithmetic shows on an input counts:
-//! [`Measured::at_least`].
+//! [`Measured::at_least`]. Where there are few cells, all of them are looked at in that arithmetic when the search has ended, and both
+//! bounds are what the libraries do.
 //!
 //! Where every score is fixed by file and input, a question about a limit ([`ScoreComparison::within`]) is exact: a cell that
 //! solves the system but whose scores, computed as the libraries do, are within the limit is no counterexample,
@@ -46,11 +47,19 @@ const PRECISION: i64 = 1 << 14;
 /// It ends too when what is open is at most this share of the rounding in that bound: where rounding is most of it, as for
 /// conversions whose trees are the same, the exact difference need not be known any better.
 const PRECISION_IN_ROUNDING: i64 = 1 << 10;
-/// Boxes that the first questions may take. A question that is not answered by then is put off for an easier one, whose
-/// target is nearer to the upper bound, so that a search that runs out of time has lowered that bound as far as it can.
-const EFFORT: u64 = 1 << 15;
-/// After so many easier questions without an answer, questions may take four times as many boxes.
+/// Boxes that count for a question that took fewer.
+const FEWEST: u64 = 1 << 9;
+/// A question may take so many times the boxes of the last one that was proved. The boxes of a proof grow exponentially as its
+/// target falls, so a target that turns out to be too low is put off for one in half the distance to the upper bound, which
+/// takes the square root of that.
+const MOST_GROWTH: u64 = 6;
+/// After so many targets that were too low, one behind the other, questions may take more boxes.
 const EASIEST: u32 = 2;
+/// After a proof that took up to so many quarters of the boxes of the one before, the next step is so many quarters of its step:
+/// for about three times the boxes.
+const STEPS: [(u64, u32); 5] = [(5, 12), (8, 6), (16, 4), (32, 3), (u64::MAX, 2)];
+/// All cells are looked at where these are so few, times the trees of both models: 2^17 cells and 200 trees, in a few seconds.
+const MOST_LOOKED_AT: f64 = 33_554_432.0;
 /// Cells whose scores are looked at before the search: this many of the caller's rows at most.
 const MOST_STARTS: usize = 1_000;
 /// Local search begins at this many of them, those of the largest differences, and at as many random cells.
@@ -98,7 +107,8 @@ pub struct ScorePoint {
 pub struct Measured {
     /// No input has scores farther apart, rounding of both libraries included. Proved.
     pub at_most: f64,
-    /// What the two libraries' roundings add to the exact difference in that bound.
+    /// What the two libraries' roundings add to the greatest exact difference in that bound: a bound over all inputs, or, where all cells
+    /// were looked at, what they do indeed.
     pub rounding: f64,
     /// The input with scores as far apart as any that was found.
     pub at_least: ScorePoint,
@@ -243,7 +253,17 @@ impl<'a> ScoreComparison<'a> {
         let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         let at_most = sides.iter().map(upper).fold(0.0, f64::max);
         let rounding = self.outputs.iter().map(|scale| scale.rounding.to_f64_up()).fold(0.0, f64::max);
-        let at_least = best.expect("a cell of the domain was looked at");
+        let (mut at_most, mut rounding) = (at_most, rounding);
+        let mut at_least = best.expect("a cell of the domain was looked at");
+        let open = at_most - at_least.distance > at_most / PRECISION as f64;
+        if open && stopped.is_none() && options.shortcuts && self.has_few_cells() {
+            let seen = judge.look_at_all(&mut at_least, &options.budget).filter(|&seen| seen < at_most);
+            if let Some(seen) = seen {
+                // What is left of the bound beside the exact difference.
+                rounding = (seen - (at_most - rounding)).max(0.0);
+                at_most = seen;
+            }
+        }
         Measured { at_most, rounding, at_least, ended: stopped.is_none(), stopped, nodes }
     }
 
@@ -257,6 +277,15 @@ impl<'a> ScoreComparison<'a> {
         let mut rows = self.layout.domain_rows();
         rows.push(row);
         System::new(&self.layout, &rows)
+    }
+
+    /// Can all cells be looked at?
+    fn has_few_cells(&self) -> bool {
+        let trees: usize = self.read.iter().map(|model| model.trees().len()).sum();
+        let cells = self.layout.axis_sizes().iter().map(|&size| f64::from(size)).product::<f64>();
+        // Bounds for every order of addition take several times as long, and meet nowhere.
+        let varies = self.read.iter().any(|model| model.scores_vary());
+        cells * (trees.max(1) as f64) <= if varies { MOST_LOOKED_AT / 16.0 } else { MOST_LOOKED_AT }
     }
 
     /// The side with the greatest upper bound.
@@ -464,18 +493,22 @@ impl Scale {
     /// The score that a difference in integers stands for, with both roundings, rounded up.
     fn score(&self, difference: &BigInt, exponent: i64) -> f64 {
         let combined = Exact::new(difference.clone(), exponent);
-        let total = &combined + &(&self.rounding * &self.divisor);
-        let mut score = total.to_f64() / self.divisor.to_f64();
-        // The quotient of rounded numbers is only near: the product decides.
-        let reaches = |score: f64| Exact::from_f64(score).is_none_or(|score| &score * &self.divisor >= total);
-        while reaches(score) && score.next_down() >= 0.0 && reaches(score.next_down()) {
-            score = score.next_down();
-        }
-        while !reaches(score) {
-            score = score.next_up();
-        }
-        score
+        quotient_up(&(&combined + &(&self.rounding * &self.divisor)), &self.divisor)
     }
+}
+
+/// The quotient of two numbers, the second positive, rounded up, and zero where it is negative.
+fn quotient_up(total: &Exact, divisor: &Exact) -> f64 {
+    let mut score = total.to_f64() / divisor.to_f64();
+    // The quotient of rounded numbers is only near: the product decides.
+    let reaches = |score: f64| Exact::from_f64(score).is_none_or(|score| &score * divisor >= *total);
+    while reaches(score) && score.next_down() >= 0.0 && reaches(score.next_down()) {
+        score = score.next_down();
+    }
+    while !reaches(score) {
+        score = score.next_up();
+    }
+    score
 }
 
 /// One output and one direction: what is known of its greatest difference, in integers.
@@ -493,10 +526,12 @@ struct Side<'a> {
     lens: Option<Lens>,
     /// The last question was about the next integer, and there was a solution.
     crept: bool,
-    /// How much nearer to the upper bound than to the middle the next question is, in powers of two.
-    easing: u32,
-    /// Boxes that the next question may take.
-    effort: u64,
+    /// How far below the upper bound the next question's target is.
+    step: BigInt,
+    /// Boxes that the last proof took, or more where questions near to it were put off.
+    boxes: u64,
+    /// Questions that were put off since.
+    put_off: u32,
 }
 
 impl<'a> Side<'a> {
@@ -518,8 +553,9 @@ impl<'a> Side<'a> {
             system,
             lens: None,
             crept: false,
-            easing: 0,
-            effort: EFFORT,
+            step: BigInt::zero(),
+            boxes: FEWEST,
+            put_off: 0,
         }
     }
 
@@ -569,12 +605,19 @@ impl<'a> Side<'a> {
         asked: u64,
     ) -> crate::solve::Solved {
         let gap = &self.high - &self.low;
+        if self.step.is_zero() || self.step > gap {
+            self.step = (&gap + 1u32) >> 1;
+        }
         let near = &gap * NEAR <= self.high.abs();
-        let step = match near && !self.crept {
-            true => BigInt::one(),
-            false => &gap - (&gap >> (self.easing + 1)),
+        // What is left is brought together at once where it is little, or no more than one step.
+        let last = near || &self.step * 5u32 >= &gap * 4u32;
+        let target = match last && !self.crept {
+            true => &self.low + 1u32,
+            false => &self.high - &self.step.clone().min(&gap >> 1),
         };
-        let target = &self.low + &step;
+        // No step is empty.
+        let target = target.max(&self.low + 1u32);
+        let creeps = target == &self.low + 1u32;
         let bound = Exact::new(target.clone(), comparison.layout.exponent());
         let row = Row { terms: self.terms.clone(), bound, strict: false };
         let system = comparison.system(row);
@@ -582,19 +625,26 @@ impl<'a> Side<'a> {
         let mut options = Options { crew: None, ..options.clone() };
         // Another order of axes for each question's solution.
         options.seed = options.seed.wrapping_add(asked);
-        options.budget.nodes = Some(options.budget.nodes.map_or(self.effort, |most| most.min(self.effort)));
+        let effort = self.boxes.saturating_mul(MOST_GROWTH);
+        options.budget.nodes = Some(options.budget.nodes.map_or(effort, |most| most.min(effort)));
         // Local search has been done, and a single row leaves the other layers nothing to do.
         options.starts.clear();
         options.shortcuts = false;
         let solved = solve(&system, &options, &|cells| comparison.holds(cells));
         match &solved.answer {
             Answer::Proof => {
-                self.high = target - 1;
+                let (made, boxes) = (&self.high - &target, solved.nodes.max(FEWEST));
+                let growth = boxes.saturating_mul(4) / self.boxes;
+                let quarters =
+                    STEPS.iter().find(|(most, _)| growth <= *most).map_or(1, |(_, quarters)| *quarters);
+                self.step = ((made * quarters) >> 2u32).max(BigInt::one());
+                self.high = target - 1u32;
                 self.crept = false;
-                self.easing = self.easing.saturating_sub(1);
+                self.boxes = boxes;
+                self.put_off = 0;
             }
             Answer::Witnesses(found) => {
-                self.crept = step.is_one();
+                self.crept = creeps;
                 let mut rng = fastrand::Rng::with_seed(options.seed);
                 let sizes = comparison.layout.axis_sizes();
                 for cells in found {
@@ -608,11 +658,12 @@ impl<'a> Side<'a> {
             }
             Answer::Undecided(_) => {
                 // What is next to the lower bound is the hardest of all.
-                self.crept |= step.is_one();
-                self.easing += 1;
-                if self.easing > EASIEST {
-                    self.easing = 1;
-                    self.effort = self.effort.saturating_mul(4);
+                self.crept |= creeps;
+                self.step = ((&self.high - &target) >> 1u32).max(BigInt::one());
+                self.put_off += 1;
+                if self.put_off > EASIEST {
+                    self.put_off = 0;
+                    self.boxes = self.boxes.saturating_mul(MOST_GROWTH);
                 }
             }
         }
@@ -672,14 +723,22 @@ impl<'a> Judge<'a> {
     /// May the scores of this input be farther apart than the limit, by last bits that the files do not fix?
     fn may_exceed(&self, row: &[f64], output: usize, most: &Exact) -> bool {
         let models = self.comparison.labels.models();
+        let both = &divisor(models[0]) * &divisor(models[1]);
+        self.apart_at_most(row, output).is_none_or(|apart| apart > most * &both)
+    }
+
+    /// How far the scores of an input can be apart, times both divisors, whatever the last bits are that the files do not fix:
+    /// exactly so far, where they fix all of them. Nothing where that is not known.
+    fn apart_at_most(&self, row: &[f64], output: usize) -> Option<Exact> {
+        let models = self.comparison.labels.models();
         let mut rounding = Exact::zero();
-        // Each score times the other's divisor.
+        // Each score times both divisors.
         let scores = [0, 1].map(|model: usize| {
             let (own, other) = (divisor(models[model]), divisor(models[1 - model]));
             let group = self.comparison.outputs[output].groups[model];
             if !models[model].scores_vary() {
                 let score = self.predictors[model].decided_scores(row).ok()?;
-                return Some(&(&exact(score[group]) * &own) * &other);
+                return Some(&(&Exact::from_f64(score[group])? * &own) * &other);
             }
             let read: Option<Vec<f64>> = row
                 .iter()
@@ -691,9 +750,55 @@ impl<'a> Judge<'a> {
             rounding = &rounding + &(&(&error * &own) * &other);
             Some(&models[model].exact_sums(leaves)[group] * &other)
         });
-        let [Some(first), Some(second)] = scores else { return true };
-        let both = &divisor(models[0]) * &divisor(models[1]);
-        &(&second - &first).abs() + &rounding > most * &both
+        let [Some(first), Some(second)] = scores else { return None };
+        Some(&(&second - &first).abs() + &rounding)
+    }
+
+    /// Looks at all cells: no scores are farther apart than this. Keeps the input where they are farthest. Nothing where the time
+    /// ended first, or where it is not known of some cell.
+    fn look_at_all(&self, best: &mut ScorePoint, budget: &SearchBudget) -> Option<f64> {
+        let models = self.comparison.labels.models();
+        let varies = models.iter().any(|model| model.scores_vary());
+        let sizes = self.comparison.layout.axis_sizes();
+        let mut cells = vec![CellId(0); sizes.len()];
+        let (mut farthest, mut highest) = (Exact::zero(), 0.0);
+        loop {
+            if budget.over().is_some() {
+                return None;
+            }
+            if self.comparison.holds(&cells) {
+                let row = self.comparison.layout.grid().witness(&cells);
+                let scores = self.scores(&row);
+                for output in 0..self.comparison.outputs.len() {
+                    let [ours, theirs] = self.comparison.outputs[output].groups;
+                    let scores = [scores[0][ours], scores[1][theirs]];
+                    // A difference that rounds to less than another is less.
+                    let near = (scores[1] - scores[0]).abs();
+                    if near >= highest {
+                        highest = near;
+                        let point = self.point(&cells, output);
+                        if point.distance > best.distance {
+                            *best = point;
+                        }
+                        if !varies {
+                            farthest = farthest.max((&exact(scores[1]) - &exact(scores[0])).abs());
+                        }
+                    }
+                    if varies {
+                        farthest = farthest.max(self.apart_at_most(&row, output)?);
+                    }
+                }
+            }
+            // The next cell: the first axis that is not at its end goes on, those before it begin again.
+            let Some(axis) = (0..sizes.len()).find(|&axis| cells[axis].0 + 1 < sizes[axis]) else { break };
+            cells[..axis].fill(CellId(0));
+            cells[axis].0 += 1;
+        }
+        if !varies {
+            // A claim about zero is one about the positive zero.
+            return Some(farthest.to_f64_up() + 0.0);
+        }
+        Some(quotient_up(&farthest, &(&divisor(models[0]) * &divisor(models[1]))))
     }
 
     /// Keeps the input of a cell where its scores are farther apart than those of the best one.

@@ -106,7 +106,7 @@ fn same_cell(comparison: &ScoreComparison<'_>, first: &[f64], second: &[f64]) ->
 #[test]
 fn the_greatest_difference_is_that_of_brute_force() {
     let (mut met, mut apart, mut regressors, mut limited, mut singles) = (0, 0, 0, 0, 0);
-    let (mut scored, mut empty) = (0, 0);
+    let (mut scored, mut empty, mut whole) = (0, 0, 0);
     for seed in 0..CASES {
         let mut rng = Rng::with_seed(seed);
         let (first, second) = pair(&mut rng);
@@ -137,6 +137,8 @@ fn the_greatest_difference_is_that_of_brute_force() {
         let found = comparison.measure(&options(seed));
         assert!(found.ended && found.stopped.is_none(), "seed {seed}");
         assert!(exact(found.at_most) >= truth, "seed {seed}: {} is called proved, {truth:?}", found.at_most);
+        // A claim about a negative zero is none.
+        assert!(found.at_most.is_sign_positive(), "seed {seed}");
         let shown = &found.at_least;
         assert!(exact(shown.distance) <= truth, "seed {seed}: {} is shown, {truth:?}", shown.distance);
         let row = std::slice::from_ref(&shown.row);
@@ -148,6 +150,15 @@ fn the_greatest_difference_is_that_of_brute_force() {
             rows.iter().any(|row| same_cell(&comparison, row, &shown.row)),
             "seed {seed}: the input is outside"
         );
+        // All cells were looked at: where the files fix every bit, the two bounds meet, to four digits.
+        if options(seed).shortcuts && ![&first, &second].iter().any(|model| model.scores_vary()) {
+            assert!(
+                found.at_most <= shown.distance.next_up() * (1.0 + 1.0 / 16_000.0),
+                "seed {seed}: {found:?}"
+            );
+            let searched = comparison.measure(&Options { shortcuts: false, ..options(seed) });
+            whole += u32::from(searched.at_most > found.at_most * 1.001);
+        }
         // The search ended, so in exact arithmetic nothing is left between the bounds but the rounding of both, to four digits.
         let without = exact(found.at_most.next_down());
         let open = &exact(found.rounding * 1.001) + &exact(found.at_most / 16_000.0);
@@ -167,7 +178,7 @@ fn the_greatest_difference_is_that_of_brute_force() {
         met > 60 && apart > 200 && regressors > 200 && limited > 60 && singles > 40,
         "{met} {apart} {regressors} {limited} {singles}"
     );
-    assert!(scored > 40 && empty > 0, "{scored} {empty}");
+    assert!(scored > 40 && empty > 0 && whole > 5, "{scored} {empty} {whole}");
 }
 
 #[test]

@@ -41,16 +41,24 @@ fn moving_along_an_axis_changes_the_sum_as_two_views_say() {
 #[test]
 fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
     let mut rng = Rng::with_seed(11);
-    let mut losses = 0;
-    for _ in 0..300 {
-        let shape = Shape::random(&mut rng);
-        let model = ensemble(&mut rng, &shape);
+    let (mut losses, mut wide) = (0, 0);
+    for case in 0..300 {
+        // Every third model has trees of more than 64 leaves, whose masks take several words.
+        let model = match case % 3 {
+            0 => large(&mut rng),
+            _ => {
+                let shape = Shape::random(&mut rng);
+                ensemble(&mut rng, &shape)
+            }
+        };
         let atlases = [usize::MAX, 0].map(|most| Layout::masked_up_to(&[&model], most));
         let lenses = atlases.each_ref().map(|layout| {
             let row = Row { terms: vec![(0, 1)], bound: Exact::zero(), strict: false };
             Lens::new(&System::new(layout, &[row]), &[1])
         });
         assert!(lenses[0].trees.is_empty() && lenses[1].pieces.is_empty());
+        let long = |axis: &LensAxis| axis.spans.is_some() && axis.runs as usize > FEW_RUNS;
+        wide += usize::from(lenses[0].by_axis.iter().flatten().any(long));
         let sizes = atlases[0].axis_sizes();
         let mut views = lenses.each_ref().map(Lens::root);
         // A box that shrinks at random, with everything compared on the way.
@@ -82,8 +90,9 @@ fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
         let solved = atlases.each_ref().map(|layout| {
             let row = |sign, bound| Row { terms: vec![(0, sign)], bound: Exact::from(bound), strict: true };
             // Boxes with pieces that have no masks are split to the end.
-            let options =
+            let mut options =
                 crate::Options { shortcuts: false, small_boxes: false, ..crate::Options::unlimited() };
+            options.budget.nodes = Some(2_000);
             let solved = crate::solve(&System::new(layout, &[row(1, 0), row(-1, -1)]), &options, &|_| true);
             (solved.answer, solved.nodes)
         });
@@ -100,4 +109,39 @@ fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
         }
     }
     assert!(losses > 2000, "{losses}: nothing was compared");
+    assert!(wide > 5, "{wide}: no leaves in several words");
+}
+
+/// Two complete trees of 128 leaves over four columns.
+fn large(rng: &mut Rng) -> secateur_model::Ensemble {
+    use secateur_model::*;
+    let domain =
+        InputDomain { number: NumberType::F64, missing: rng.bool(), infinities: true, zero_window: None };
+    let accumulation = Accumulation {
+        number: NumberType::F64,
+        intercept: InterceptPosition::First,
+        order: Order::File,
+        average: None,
+    };
+    let (features, decision) = (Features::unnamed(4), Decision::Scores(Value::Score));
+    let classes = ClassLabels::Unnamed(0);
+    let mut builder =
+        EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+    for _ in 0..2 {
+        let mut tree = TreeBuilder::new();
+        for depth in 0..7 {
+            for node in (1usize << depth) - 1..(2 << depth) - 1 {
+                let place = (node + 1 - (1 << depth)) as f64 / f64::from(1 << depth);
+                let test = Test::LessOrEqual { threshold: place + rng.f64() / 1e3 };
+                let split =
+                    Split { feature: FeatureId(rng.u32(0..4)), test, missing_left: rng.u32(0..4) == 0 };
+                tree.split(split, NodeId::new(2 * node + 1), NodeId::new(2 * node + 2));
+            }
+        }
+        for _ in 0..128 {
+            tree.leaf(&[f64::from(rng.i32(-50..50))]);
+        }
+        builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
+    }
+    builder.build()
 }
