@@ -130,11 +130,11 @@ macro_rules! kernel {
                 }
                 let mut ranks = Bytes([[0; 64]; 8]);
                 match &model.ranks[index] {
-                    Ranks::Two32(tables) if feature.specials.is_empty() => {
-                        rank32(&tables.0, &tables.1, feature.thresholds.len(), &s.values32[index], &mut ranks);
+                    Ranks::Two32(table) if feature.specials.is_empty() => {
+                        rank32(table, &s.values32[index], &mut ranks);
                     }
-                    Ranks::Two64(tables) if feature.specials.is_empty() => {
-                        rank64(&tables.0, &tables.1, feature.thresholds.len(), &s.values64[index], &mut ranks);
+                    Ranks::Two64(table) if feature.specials.is_empty() => {
+                        rank64(table, &s.values64[index], &mut ranks);
                     }
                     _ => {
                         for row in 0..count {

@@ -73,11 +73,12 @@ impl Model {
     pub(crate) fn of(file: File) -> Result<Self, LoadError> {
         let plan = Plan::new(&file)?;
         let wide = file.domain.number == Number::F64;
-        let ranks = plan.features.iter().map(|feature| Ranks::new(&feature.thresholds, wide)).collect();
+        let ranks: Vec<Ranks> =
+            plan.features.iter().map(|feature| Ranks::new(&feature.thresholds, wide)).collect();
         Ok(Self {
             sliced: Made::new(|| Sliced::new(&plan, file.intercepts.len())),
             #[cfg(target_arch = "x86_64")]
-            single: Made::new(|| Single::new(&plan)),
+            single: Made::new(|| Single::new(&plan, &ranks)),
             file,
             plan,
             ranks,
@@ -91,7 +92,7 @@ impl Model {
     /// The layout for one row at a time, where there is one.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn single(&self) -> Option<&Single> {
-        self.single.get(|| Single::new(&self.plan)).as_ref()
+        self.single.get(|| Single::new(&self.plan, &self.ranks)).as_ref()
     }
 
     /// The number of input columns.

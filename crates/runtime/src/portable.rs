@@ -1,7 +1,7 @@
 //! The operations on blocks without special instructions: for every processor, and as the compiler makes of it.
 
 use crate::kernel::kernel;
-use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 
 type V = Mask;
 
@@ -86,14 +86,16 @@ fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
 }
 
 /// The number of thresholds that each value is above; 0 for what is no number.
-fn rank32(_: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
+fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
+    let all = if table.few { &table.all[0][..] } else { table.all.as_flattened() };
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
-    rows.for_each(|(rank, &value)| *rank = table[..count].partition_point(|&t| value > t) as u8);
+    rows.for_each(|(rank, &value)| *rank = all.partition_point(|&t| value > t) as u8);
 }
 
-fn rank64(_: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
+fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
+    let all = if table.few { &table.all[0][..] } else { table.all.as_flattened() };
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
-    rows.for_each(|(rank, &value)| *rank = table[..count].partition_point(|&t| value > t) as u8);
+    rows.for_each(|(rank, &value)| *rank = all.partition_point(|&t| value > t) as u8);
 }
 
 kernel!();

@@ -159,6 +159,15 @@ impl AnyRows<'_> {
         either!(self, rows => rows.value(row, column).widen())
     }
 
+    /// The value as f32.
+    #[inline]
+    pub(crate) fn value32(&self, row: usize, column: usize) -> f32 {
+        match self {
+            Self::F32(rows) => rows.value(row, column),
+            Self::F64(rows) => rows.value(row, column) as f32,
+        }
+    }
+
     /// Writes the values of one column to the first places, as f32.
     pub(crate) fn read32(&self, column: usize, to: &mut [f32]) {
         either!(self, rows => to.iter_mut().zip(rows.column(column)).for_each(|(to, value)| *to = value.widen() as f32));

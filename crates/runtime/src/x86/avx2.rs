@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use crate::kernel::kernel;
-use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 use crate::vectors::vectors;
 
 type V = [__m256i; 2];
@@ -159,25 +159,23 @@ pub(super) fn above64(value: __m256d, table: &[f64; 16]) -> u32 {
 
 /// The number of thresholds that each value is above; 0 for what is no number.
 #[target_feature(enable = "avx2,popcnt")]
-fn rank32(pivots: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
-    let (table, _) = table.as_chunks::<16>();
+fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = _mm256_set1_ps(value);
         // The last pivot is an infinity, so that this is below sixteen.
-        let pivot = if count < 16 { 0 } else { above32(value, pivots) as usize & 15 };
-        *rank = (16 * pivot as u32 + above32(value, &table[pivot])) as u8;
+        let pivot = if table.few { 0 } else { above32(value, &table.pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above32(value, &table.all[pivot])) as u8;
     }
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn rank64(pivots: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
-    let (table, _) = table.as_chunks::<16>();
+fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = _mm256_set1_pd(value);
-        let pivot = if count < 16 { 0 } else { above64(value, pivots) as usize & 15 };
-        *rank = (16 * pivot as u32 + above64(value, &table[pivot])) as u8;
+        let pivot = if table.few { 0 } else { above64(value, &table.pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above64(value, &table.all[pivot])) as u8;
     }
 }
 
