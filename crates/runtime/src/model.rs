@@ -78,7 +78,7 @@ impl Model {
         Ok(Self {
             sliced: Made::new(|| Sliced::new(&plan, file.intercepts.len())),
             #[cfg(target_arch = "x86_64")]
-            single: Made::new(|| Single::new(&plan, &ranks)),
+            single: Made::new(|| Single::new(&plan, &ranks, file.domain.zero_window)),
             file,
             plan,
             ranks,
@@ -92,7 +92,7 @@ impl Model {
     /// The layout for one row at a time, where there is one.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn single(&self) -> Option<&Single> {
-        self.single.get(|| Single::new(&self.plan, &self.ranks)).as_ref()
+        self.single.get(|| Single::new(&self.plan, &self.ranks, self.file.domain.zero_window)).as_ref()
     }
 
     /// The number of input columns.

@@ -125,7 +125,7 @@ enum Task {
 
 impl Single {
     /// `None` for a model with too many columns or values, or with trees that are too large.
-    pub(crate) fn new(plan: &Plan, ranks: &[Ranks]) -> Option<Self> {
+    pub(crate) fn new(plan: &Plan, ranks: &[Ranks], zero_window: Option<f64>) -> Option<Self> {
         let values = match &plan.values {
             Values::F32(values) => values.len(),
             Values::F64(values) => values.len(),
@@ -142,16 +142,18 @@ impl Single {
             ends: Vec::new(),
             rest: Vec::new(),
         };
-        single.add_readings(plan, ranks);
+        single.add_readings(plan, ranks, zero_window);
         for first in (0..plan.roots.len()).step_by(AT_ONCE) {
             single.add(plan, first..plan.roots.len().min(first + AT_ONCE))?;
         }
         Some(single)
     }
 
-    fn add_readings(&mut self, plan: &Plan, ranks: &[Ranks]) {
+    fn add_readings(&mut self, plan: &Plan, ranks: &[Ranks], zero_window: Option<f64>) {
         for (index, (feature, ranks)) in plan.features.iter().zip(ranks).enumerate() {
-            if !feature.plain || matches!(ranks, Ranks::Search) {
+            // No library has both f32 and a window.
+            let window = matches!(ranks, Ranks::Two32(_)) && zero_window.is_some();
+            if !feature.plain || matches!(ranks, Ranks::Search) || window {
                 self.others.push(index);
                 continue;
             }
@@ -246,7 +248,7 @@ impl Single {
     }
 
     /// Adds what the trees of a part give for a row to its sums.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn add_up<S: Sum>(
         &self,
         plan: &Plan,
@@ -264,7 +266,10 @@ impl Single {
             return self.add_deeper(plan, part, values, leaves, bytes, sums);
         }
         if let [sum] = sums {
-            *sum = seats.iter().fold(*sum, |sum, seat| sum.plus(values[seat.start as usize + leaf(seat)]));
+            let add = |sum: S, seat: &Seat| sum.plus(values[seat.start as usize + leaf(seat)]);
+            let (fours, rest) = seats.as_chunks::<4>();
+            *sum = fours.iter().fold(*sum, |sum, four| four.iter().fold(sum, add));
+            *sum = rest.iter().fold(*sum, add);
             return;
         }
         for (root, seat) in plan.roots[part.trees.clone()].iter().zip(seats) {
@@ -396,7 +401,6 @@ macro_rules! single_kernel {
                 bytes[usize::from(reading.column)] = match &model.ranks[reading.index as usize] {
                     Ranks::Two32(table) => {
                         let value = rows.value32(row, reading.feature);
-                        let value = if f64::from(value.abs()) <= window { 0.0 } else { value };
                         if value.is_nan() { reading.missing } else { rank32(table, value) }
                     }
                     Ranks::Two64(table) => {
@@ -419,8 +423,9 @@ macro_rules! single_kernel {
             scalar::summed(&model.file, scores, |sums| {
                 let mut found = Leaves([[0; TREES]; AT_ONCE / TREES]);
                 for part in &single.parts {
-                    for (places, found) in part.blocks.iter().zip(&mut found.0) {
-                        *found = leaves(&single.places[places.clone()], row, model.plan.columns);
+                    for (places, found) in part.blocks.chunks(2).zip(found.0.as_chunks_mut::<2>().0) {
+                        let places = |block: usize| places.get(block).map_or(&[][..], |at| &single.places[at.clone()]);
+                        *found = leaves([places(0), places(1)], row, model.plan.columns);
                     }
                     single.add_up(&model.plan, part, values, &found, row, sums);
                 }

@@ -35,16 +35,16 @@ fn rank64(table: &Table<f64>, value: f64) -> u8 {
     (16 * pivot as u32 + above64(value, &table.all[pivot])) as u8
 }
 
-/// The leaf of each tree of a block in a row of so many bytes.
+/// The leaf of each tree of two blocks in a row of so many bytes; the second block is not longer than the first.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
-fn leaves(places: &[Place], row: &RowBytes, columns: usize) -> [u8; TREES] {
-    match columns.div_ceil(16) {
-        0..=1 => leaves_in::<1>(places, row),
-        2 => leaves_in::<2>(places, row),
-        3 => leaves_in::<3>(places, row),
-        _ => leaves_in::<4>(places, row),
-    }
+fn leaves(blocks: [&[Place]; 2], row: &RowBytes, columns: usize) -> [[u8; TREES]; 2] {
+    blocks.map(|block| match columns.div_ceil(16) {
+        0..=1 => leaves_in::<1>(block, row),
+        2 => leaves_in::<2>(block, row),
+        3 => leaves_in::<3>(block, row),
+        _ => leaves_in::<4>(block, row),
+    })
 }
 
 /// The same for a row of at most `TABLES` times 16 bytes.

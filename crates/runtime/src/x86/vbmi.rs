@@ -39,24 +39,23 @@ fn rank64(table: &Table<f64>, value: f64) -> u8 {
     (16 * pivot + above(&table.all[pivot])) as u8
 }
 
-/// The leaf of each tree of a block in a row of so many bytes.
+/// The leaf of each tree of two blocks in a row of so many bytes; the second block is not longer than the first.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
 #[inline]
-fn leaves(places: &[Place], row: &RowBytes, columns: usize) -> [u8; TREES] {
+fn leaves(blocks: [&[Place]; 2], row: &RowBytes, columns: usize) -> [[u8; TREES]; 2] {
     match columns {
-        0..=64 => leaves_in::<1>(places, row),
-        65..=128 => leaves_in::<2>(places, row),
-        _ => leaves_in::<4>(places, row),
+        0..=64 => leaves_in::<1>(blocks, row),
+        65..=128 => leaves_in::<2>(blocks, row),
+        _ => leaves_in::<4>(blocks, row),
     }
 }
 
 /// The same for a row of at most `TABLES` times 64 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
 #[inline]
-fn leaves_in<const TABLES: usize>(places: &[Place], row: &RowBytes) -> [u8; TREES] {
+fn leaves_in<const TABLES: usize>([long, short]: [&[Place]; 2], row: &RowBytes) -> [[u8; TREES]; 2] {
     let table = row.0.map(bytes);
-    let (mut leaves, mut next) = (_mm512_setzero_si512(), _mm512_setzero_si512());
-    for place in places {
+    let moved = |leaves: __m512i, place: &Place, next: __m512i| {
         let columns = bytes(place.columns);
         let found = match TABLES {
             1 => _mm512_permutexvar_epi8(columns, table[0]),
@@ -67,12 +66,23 @@ fn leaves_in<const TABLES: usize>(places: &[Place], row: &RowBytes) -> [u8; TREE
                 _mm512_mask_blend_epi8(_mm512_movepi8_mask(columns), low, high)
             }
         };
-        next = _mm512_add_epi8(next, _mm512_set1_epi8(1));
         let right = _mm512_cmpgt_epu8_mask(found, bytes(place.ranks));
         let taken = _mm512_mask_cmpge_epu8_mask(right, leaves, bytes(place.firsts));
-        leaves = _mm512_mask_mov_epi8(leaves, taken, next);
+        _mm512_mask_mov_epi8(leaves, taken, next)
+    };
+    let one = _mm512_set1_epi8(1);
+    let [mut first, mut second, mut next] = [_mm512_setzero_si512(); 3];
+    // A step waits for the one before it, but not for the other block's.
+    for (long, short) in long.iter().zip(short) {
+        next = _mm512_add_epi8(next, one);
+        first = moved(first, long, next);
+        second = moved(second, short, next);
     }
-    to_bytes(leaves)
+    for place in &long[short.len()..] {
+        next = _mm512_add_epi8(next, one);
+        first = moved(first, place, next);
+    }
+    [to_bytes(first), to_bytes(second)]
 }
 
 single_kernel!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]);
