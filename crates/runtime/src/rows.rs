@@ -108,7 +108,7 @@ impl<'a, T: Float> Rows<'a, T> {
     }
 
     #[inline]
-    fn value(&self, row: usize, column: usize) -> T {
+    pub(crate) fn value(&self, row: usize, column: usize) -> T {
         self.values[row * self.row_stride + column * self.column_stride]
     }
 
@@ -157,15 +157,6 @@ impl AnyRows<'_> {
     #[inline]
     pub(crate) fn value(&self, row: usize, column: usize) -> f64 {
         either!(self, rows => rows.value(row, column).widen())
-    }
-
-    /// The value as f32.
-    #[inline]
-    pub(crate) fn value32(&self, row: usize, column: usize) -> f32 {
-        match self {
-            Self::F32(rows) => rows.value(row, column),
-            Self::F64(rows) => rows.value(row, column) as f32,
-        }
     }
 
     /// Writes the values of one column to the first places, as f32.

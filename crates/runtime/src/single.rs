@@ -15,9 +15,9 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use crate::plan::{ALL, Plan, Root, Values, Word};
+use crate::plan::{ALL, Feature, Plan, Root, Values, Word};
 use crate::scalar::Sum;
-use crate::sliced::Ranks;
+use crate::sliced::{Ranks, Table};
 
 /// Trees of a block.
 pub(crate) const TREES: usize = 64;
@@ -72,16 +72,28 @@ struct Seat {
     lane: u32,
 }
 
-/// A column of bytes that a row writes with the rank of a number alone.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
+/// A column of bytes that a row writes with the rank of a number alone, and all that it takes in one place.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading<T> {
     /// The column of the caller's table.
     pub(crate) feature: usize,
-    /// The position in `Plan::features`.
-    pub(crate) index: u32,
     pub(crate) column: u8,
     /// What is written for a missing value.
     pub(crate) missing: u8,
+    pub(crate) table: Table<T>,
+}
+
+impl<T: Clone> Reading<T> {
+    /// Those of a feature.
+    fn of<'a>(feature: &'a Feature, table: &'a Table<T>) -> impl Iterator<Item = Self> + 'a {
+        feature.variants.iter().map(|variant| Self {
+            feature: feature.index,
+            // At most 256 columns, and at most 255 thresholds in one.
+            column: variant.column as u8,
+            missing: if variant.missing_left { 0 } else { feature.thresholds.len() as u8 },
+            table: table.clone(),
+        })
+    }
 }
 
 /// Where a tree goes on behind its end: a node of `Single::rest`, or with this bit where a leaf's values start.
@@ -102,7 +114,9 @@ struct Rest {
 /// The layout.
 #[derive(Clone, Debug)]
 pub(crate) struct Single {
-    pub(crate) readings: Vec<Reading>,
+    /// Of f32 or of f64, as the model reads its inputs.
+    pub(crate) readings32: Vec<Reading<f32>>,
+    pub(crate) readings64: Vec<Reading<f64>>,
     /// The positions in `Plan::features` of those that are not read so.
     pub(crate) others: Vec<usize>,
     pub(crate) parts: Vec<Part>,
@@ -134,7 +148,8 @@ impl Single {
             return None;
         }
         let mut single = Self {
-            readings: Vec::new(),
+            readings32: Vec::new(),
+            readings64: Vec::new(),
             others: Vec::new(),
             parts: Vec::new(),
             places: Vec::new(),
@@ -151,19 +166,14 @@ impl Single {
 
     fn add_readings(&mut self, plan: &Plan, ranks: &[Ranks], zero_window: Option<f64>) {
         for (index, (feature, ranks)) in plan.features.iter().zip(ranks).enumerate() {
-            // No library has both f32 and a window.
-            let window = matches!(ranks, Ranks::Two32(_)) && zero_window.is_some();
-            if !feature.plain || matches!(ranks, Ranks::Search) || window {
-                self.others.push(index);
-                continue;
+            match ranks {
+                // No library has both f32 and a window.
+                Ranks::Two32(table) if feature.plain && zero_window.is_none() => {
+                    self.readings32.extend(Reading::of(feature, table));
+                }
+                Ranks::Two64(table) if feature.plain => self.readings64.extend(Reading::of(feature, table)),
+                _ => self.others.push(index),
             }
-            self.readings.extend(feature.variants.iter().map(|variant| Reading {
-                feature: feature.index,
-                index: index as u32,
-                // At most 256 columns, and at most 255 thresholds in one.
-                column: variant.column as u8,
-                missing: if variant.missing_left { 0 } else { feature.thresholds.len() as u8 },
-            }));
         }
     }
 
@@ -364,10 +374,9 @@ macro_rules! single_kernel {
         use crate::error::PredictError;
         use crate::model::Model;
         use crate::plan::Values;
-        use crate::rows::AnyRows;
+        use crate::rows::{AnyRows, Float, Rows};
         use crate::scalar::{self, Sum};
         use crate::single::{AT_ONCE, Leaves, MOST_COLUMNS as COLUMNS, Single};
-        use crate::sliced::Ranks;
 
         /// The sums of rows, one after the other.
         $(#[$enable])*
@@ -395,25 +404,31 @@ macro_rules! single_kernel {
         #[inline]
         fn read(model: &Model, single: &Single, rows: &AnyRows<'_>, row: usize, bytes: &mut RowBytes) {
             let bytes: &mut [u8; COLUMNS] = bytes.0.as_flattened_mut().try_into().expect("four times 64 bytes");
-            // Nothing is nearer to zero than -1.
-            let window = model.file.domain.zero_window.unwrap_or(-1.0);
-            for reading in &single.readings {
-                bytes[usize::from(reading.column)] = match &model.ranks[reading.index as usize] {
-                    Ranks::Two32(table) => {
-                        let value = rows.value32(row, reading.feature);
-                        if value.is_nan() { reading.missing } else { rank32(table, value) }
-                    }
-                    Ranks::Two64(table) => {
-                        let value = rows.value(row, reading.feature);
-                        let value = if value.abs() <= window { 0.0 } else { value };
-                        if value.is_nan() { reading.missing } else { rank64(table, value) }
-                    }
-                    // Not among the readings.
-                    Ranks::Search => reading.missing,
-                };
+            match rows {
+                AnyRows::F32(rows) => rank(model, single, rows, row, bytes),
+                AnyRows::F64(rows) => rank(model, single, rows, row, bytes),
             }
             for &index in &single.others {
                 scalar::write_row(&model.file, &model.plan.features[index], rows, row, bytes);
+            }
+        }
+
+        /// Writes the bytes that are the rank of a number.
+        $(#[$enable])*
+        #[inline(never)]
+        fn rank<T: Float>(model: &Model, single: &Single, rows: &Rows<'_, T>, row: usize, bytes: &mut [u8; COLUMNS]) {
+            // Nothing is nearer to zero than -1.
+            let window = model.file.domain.zero_window.unwrap_or(-1.0);
+            for reading in &single.readings32 {
+                let value = rows.value(row, reading.feature).widen() as f32;
+                let byte = if value.is_nan() { reading.missing } else { rank32(&reading.table, value) };
+                bytes[usize::from(reading.column)] = byte;
+            }
+            for reading in &single.readings64 {
+                let value = rows.value(row, reading.feature).widen();
+                let value = if value.abs() <= window { 0.0 } else { value };
+                let byte = if value.is_nan() { reading.missing } else { rank64(&reading.table, value) };
+                bytes[usize::from(reading.column)] = byte;
             }
         }
 

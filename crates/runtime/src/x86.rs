@@ -47,7 +47,8 @@ pub(crate) fn enter_single(
             // SAFETY: the condition says that this processor has every feature that `vbmi::sums` is compiled for.
             Some(unsafe { vbmi::sums(model, single, rows, scores) })
         }
-        Path::Avx2 if has_avx2() && model.plan.columns <= avx2_single::MOST_COLUMNS => {
+        // AVX-512 without VBMI has nothing better.
+        Path::Avx512 | Path::Avx2 if has_avx2() && model.plan.columns <= avx2_single::MOST_COLUMNS => {
             let single = model.single()?;
             // SAFETY: the condition says that this processor has every feature that `avx2_single::sums` is compiled for.
             Some(unsafe { avx2_single::sums(model, single, rows, scores) })
