@@ -7,7 +7,7 @@ use crate::rows::AnyRows;
 use crate::sliced::ROWS;
 
 /// A block costs the same however few rows are in it: fewer than these are better walked one by one.
-const WORTH_A_BLOCK: usize = 96;
+const WORTH_A_BLOCK: usize = 128;
 
 /// With more columns a block would take tens of megabytes, and rows are walked one by one.
 const MOST_COLUMNS: usize = 1 << 15;
