@@ -1,8 +1,10 @@
 //! Many rows: which path takes them, and how threads share them.
 
 use crate::error::PredictError;
+use crate::kernel::{self, Instructions};
 use crate::model::Model;
 use crate::path::Path;
+use crate::portable::Portable;
 use crate::rows::AnyRows;
 use crate::sliced::ROWS;
 
@@ -60,16 +62,17 @@ fn at(error: PredictError, first: usize) -> PredictError {
 
 fn in_blocks(model: &Model, path: Path, rows: AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {
     let sliced = model.sliced();
+    let mut work = |instructions: &dyn Instructions| kernel::sums(instructions, model, sliced, rows, scores);
     #[cfg(target_arch = "x86_64")]
-    if let Some(done) = crate::x86::enter(path, model, sliced, rows, scores) {
+    if let Some(done) = crate::x86::enter(path, &mut work) {
         return done;
     }
     #[cfg(target_arch = "aarch64")]
-    if let Some(done) = crate::arm::enter(path, model, sliced, rows, scores) {
+    if let Some(done) = crate::arm::enter(path, &mut work) {
         return done;
     }
     let _ = path;
-    crate::portable::sums(model, sliced, rows, scores)
+    work(&Portable)
 }
 
 /// The sums of each row by several threads. Every thread takes whole blocks; the bits do not depend on their number.

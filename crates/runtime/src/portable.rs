@@ -1,6 +1,6 @@
 //! The operations on blocks without special instructions: for every processor, and as the compiler makes of it.
 
-use crate::kernel::kernel;
+use crate::kernel::{instructions, kernel};
 use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 
 type V = Mask;
@@ -99,3 +99,14 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
 }
 
 kernel!();
+
+/// What every processor has.
+pub(crate) struct Portable;
+
+macro_rules! called {
+    ($call:expr) => {
+        $call
+    };
+}
+
+instructions!(Portable, called);

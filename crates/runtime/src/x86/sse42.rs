@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use crate::kernel::kernel;
+use crate::kernel::{instructions, kernel};
 use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 use crate::vectors::vectors;
 
@@ -174,3 +174,16 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
 }
 
 kernel!(#[target_feature(enable = "sse4.2,popcnt")]);
+
+/// This instruction set. There is a value only where the processor has it.
+pub(super) struct Entered(());
+
+impl Entered {
+    /// # Safety
+    /// The processor has every feature that this module is compiled for.
+    pub(super) unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+instructions!(Entered, entered);
