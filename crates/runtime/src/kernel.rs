@@ -413,8 +413,15 @@ macro_rules! kernel {
         $(#[$enable])*
         fn $add(values: &[$number], planes: &[Mask; PLANES], sums: &mut $block) {
             let count = values.len().trailing_zeros() as usize;
+            if $few(values, planes, sums) {
+                return;
+            }
             if count <= 6 {
-                $few(values, planes, sums);
+                let mut full = [0.0; 64];
+                full[..values.len()].copy_from_slice(values);
+                let low = expand(&planes[..8], count);
+                let rows = sums.0.as_flattened_mut().iter_mut().zip(low.0.as_flattened());
+                rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
             } else if count <= 8 {
                 let mut full = [0.0; 256];
                 full[..values.len()].copy_from_slice(values);

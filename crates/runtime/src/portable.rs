@@ -56,33 +56,30 @@ fn compare(bytes: &Bytes, rank: u8) -> Mask {
 }
 
 /// The numbers whose bits are these planes.
+#[inline(never)]
 fn expand(planes: &[Mask], count: usize) -> Bytes {
+    const ONES: u64 = 0x0101_0101_0101_0101;
     let mut bytes = Bytes([[0; 64]; 8]);
     for (part, bytes) in bytes.0.iter_mut().enumerate() {
-        for (plane, mask) in planes[..count].iter().enumerate() {
-            let bits = mask.0[part];
-            for (row, byte) in bytes.iter_mut().enumerate() {
-                *byte |= ((bits >> row & 1) as u8) << plane;
+        for (eighth, to) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let mut all = 0;
+            for (plane, mask) in planes[..count].iter().enumerate() {
+                // Each of eight bytes gets all eight bits, keeps its own, and becomes 1 where that is set.
+                let bits = (mask.0[part] >> (8 * eighth) & 0xff) * ONES & 0x8040_2010_0804_0201;
+                all |= ((bits + 0x7f * ONES) >> 7 & ONES) << plane;
             }
+            *to = all.to_le_bytes();
         }
     }
     bytes
 }
 
-fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
-    let mut full = [0.0; 64];
-    full[..table.len()].copy_from_slice(table);
-    let leaves = expand(planes, 6.min(table.len().trailing_zeros() as usize));
-    let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves.0.as_flattened());
-    rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
+fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32) -> bool {
+    false
 }
 
-fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
-    let mut full = [0.0; 64];
-    full[..table.len()].copy_from_slice(table);
-    let leaves = expand(planes, 6.min(table.len().trailing_zeros() as usize));
-    let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves.0.as_flattened());
-    rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
+fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64) -> bool {
+    false
 }
 
 /// The number of thresholds that each value is above; 0 for what is no number.

@@ -181,8 +181,11 @@ impl Single {
         let roots = &plan.roots[trees.clone()];
         let deeper = roots.iter().any(|root| root.leaves > MOST_LEAVES);
         let size = |root: &Root| if root.leaves > MOST_LEAVES { 1 << LEVELS } else { root.leaves };
-        let mut by_size: Vec<usize> = (0..roots.len()).collect();
-        by_size.sort_by_key(|&tree| core::cmp::Reverse(size(&roots[tree])));
+        // The largest first, and of the same size the first: a key has the tree in its lower half.
+        let keys = roots.iter().enumerate().map(|(tree, root)| u64::from(!size(root)) << 32 | tree as u64);
+        let mut by_size: Vec<u64> = keys.collect();
+        by_size.sort_unstable();
+        let by_size: Vec<usize> = by_size.into_iter().map(|key| key as u32 as usize).collect();
         let mut lanes = alloc::vec![0; roots.len()];
         by_size.iter().enumerate().for_each(|(lane, &tree)| lanes[tree] = lane);
         let never = Place { columns: [0; TREES], ranks: [Word::NEVER.rank(); TREES], firsts: [0; TREES] };

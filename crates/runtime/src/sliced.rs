@@ -112,11 +112,12 @@ pub(crate) struct Sliced {
 
 impl Sliced {
     pub(crate) fn new(plan: &Plan, groups: usize) -> Self {
-        let mut words: Vec<Word> =
-            plan.nodes.iter().map(|node| node.word).filter(|&word| word != Word::NEVER).collect();
-        words.sort_by_key(|word| word.0);
-        words.dedup();
-        words.insert(0, Word::NEVER);
+        let used = plan.nodes.iter().map(|node| node.word).filter(|&word| word != Word::NEVER);
+        let mut keys: Vec<u64> = used.map(|word| u64::from(word.0)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let words =
+            core::iter::once(Word::NEVER).chain(keys.into_iter().map(|key| Word(key as u32))).collect();
         let mut sliced = Self {
             words,
             tests: Vec::new(),
@@ -239,14 +240,16 @@ pub(crate) struct Table<T> {
     pub(crate) few: bool,
 }
 
-impl<T> Table<T> {
+impl<T: Copy> Table<T> {
     fn new(thresholds: &[f64], number: impl Fn(f64) -> T) -> Box<Self> {
-        let at = |index: usize| number(thresholds.get(index).copied().unwrap_or(f64::INFINITY));
-        Box::new(Self {
-            pivots: core::array::from_fn(|row| at(16 * row + 15)),
-            all: core::array::from_fn(|row| core::array::from_fn(|column| at(16 * row + column))),
-            few: thresholds.len() <= 16,
-        })
+        let most = number(f64::INFINITY);
+        let mut table =
+            Box::new(Self { pivots: [most; 16], all: [[most; 16]; 16], few: thresholds.len() <= 16 });
+        table.all.as_flattened_mut().iter_mut().zip(thresholds).for_each(|(to, &from)| *to = number(from));
+        for row in 0..16 {
+            table.pivots[row] = table.all[row][15];
+        }
+        table
     }
 }
 

@@ -104,39 +104,27 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> [__m256i; 2] {
 }
 
 #[target_feature(enable = "avx2,popcnt")]
+#[inline(never)]
 fn expand(planes: &[Mask], count: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
     for (part, to) in all.0.iter_mut().enumerate() {
-        *to = to_bytes(numbers(planes, count, part));
+        // Most trees have 64 leaves at most, and the loop is unrolled for as many bits.
+        *to = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
     }
     all
 }
 
-/// Adds the leaf of each row, of at most 64 leaves.
+/// Adds the leaf of each row, where there is a way of its own for few leaves: here is none.
 #[target_feature(enable = "avx2,popcnt")]
-fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
-    let mut full = [0.0; 64];
-    full[..table.len()].copy_from_slice(table);
-    let count = table.len().trailing_zeros() as usize;
-    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate() {
-        let leaves =
-            to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
-        let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
-        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
-    }
+#[inline]
+fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32) -> bool {
+    false
 }
 
 #[target_feature(enable = "avx2,popcnt")]
-fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
-    let mut full = [0.0; 64];
-    full[..table.len()].copy_from_slice(table);
-    let count = table.len().trailing_zeros() as usize;
-    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
-        let leaves =
-            to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
-        let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
-        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
-    }
+#[inline]
+fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64) -> bool {
+    false
 }
 
 #[target_feature(enable = "avx2,popcnt")]

@@ -90,6 +90,7 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> __m512i {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline(never)]
 fn expand(planes: &[Mask], count: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
     for (part, to) in all.0.iter_mut().enumerate() {
@@ -100,7 +101,10 @@ fn expand(planes: &[Mask], count: usize) -> Bytes {
 
 /// Adds the leaf of each row, of at most 64 leaves: they fit into four registers.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
+fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) -> bool {
+    if table.len() > 64 {
+        return false;
+    }
     let mut full = [[0.0; 16]; 4];
     full.as_flattened_mut()[..table.len()].copy_from_slice(table);
     let [a, b, c, d] = full.map(floats);
@@ -124,10 +128,14 @@ fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
             *sum = to_floats(_mm512_add_ps(floats(*sum), value));
         }
     }
+    true
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
+fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) -> bool {
+    if table.len() > 64 {
+        return false;
+    }
     let mut full = [[0.0; 8]; 8];
     full.as_flattened_mut()[..table.len()].copy_from_slice(table);
     let [a, b, c, d, e, f, g, h] = full.map(doubles);
@@ -151,6 +159,7 @@ fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
             *sum = to_doubles(_mm512_add_pd(doubles(*sum), value));
         }
     }
+    true
 }
 
 /// The number of thresholds that each value is above; 0 for what is no number.
