@@ -38,7 +38,7 @@ new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alon
 	$(PYTHON) docs/new-user/play.py target/new-user/*.whl
 
 c-library: ## the C library without Rust's standard library, in target/small, with its size
-	cargo build --locked --profile small -p secateur-c --no-default-features
+	RUSTFLAGS="-C force-unwind-tables=no" cargo build --locked --profile small -p secateur-c --no-default-features
 	@ls -l target/small/libsecateur_c.* crates/c/include/secateur_runtime.h
 
 test-c: c-library ## the C example with that library

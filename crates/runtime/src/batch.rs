@@ -11,6 +11,10 @@ use crate::sliced::ROWS;
 /// A block costs the same however few rows are in it: fewer than these are better walked one by one.
 const WORTH_A_BLOCK: usize = 128;
 
+/// Is the path here that every processor has? A small library does without it where another path takes its place.
+pub(crate) const HAS_PORTABLE: bool =
+    cfg!(any(feature = "std", not(any(target_arch = "x86_64", target_arch = "aarch64"))));
+
 /// With more columns a block would take tens of megabytes, and rows are walked one by one.
 const MOST_COLUMNS: usize = 1 << 15;
 
@@ -72,7 +76,7 @@ fn in_blocks(model: &Model, path: Path, rows: AnyRows<'_>, scores: &mut [f64]) -
         return done;
     }
     let _ = path;
-    work(&Portable)
+    if HAS_PORTABLE { work(&Portable) } else { model.scalar_sums(&rows, scores) }
 }
 
 /// The sums of each row by several threads. Every thread takes whole blocks; the bits do not depend on their number.

@@ -7,7 +7,7 @@ use crate::bytes::Checksum;
 use crate::cover;
 use crate::decide;
 use crate::error::{LoadError, PredictError};
-use crate::file::{self, File};
+use crate::file::{self, File, Label};
 use crate::meaning::{Decision, Labels, Link, Number};
 use crate::path::Path;
 use crate::plan::Plan;
@@ -106,9 +106,9 @@ impl Model {
     }
 
     /// The labels of the categories of a column, in the order of their codes, where the source has any.
-    pub fn category_labels(&self, feature: usize) -> Option<&[String]> {
+    pub fn category_labels(&self, feature: usize) -> Option<Vec<String>> {
         let found = self.file.categories.iter().find(|known| known.feature as usize == feature)?;
-        found.labels.as_deref()
+        Some(found.labels.as_ref()?.iter().map(Label::words).collect())
     }
 
     /// The number of scores of a row.
