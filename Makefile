@@ -37,12 +37,14 @@ new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alon
 	$(VENV)/bin/maturin build --release --locked --quiet --out target/new-user
 	$(PYTHON) docs/new-user/play.py target/new-user/*.whl
 
+# Nothing unwinds there, so that no tables for it are needed.
 c-library: ## the C library without Rust's standard library, in target/small, with its size
 	RUSTFLAGS="-C force-unwind-tables=no" cargo build --locked --profile small -p secateur-c --no-default-features
 	@ls -l target/small/libsecateur_c.* crates/c/include/secateur_runtime.h
 
-test-c: c-library ## the C example with that library
+test-c: c-library ## the C example with that library, static and shared
 	SECATEUR_C_LIBRARY=$(abspath target/small/libsecateur_c.a) cargo test --locked -p secateur-c --test example
+	SECATEUR_C_LIBRARY=$(abspath target/small/libsecateur_c.so) cargo test --locked -p secateur-c --test example
 
 # The tests are linked without a C compiler for ARM, and an emulator runs them.
 ARM := aarch64-unknown-linux-musl
