@@ -273,6 +273,42 @@ macro_rules! add {
 add!(add32, f32, F32, sums32, Floats32, 16);
 add!(add64, f64, F64, sums64, Floats64, 8);
 
+/// The answer of one of the 2^n nodes of a level from `$at` on, which the bits from `$bit` on lead to. A macro, so that no compiler
+/// leaves calls in it.
+macro_rules! chosen {
+    (0; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        load(&$masks[if $kept { $tests[$at] as usize } else { $at }])
+    };
+    (1; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        select(
+            $bits[$bit],
+            crate::kernel::chosen!(0; $masks, $tests, $kept, $at + 1, $bits, $bit + 1),
+            crate::kernel::chosen!(0; $masks, $tests, $kept, $at, $bits, $bit + 1),
+        )
+    };
+    (2; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        select(
+            $bits[$bit],
+            crate::kernel::chosen!(1; $masks, $tests, $kept, $at + 2, $bits, $bit + 1),
+            crate::kernel::chosen!(1; $masks, $tests, $kept, $at, $bits, $bit + 1),
+        )
+    };
+    (3; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        select(
+            $bits[$bit],
+            crate::kernel::chosen!(2; $masks, $tests, $kept, $at + 4, $bits, $bit + 1),
+            crate::kernel::chosen!(2; $masks, $tests, $kept, $at, $bits, $bit + 1),
+        )
+    };
+    (4; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        select(
+            $bits[$bit],
+            crate::kernel::chosen!(3; $masks, $tests, $kept, $at + 8, $bits, $bit + 1),
+            crate::kernel::chosen!(3; $masks, $tests, $kept, $at, $bits, $bit + 1),
+        )
+    };
+}
+
 macro_rules! kernel {
     ($(#[$enable:meta])*) => {
         use crate::plan::Word;
@@ -314,20 +350,11 @@ macro_rules! kernel {
         }
 
         $(#[$enable])*
-        #[inline]
-        fn leaf_level(masks: &[Mask], tests: &[u32], kept: bool, at: usize) -> V {
-            load(&masks[if kept { tests[at] as usize } else { at }])
+        #[inline(never)]
+        fn level4(masks: &[Mask], tests: &[u32], kept: bool, at: usize, bits: &[V; 8], bit: usize) -> V {
+            crate::kernel::chosen!(4; masks, tests, kept, at, bits, bit)
         }
 
-        $(#[$enable])*
-        #[inline]
-        fn level1(masks: &[Mask], tests: &[u32], kept: bool, at: usize, bits: &[V; 8], bit: usize) -> V {
-            select(bits[bit], leaf_level(masks, tests, kept, at + 1), leaf_level(masks, tests, kept, at))
-        }
-
-        kernel!(@level level2, level1, 2, $(#[$enable])*);
-        kernel!(@level level3, level2, 4, $(#[$enable])*);
-        kernel!(@level level4, level3, 8, $(#[$enable])*);
         kernel!(@level level5, level4, 16, $(#[$enable])*);
         kernel!(@level level6, level5, 32, $(#[$enable])*);
         kernel!(@level level7, level6, 64, $(#[$enable])*);
@@ -337,16 +364,16 @@ macro_rules! kernel {
             let mut bits = [zero(); 8];
             let depth = depth as usize;
             if depth > 0 {
-                bits[0] = leaf_level(masks, tests, kept, 0);
+                bits[0] = crate::kernel::chosen!(0; masks, tests, kept, 0, bits, 0);
             }
             if depth > 1 {
-                bits[1] = level1(masks, tests, kept, 1, &bits, 0);
+                bits[1] = crate::kernel::chosen!(1; masks, tests, kept, 1, bits, 0);
             }
             if depth > 2 {
-                bits[2] = level2(masks, tests, kept, 3, &bits, 0);
+                bits[2] = crate::kernel::chosen!(2; masks, tests, kept, 3, bits, 0);
             }
             if depth > 3 {
-                bits[3] = level3(masks, tests, kept, 7, &bits, 0);
+                bits[3] = crate::kernel::chosen!(3; masks, tests, kept, 7, bits, 0);
             }
             if depth > 4 {
                 bits[4] = level4(masks, tests, kept, 15, &bits, 0);
@@ -493,4 +520,4 @@ macro_rules! instructions {
     };
 }
 
-pub(crate) use {instructions, kernel};
+pub(crate) use {chosen, instructions, kernel};

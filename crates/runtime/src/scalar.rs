@@ -232,27 +232,33 @@ pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&
 #[inline]
 fn walk(plan: &Plan, bytes: &[u8], mut visit: impl FnMut(&Root, usize)) {
     for roots in plan.roots.chunks(LANES) {
-        let mut at = [0u32; LANES];
-        let mut depth = 0;
-        for (at, root) in at.iter_mut().zip(roots) {
-            *at = root.node;
-            depth = depth.max(root.depth);
-        }
-        for _ in 0..depth {
-            let mut moved = 0;
-            for at in &mut at {
-                let next = step(&plan.nodes, bytes, *at);
-                moved |= next ^ *at;
-                *at = next;
-            }
-            if moved == 0 {
-                break;
-            }
-        }
-        for (&at, root) in at.iter().zip(roots) {
-            visit(root, plan.leaves[at as usize] as usize);
+        for (root, at) in roots.iter().zip(leaves(plan, bytes, roots)) {
+            visit(root, at);
         }
     }
+}
+
+/// Where the values of the leaves start that a row reaches in trees that are walked side by side.
+#[inline(never)]
+fn leaves(plan: &Plan, bytes: &[u8], roots: &[Root]) -> [usize; LANES] {
+    let mut at = [0u32; LANES];
+    let mut depth = 0;
+    for (at, root) in at.iter_mut().zip(roots) {
+        *at = root.node;
+        depth = depth.max(root.depth);
+    }
+    for _ in 0..depth {
+        let mut moved = 0;
+        for at in &mut at {
+            let next = step(&plan.nodes, bytes, *at);
+            moved |= next ^ *at;
+            *at = next;
+        }
+        if moved == 0 {
+            break;
+        }
+    }
+    at.map(|at| plan.leaves[at as usize] as usize)
 }
 
 #[inline]
