@@ -178,7 +178,7 @@ fn read(
         for variant in &feature.variants {
             let bytes = &mut s.bytes[variant.column as usize];
             *bytes = ranks;
-            if !missing && !(zeros && variant.zero_left.is_some()) {
+            if !(missing || zeros && variant.zero_left.is_some()) {
                 continue;
             }
             for row in 0..count {

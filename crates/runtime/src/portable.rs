@@ -65,7 +65,7 @@ fn expand(planes: &[Mask], count: usize) -> Bytes {
             let mut all = 0;
             for (plane, mask) in planes[..count].iter().enumerate() {
                 // Each of eight bytes gets all eight bits, keeps its own, and becomes 1 where that is set.
-                let bits = (mask.0[part] >> (8 * eighth) & 0xff) * ONES & 0x8040_2010_0804_0201;
+                let bits = ((mask.0[part] >> (8 * eighth) & 0xff) * ONES) & 0x8040_2010_0804_0201;
                 all |= ((bits + 0x7f * ONES) >> 7 & ONES) << plane;
             }
             *to = all.to_le_bytes();
