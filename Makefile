@@ -37,12 +37,16 @@ new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alon
 	$(VENV)/bin/maturin build --release --locked --quiet --out target/new-user
 	$(PYTHON) docs/new-user/play.py target/new-user/*.whl
 
+# Nothing unwinds there, so that no tables for it are needed. The compiler copies functions less often into others than elsewhere; what is hot in
+# the runtime does not rely on that.
+SMALL := -C force-unwind-tables=no -C llvm-args=-inline-threshold=40 -C link-arg=-Wl,--no-eh-frame-hdr
 c-library: ## the C library without Rust's standard library, in target/small, with its size
-	cargo build --locked --profile small -p secateur-c --no-default-features
+	RUSTFLAGS="$(SMALL)" cargo build --locked --profile small -p secateur-c --no-default-features
 	@ls -l target/small/libsecateur_c.* crates/c/include/secateur_runtime.h
 
-test-c: c-library ## the C example with that library
+test-c: c-library ## the C example with that library, static and shared
 	SECATEUR_C_LIBRARY=$(abspath target/small/libsecateur_c.a) cargo test --locked -p secateur-c --test example
+	SECATEUR_C_LIBRARY=$(abspath target/small/libsecateur_c.so) cargo test --locked -p secateur-c --test example
 
 # The tests are linked without a C compiler for ARM, and an emulator runs them.
 ARM := aarch64-unknown-linux-musl

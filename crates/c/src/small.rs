@@ -7,7 +7,11 @@ use core::ptr;
 #[cfg(not(unix))]
 compile_error!("without the feature `std` this library takes aligned memory as Unix gives it");
 
+// The shared library says which others it needs: C and its mathematics, and what Rust's own `alloc` names for unwinding.
 // SAFETY: functions of the C library and of POSIX, with the types that these give them.
+#[link(name = "c")]
+#[link(name = "m")]
+#[cfg_attr(all(target_os = "linux", target_env = "gnu"), link(name = "gcc_s"))]
 unsafe extern "C" {
     fn malloc(size: usize) -> *mut c_void;
     fn realloc(old: *mut c_void, size: usize) -> *mut c_void;

@@ -271,7 +271,7 @@ impl Packed {
 
     /// The labels of the categories of a column, by code.
     fn category_labels(&self) -> std::collections::BTreeMap<usize, Vec<String>> {
-        let labels = |feature| Some((feature, self.model.category_labels(feature)?.to_vec()));
+        let labels = |feature| Some((feature, self.model.category_labels(feature)?));
         (0..self.model.features()).filter_map(labels).collect()
     }
 

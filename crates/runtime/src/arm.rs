@@ -3,23 +3,22 @@
 //! every bit pattern is a value of either.
 #![allow(unsafe_code, reason = "argued above, and at each place")]
 
-use crate::error::PredictError;
-use crate::model::Model;
+use crate::kernel::Instructions;
 use crate::path::Path;
-use crate::rows::AnyRows;
-use crate::sliced::Sliced;
 
-/// The sums of all rows, on the path that is ours; `None` for others.
-pub(crate) fn enter(
-    path: Path,
-    model: &Model,
-    sliced: &Sliced,
-    rows: AnyRows<'_>,
-    scores: &mut [f64],
-) -> Option<Result<(), PredictError>> {
+/// Calls a function of the module of an instruction set from a method of its type `Entered`.
+macro_rules! entered {
+    ($call:expr) => {
+        // SAFETY: a value of this type exists, so that this processor has every feature that the module is compiled for.
+        unsafe { $call }
+    };
+}
+
+/// Works with the path that is ours; `None` for others.
+pub(crate) fn enter<R>(path: Path, work: impl FnOnce(&dyn Instructions) -> R) -> Option<R> {
     match path {
         // SAFETY: NEON is a part of every ARM processor of 64 bits, and of every target that this is compiled for.
-        Path::Neon => Some(unsafe { neon::sums(model, sliced, rows, scores) }),
+        Path::Neon => Some(work(&unsafe { neon::Entered::new() })),
         _ => None,
     }
 }

@@ -1,13 +1,19 @@
 //! Many rows: which path takes them, and how threads share them.
 
 use crate::error::PredictError;
+use crate::kernel::{self, Instructions};
 use crate::model::Model;
 use crate::path::Path;
+use crate::portable::Portable;
 use crate::rows::AnyRows;
 use crate::sliced::ROWS;
 
 /// A block costs the same however few rows are in it: fewer than these are better walked one by one.
-const WORTH_A_BLOCK: usize = 96;
+const WORTH_A_BLOCK: usize = 128;
+
+/// Is the path here that every processor has? A small library does without it where another path takes its place.
+pub(crate) const HAS_PORTABLE: bool =
+    cfg!(any(feature = "std", not(any(target_arch = "x86_64", target_arch = "aarch64"))));
 
 /// With more columns a block would take tens of megabytes, and rows are walked one by one.
 const MOST_COLUMNS: usize = 1 << 15;
@@ -60,16 +66,17 @@ fn at(error: PredictError, first: usize) -> PredictError {
 
 fn in_blocks(model: &Model, path: Path, rows: AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {
     let sliced = model.sliced();
+    let mut work = |instructions: &dyn Instructions| kernel::sums(instructions, model, sliced, rows, scores);
     #[cfg(target_arch = "x86_64")]
-    if let Some(done) = crate::x86::enter(path, model, sliced, rows, scores) {
+    if let Some(done) = crate::x86::enter(path, &mut work) {
         return done;
     }
     #[cfg(target_arch = "aarch64")]
-    if let Some(done) = crate::arm::enter(path, model, sliced, rows, scores) {
+    if let Some(done) = crate::arm::enter(path, &mut work) {
         return done;
     }
     let _ = path;
-    crate::portable::sums(model, sliced, rows, scores)
+    if HAS_PORTABLE { work(&Portable) } else { model.scalar_sums(&rows, scores) }
 }
 
 /// The sums of each row by several threads. Every thread takes whole blocks; the bits do not depend on their number.

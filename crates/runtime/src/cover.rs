@@ -150,7 +150,8 @@ impl Maker<'_> {
         if let Ok(at) = self.file.categories.binary_search_by_key(&feature, |known| known.feature) {
             let rule = &self.file.categories[at].rule;
             let codes = named_codes(self.file, feature);
-            for (&code, ()) in &codes {
+            // Each was a code of 32 bits.
+            for code in codes.into_iter().map(|code| code as u32) {
                 for code in [Some(code), code.checked_add(1)].into_iter().flatten() {
                     rule.value(code).into_iter().for_each(&mut push);
                 }

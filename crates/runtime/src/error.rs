@@ -93,10 +93,20 @@ impl fmt::Display for PredictError {
             Self::Output { found, expected } => {
                 write!(f, "the output has room for {found} numbers where {expected} are needed")
             }
-            Self::Refused { row, feature, value } => write!(
-                f,
-                "row {row}, feature {feature}: the library does not accept {value} as an input of this model"
-            ),
+            Self::Refused { row, feature, value } => {
+                write!(f, "row {row}, feature {feature}: the library does not accept ")?;
+                match value {
+                    _ if value.is_nan() => f.write_str("NaN")?,
+                    &f64::INFINITY => f.write_str("inf")?,
+                    &f64::NEG_INFINITY => f.write_str("-inf")?,
+                    #[cfg(feature = "std")]
+                    _ => write!(f, "{value}")?,
+                    // All that writes numbers is larger than a kernel.
+                    #[cfg(not(feature = "std"))]
+                    _ => f.write_str("a number as large as this")?,
+                }
+                f.write_str(" as an input of this model")
+            }
             Self::NoSuchPath => f.write_str("this processor does not have the instruction set asked for"),
             Self::NoProbabilities => {
                 f.write_str("the file of this model does not say how its scores become probabilities")

@@ -54,7 +54,7 @@ pub(crate) struct Category {
     pub(crate) rule: Rule,
     pub(crate) unseen_is_missing: bool,
     /// The labels of the codes, as texts that Python would print.
-    pub(crate) labels: Option<Vec<String>>,
+    pub(crate) labels: Option<Vec<Label>>,
 }
 
 /// Which question the tests of a column ask.
@@ -335,18 +335,40 @@ fn categories(r: &mut Reader<'_>, features: u32) -> Result<Vec<Category>, LoadEr
     Ok(all)
 }
 
-/// Labels as Python prints them.
-fn category_labels(r: &mut Reader<'_>) -> Result<Vec<String>, LoadError> {
-    use alloc::format;
+/// The label of a category.
+#[derive(Clone, Debug)]
+pub(crate) enum Label {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Flag(bool),
+    Hash(u32),
+}
+
+impl Label {
+    /// As Python prints it.
+    pub(crate) fn words(&self) -> String {
+        use alloc::format;
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Integer(number) => format!("{number}"),
+            Self::Float(number) => format!("{number:?}"),
+            Self::Flag(set) => String::from(if *set { "True" } else { "False" }),
+            Self::Hash(hash) => format!("#{hash:08x}"),
+        }
+    }
+}
+
+fn category_labels(r: &mut Reader<'_>) -> Result<Vec<Label>, LoadError> {
     let count = r.count(2)?;
     let mut labels = Vec::with_capacity(count);
     for _ in 0..count {
         labels.push(match r.byte()? {
-            0 | 4 => r.text()?,
-            1 => format!("{}", r.u64()? as i64),
-            2 => format!("{:?}", r.f64()?),
-            3 => String::from(if r.flag()? { "True" } else { "False" }),
-            5 => format!("#{:08x}", r.u32()?),
+            0 | 4 => Label::Text(r.text()?),
+            1 => Label::Integer(r.u64()? as i64),
+            2 => Label::Float(r.f64()?),
+            3 => Label::Flag(r.flag()?),
+            5 => Label::Hash(r.u32()?),
             _ => return Err(LoadError::Invalid("an unknown kind of label")),
         });
     }

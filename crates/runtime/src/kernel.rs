@@ -1,221 +1,334 @@
-//! The work on blocks, written once for every instruction set.
+//! The work on blocks: what every instruction set does in its own way is in [`Instructions`], a few operations on whole blocks, and
+//! everything around them is here, compiled once.
 //!
-//! `kernel!` stands in a module that has the operations of its instruction set (`load`, `compare`, `select`, ...) and
-//! makes functions there that may use its instructions. Everything here is safe code on tables whose indices were proved
-//! when the model was loaded; an index that is out of range would panic, not read elsewhere.
+//! `kernel!` stands in a module that has what an instruction set is made of (`load`, `compare`, `select`, ...) and makes those
+//! operations of it, and `instructions!` a type that has them. Everything here is safe code on tables whose indices were proved when the model
+//! was loaded; an index that is out of range would panic, not read elsewhere.
+
+use alloc::vec::Vec;
+
+use crate::error::PredictError;
+use crate::large::{ABREAST, Column};
+use crate::meaning::Number;
+use crate::model::Model;
+use crate::plan::{ALL, CHUNK, Values, Word};
+use crate::rows::AnyRows;
+use crate::scalar;
+use crate::sliced::{Bytes, Floats32, Floats64, Mask, PLANES, ROWS, Ranks, Sliced, Table, Tree};
+
+/// An instruction set: its operations on blocks.
+pub(crate) trait Instructions {
+    /// With more splits a tree is walked, where masks are not kept.
+    fn most_splits(&self) -> u16;
+    /// Makes what is within the window zero. Is any value missing, is any zero?
+    fn look32(&self, values: &mut Floats32, window: Option<f64>) -> (bool, bool);
+    fn look64(&self, values: &mut Floats64, window: Option<f64>) -> (bool, bool);
+    /// The number of thresholds that each value is above; 0 for what is no number.
+    fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes);
+    fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes);
+    /// The rows that go right in each test.
+    fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask]);
+    /// The bits of the number of each row's leaf.
+    #[expect(clippy::too_many_arguments, reason = "what a thread needs for its blocks, part by part")]
+    fn find(
+        &self,
+        tree: &Tree,
+        sliced: &Sliced,
+        kept: bool,
+        bytes: &[Bytes],
+        masks: &mut [Mask],
+        slots: &mut [Mask],
+        planes: &mut [Mask; PLANES],
+    );
+    /// Adds the value of each row's leaf; there are as many as its bits count.
+    fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32);
+    fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64);
+}
+
+/// What a thread needs for its blocks.
+struct Scratch {
+    values32: Vec<Floats32>,
+    values64: Vec<Floats64>,
+    bytes: Vec<Bytes>,
+    columns: Vec<Column>,
+    masks: Vec<Mask>,
+    slots: Vec<Mask>,
+    sums32: Vec<Floats32>,
+    sums64: Vec<Floats64>,
+    most_splits: u16,
+}
+
+/// Masks of all tests are kept for a block where there are at most so many; otherwise each tree makes its own.
+const KEPT: usize = 1 << 14;
+
+/// The sums of all rows, block by block.
+pub(crate) fn sums(
+    instructions: &dyn Instructions,
+    model: &Model,
+    sliced: &Sliced,
+    rows: AnyRows<'_>,
+    scores: &mut [f64],
+) -> Result<(), PredictError> {
+    let groups = model.outputs();
+    let features = model.plan.features.len();
+    let few = sliced.words.len() <= KEPT;
+    // Masks that are kept are made once for all trees, so that larger trees are worth it.
+    let most_splits = instructions.most_splits() * if few { 3 } else { 1 };
+    let walks = sliced.trees.iter().any(|tree| tree.is_walked(most_splits));
+    // Where every tree is walked nobody looks at bytes and masks.
+    let slices = sliced.trees.iter().any(|tree| !tree.is_walked(most_splits));
+    let columns = match &sliced.large {
+        Some(large) if walks => large.room(),
+        None if walks => return model.scalar_sums(&rows, scores),
+        _ => Vec::new(),
+    };
+    let kept = slices && few;
+    let (zero32, zero64) = (Floats32([[0.0; 16]; 32]), Floats64([[0.0; 8]; 64]));
+    let narrow = model.file.domain.number == Number::F32;
+    let narrow_sums = model.file.sums.number == Number::F32;
+    let mut scratch = Scratch {
+        values32: alloc::vec![zero32; if narrow { features } else { 0 }],
+        values64: alloc::vec![zero64; if narrow { 0 } else { features }],
+        bytes: alloc::vec![Bytes([[0; 64]; 8]); if slices { model.plan.columns } else { 0 }],
+        columns,
+        masks: alloc::vec![Mask::NONE; if kept { sliced.words.len() } else { sliced.most_tests }],
+        slots: alloc::vec![Mask::NONE; sliced.slots],
+        sums32: alloc::vec![zero32; if narrow_sums { groups } else { 0 }],
+        sums64: alloc::vec![zero64; if narrow_sums { 0 } else { groups }],
+        most_splits,
+    };
+    for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
+        let first = block * ROWS;
+        let part = rows.part(first..first + scores.len() / groups);
+        check(model, &part, first)?;
+        read(instructions, model, sliced, &part, &mut scratch);
+        if kept {
+            // The first mask is that of the test that sends every row left.
+            instructions.test(&sliced.words[1..], &scratch.bytes, &mut scratch.masks[1..]);
+        }
+        match &sliced.values {
+            Values::F32(values) => add32(instructions, model, sliced, values, kept, &mut scratch, scores),
+            Values::F64(values) => add64(instructions, model, sliced, values, kept, &mut scratch, scores),
+        }
+    }
+    Ok(())
+}
+
+/// Reads the rows of a block and writes their bytes.
+fn read(
+    instructions: &dyn Instructions,
+    model: &Model,
+    sliced: &Sliced,
+    rows: &AnyRows<'_>,
+    s: &mut Scratch,
+) {
+    let (file, plan) = (&model.file, &model.plan);
+    let count = rows.count();
+    // Tile by tile: what is read of a row stays near while its columns are taken apart.
+    for start in (0..count).step_by(64) {
+        let tile = rows.part(start..count.min(start + 64));
+        for (index, feature) in plan.features.iter().enumerate() {
+            match file.domain.number {
+                Number::F32 => {
+                    tile.read32(feature.index, &mut s.values32[index].0.as_flattened_mut()[start..])
+                }
+                Number::F64 => {
+                    tile.read64(feature.index, &mut s.values64[index].0.as_flattened_mut()[start..])
+                }
+            }
+        }
+    }
+    for (index, feature) in plan.features.iter().enumerate() {
+        let window = file.domain.zero_window;
+        let (missing, zeros) = match file.domain.number {
+            Number::F32 => instructions.look32(&mut s.values32[index], window),
+            Number::F64 => instructions.look64(&mut s.values64[index], window),
+        };
+        let value = |row: usize| match file.domain.number {
+            Number::F32 => f64::from(s.values32[index].0[row / 16][row % 16]),
+            Number::F64 => s.values64[index].0[row / 8][row % 8],
+        };
+        if let (Some(large), false) = (&sliced.large, s.columns.is_empty()) {
+            for row in 0..count {
+                large.write(file, plan, index, value(row), &mut s.columns, row);
+            }
+        }
+        if s.bytes.is_empty() {
+            continue;
+        }
+        if scalar::write_categories(file, feature, (0..count).map(value), &mut s.bytes) {
+            continue;
+        }
+        let mut ranks = Bytes([[0; 64]; 8]);
+        match &model.ranks[index] {
+            Ranks::Two32(table) if feature.specials.is_empty() => {
+                instructions.rank32(table, &s.values32[index], &mut ranks);
+            }
+            Ranks::Two64(table) if feature.specials.is_empty() => {
+                instructions.rank64(table, &s.values64[index], &mut ranks);
+            }
+            _ => {
+                for row in 0..count {
+                    scalar::write_bytes(file, feature, value(row), &mut s.bytes, row);
+                }
+                continue;
+            }
+        }
+        let most = feature.thresholds.len().min(CHUNK) as u8;
+        for variant in &feature.variants {
+            let bytes = &mut s.bytes[variant.column as usize];
+            *bytes = ranks;
+            if !(missing || zeros && variant.zero_left.is_some()) {
+                continue;
+            }
+            for row in 0..count {
+                let value = value(row);
+                let left = match variant.zero_left {
+                    _ if value.is_nan() => variant.missing_left,
+                    Some(left) if value == 0.0 => left,
+                    _ => continue,
+                };
+                bytes.0[row / 64][row % 64] = if left { 0 } else { most };
+            }
+        }
+    }
+}
+
+/// Refuses what the library refuses. Most libraries take nearly everything, and then there is little to do.
+fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(), PredictError> {
+    let domain = model.file.domain;
+    let narrow = domain.number == Number::F32;
+    if domain.missing && domain.infinities && model.file.categories.is_empty() {
+        return Ok(());
+    }
+    for start in (0..rows.count()).step_by(64) {
+        let tile = rows.part(start..rows.count().min(start + 64));
+        for feature in 0..rows.width() {
+            if !tile.any_odd(feature, narrow) {
+                continue;
+            }
+            for row in 0..tile.count() {
+                let value = tile.value(row, feature);
+                if model.file.read_value(feature, value).is_none() {
+                    return Err(PredictError::Refused { row: first + start + row, feature, value });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+macro_rules! add {
+    ($name:ident, $number:ty, $variant:ident, $sums:ident, $block:ident, $lanes:literal) => {
+        /// Adds up the trees for a block whose bytes are known.
+        fn $name(
+            instructions: &dyn Instructions,
+            model: &Model,
+            sliced: &Sliced,
+            values: &[$number],
+            kept: bool,
+            s: &mut Scratch,
+            scores: &mut [f64],
+        ) {
+            let groups = model.outputs();
+            let last = model.file.sums.intercept_last;
+            for (sums, &intercept) in s.$sums.iter_mut().zip(&model.file.intercepts) {
+                *sums = $block([[if last { 0.0 } else { intercept as $number }; $lanes]; ROWS / $lanes]);
+            }
+            let mut planes = [Mask::NONE; PLANES];
+            for (tree, root) in sliced.trees.iter().zip(&model.plan.roots) {
+                let of_tree =
+                    if tree.group == ALL { 0..groups } else { tree.group as usize..tree.group as usize + 1 };
+                if tree.is_walked(s.most_splits) {
+                    let (Values::$variant(of_leaves), Some(large)) = (&model.plan.values, &sliced.large)
+                    else {
+                        return;
+                    };
+                    for first in (0..scores.len() / groups).step_by(ABREAST) {
+                        let leaves = large.leaves(&model.plan, root, &s.columns, first);
+                        for (row, leaf) in (first..).zip(leaves) {
+                            for (group, at) in of_tree.clone().zip(leaf..) {
+                                s.$sums[group].0[row / $lanes][row % $lanes] += of_leaves[at];
+                            }
+                        }
+                    }
+                    continue;
+                }
+                instructions.find(tree, sliced, kept, &s.bytes, &mut s.masks, &mut s.slots, &mut planes);
+                let size = 1usize << tree.planes;
+                for (group, at) in of_tree.zip(0..) {
+                    let table = &values[tree.values + at * size..][..size];
+                    instructions.$name(table, &planes, &mut s.$sums[group]);
+                }
+            }
+            if let Some(scale) = model.file.sums.scale {
+                // f64 holds the product of two f32, so that this rounds once.
+                let sums = s.$sums.iter_mut().flat_map(|sums| sums.0.as_flattened_mut());
+                sums.for_each(|sum| *sum = (f64::from(*sum) * scale) as $number);
+            }
+            let add_last = model.file.adds_intercepts_last();
+            for (group, (sums, &intercept)) in s.$sums.iter().zip(&model.file.intercepts).enumerate() {
+                for (row, &sum) in scores.chunks_mut(groups).zip(sums.0.as_flattened()) {
+                    row[group] = f64::from(if add_last { sum + intercept as $number } else { sum });
+                }
+            }
+        }
+    };
+}
+
+add!(add32, f32, F32, sums32, Floats32, 16);
+add!(add64, f64, F64, sums64, Floats64, 8);
+
+/// The answer of one of the 2^n nodes of a level from `$at` on, which the bits from `$bit` on lead to. A macro, so that no compiler
+/// leaves calls in it.
+macro_rules! chosen {
+    (0; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        load(&$masks[if $kept { $tests[$at] as usize } else { $at }])
+    };
+    (1; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        select(
+            $bits[$bit],
+            crate::kernel::chosen!(0; $masks, $tests, $kept, $at + 1, $bits, $bit + 1),
+            crate::kernel::chosen!(0; $masks, $tests, $kept, $at, $bits, $bit + 1),
+        )
+    };
+    (2; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        select(
+            $bits[$bit],
+            crate::kernel::chosen!(1; $masks, $tests, $kept, $at + 2, $bits, $bit + 1),
+            crate::kernel::chosen!(1; $masks, $tests, $kept, $at, $bits, $bit + 1),
+        )
+    };
+    (3; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        select(
+            $bits[$bit],
+            crate::kernel::chosen!(2; $masks, $tests, $kept, $at + 4, $bits, $bit + 1),
+            crate::kernel::chosen!(2; $masks, $tests, $kept, $at, $bits, $bit + 1),
+        )
+    };
+    (4; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
+        select(
+            $bits[$bit],
+            crate::kernel::chosen!(3; $masks, $tests, $kept, $at + 8, $bits, $bit + 1),
+            crate::kernel::chosen!(3; $masks, $tests, $kept, $at, $bits, $bit + 1),
+        )
+    };
+}
 
 macro_rules! kernel {
     ($(#[$enable:meta])*) => {
-        use alloc::vec::Vec;
+        use crate::plan::Word;
+        use crate::sliced::{PLANES, Shape, Sliced, Tree};
 
-        use crate::error::PredictError;
-        use crate::large::{ABREAST, Column};
-        use crate::meaning::Number;
-        use crate::model::Model;
-        use crate::plan::{ALL, CHUNK, Values};
-        use crate::rows::AnyRows;
-        use crate::scalar;
-        use crate::sliced::{PLANES, ROWS, Ranks, Shape, Sliced, Tree};
-
-        /// What a thread needs for its blocks.
-        struct Scratch {
-            values32: Vec<Floats32>,
-            values64: Vec<Floats64>,
-            bytes: Vec<Bytes>,
-            columns: Vec<Column>,
-            masks: Vec<Mask>,
-            slots: Vec<Mask>,
-            sums32: Vec<Floats32>,
-            sums64: Vec<Floats64>,
-            most_splits: u16,
-        }
-
-        /// Masks of all tests are kept for a block where there are at most so many; otherwise each tree makes its own.
-        const KEPT: usize = 1 << 14;
-
-        /// The sums of all rows, block by block.
-        $(#[$enable])*
-        pub(crate) fn sums(
-            model: &Model,
-            sliced: &Sliced,
-            rows: AnyRows<'_>,
-            scores: &mut [f64],
-        ) -> Result<(), PredictError> {
-            let groups = model.outputs();
-            let features = model.plan.features.len();
-            let few = sliced.words.len() <= KEPT;
-            // Masks that are kept are made once for all trees, so that larger trees are worth it.
-            let most_splits = if few { 3 * MOST_SPLITS } else { MOST_SPLITS };
-            let walks = sliced.trees.iter().any(|tree| tree.is_walked(most_splits));
-            // Where every tree is walked nobody looks at bytes and masks.
-            let slices = sliced.trees.iter().any(|tree| !tree.is_walked(most_splits));
-            let columns = match &sliced.large {
-                Some(large) if walks => large.room(),
-                None if walks => return model.scalar_sums(&rows, scores),
-                _ => Vec::new(),
-            };
-            let kept = slices && few;
-            let (zero32, zero64) = (Floats32([[0.0; 16]; 32]), Floats64([[0.0; 8]; 64]));
-            let narrow = model.file.domain.number == Number::F32;
-            let narrow_sums = model.file.sums.number == Number::F32;
-            let mut scratch = Scratch {
-                values32: alloc::vec![zero32; if narrow { features } else { 0 }],
-                values64: alloc::vec![zero64; if narrow { 0 } else { features }],
-                bytes: alloc::vec![Bytes([[0; 64]; 8]); if slices { model.plan.columns } else { 0 }],
-                columns,
-                masks: alloc::vec![Mask::NONE; if kept { sliced.words.len() } else { sliced.most_tests }],
-                slots: alloc::vec![Mask::NONE; sliced.slots],
-                sums32: alloc::vec![zero32; if narrow_sums { groups } else { 0 }],
-                sums64: alloc::vec![zero64; if narrow_sums { 0 } else { groups }],
-                most_splits,
-            };
-            for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
-                let first = block * ROWS;
-                let part = rows.part(first..first + scores.len() / groups);
-                read(model, sliced, &part, first, &mut scratch)?;
-                if kept {
-                    for (mask, word) in scratch.masks.iter_mut().zip(&sliced.words).skip(1) {
-                        *mask = compare(&scratch.bytes[word.column()], word.rank());
-                    }
-                }
-                match &sliced.values {
-                    Values::F32(values) => add32(model, sliced, values, kept, &mut scratch, scores),
-                    Values::F64(values) => add64(model, sliced, values, kept, &mut scratch, scores),
-                }
-            }
-            Ok(())
-        }
-
-        /// Reads the rows of a block and writes their bytes.
-        $(#[$enable])*
-        fn read(model: &Model, sliced: &Sliced, rows: &AnyRows<'_>, first: usize, s: &mut Scratch) -> Result<(), PredictError> {
-            let (file, plan) = (&model.file, &model.plan);
-            check(model, rows, first)?;
-            let count = rows.count();
-            // Tile by tile: what is read of a row stays near while its columns are taken apart.
-            for start in (0..count).step_by(64) {
-                let tile = rows.part(start..count.min(start + 64));
-                for (index, feature) in plan.features.iter().enumerate() {
-                    match file.domain.number {
-                        Number::F32 => tile.read32(feature.index, &mut s.values32[index].0.as_flattened_mut()[start..]),
-                        Number::F64 => tile.read64(feature.index, &mut s.values64[index].0.as_flattened_mut()[start..]),
-                    }
-                }
-            }
-            for (index, feature) in plan.features.iter().enumerate() {
-                if let Some(window) = file.domain.zero_window {
-                    let zero = |value: f64| if value.abs() <= window { 0.0 } else { value };
-                    if file.domain.number == Number::F32 {
-                        let values = s.values32[index].0.as_flattened_mut();
-                        values.iter_mut().for_each(|value| *value = zero(f64::from(*value)) as f32);
-                    } else {
-                        let values = s.values64[index].0.as_flattened_mut();
-                        values.iter_mut().for_each(|value| *value = zero(*value));
-                    }
-                }
-                let value = |row: usize| match file.domain.number {
-                    Number::F32 => f64::from(s.values32[index].0[row / 16][row % 16]),
-                    Number::F64 => s.values64[index].0[row / 8][row % 8],
-                };
-                if let (Some(large), false) = (&sliced.large, s.columns.is_empty()) {
-                    for row in 0..count {
-                        large.write(file, plan, index, value(row), &mut s.columns, row);
-                    }
-                }
-                if s.bytes.is_empty() {
-                    continue;
-                }
-                if scalar::write_categories(file, feature, (0..count).map(value), &mut s.bytes) {
-                    continue;
-                }
-                let mut ranks = Bytes([[0; 64]; 8]);
-                match &model.ranks[index] {
-                    Ranks::Two32(tables) if feature.specials.is_empty() => {
-                        rank32(&tables.0, &tables.1, feature.thresholds.len(), &s.values32[index], &mut ranks);
-                    }
-                    Ranks::Two64(tables) if feature.specials.is_empty() => {
-                        rank64(&tables.0, &tables.1, feature.thresholds.len(), &s.values64[index], &mut ranks);
-                    }
-                    _ => {
-                        for row in 0..count {
-                            scalar::write_bytes(file, feature, value(row), &mut s.bytes, row);
-                        }
-                        continue;
-                    }
-                }
-                let (missing, zeros) = match file.domain.number {
-                    Number::F32 => found32(&s.values32[index]),
-                    Number::F64 => found64(&s.values64[index]),
-                };
-                let most = feature.thresholds.len().min(CHUNK) as u8;
-                for variant in &feature.variants {
-                    let bytes = &mut s.bytes[variant.column as usize];
-                    *bytes = ranks;
-                    if !missing && !(zeros && variant.zero_left.is_some()) {
-                        continue;
-                    }
-                    for row in 0..count {
-                        let value = value(row);
-                        let left = match variant.zero_left {
-                            _ if value.is_nan() => variant.missing_left,
-                            Some(left) if value == 0.0 => left,
-                            _ => continue,
-                        };
-                        bytes.0[row / 64][row % 64] = if left { 0 } else { most };
-                    }
-                }
-            }
-            Ok(())
-        }
-
-        /// Refuses what the library refuses. Most libraries take nearly everything, and then there is little to do.
-        $(#[$enable])*
-        fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(), PredictError> {
-            let domain = model.file.domain;
-            let narrow = domain.number == Number::F32;
-            if domain.missing && domain.infinities && model.file.categories.is_empty() {
-                return Ok(());
-            }
-            for start in (0..rows.count()).step_by(64) {
-                let tile = rows.part(start..rows.count().min(start + 64));
-                for feature in 0..rows.width() {
-                    if !tile.any_odd(feature, narrow) {
-                        continue;
-                    }
-                    for row in 0..tile.count() {
-                        let value = tile.value(row, feature);
-                        if model.file.read_value(feature, value).is_none() {
-                            return Err(PredictError::Refused { row: first + start + row, feature, value });
-                        }
-                    }
-                }
-            }
-            Ok(())
-        }
-
-        /// Is any value missing, is any zero?
-        $(#[$enable])*
-        fn found32(values: &Floats32) -> (bool, bool) {
-            let (mut missing, mut zero) = (false, false);
-            for &value in values.0.as_flattened() {
-                missing |= value.is_nan();
-                zero |= value == 0.0;
-            }
-            (missing, zero)
-        }
+        kernel!(@number look32, add32, f32, few32, Floats32, $(#[$enable])*);
+        kernel!(@number look64, add64, f64, few64, Floats64, $(#[$enable])*);
 
         $(#[$enable])*
-        fn found64(values: &Floats64) -> (bool, bool) {
-            let (mut missing, mut zero) = (false, false);
-            for &value in values.0.as_flattened() {
-                missing |= value.is_nan();
-                zero |= value == 0.0;
+        fn test(words: &[Word], bytes: &[Bytes], masks: &mut [Mask]) {
+            for (mask, word) in masks.iter_mut().zip(words) {
+                *mask = compare(&bytes[word.column()], word.rank());
             }
-            (missing, zero)
         }
-
-        kernel!(@add add32, f32, F32, sums32, few32, Floats32, 16, $(#[$enable])*);
-        kernel!(@add add64, f64, F64, sums64, few64, Floats64, 8, $(#[$enable])*);
 
         /// The bits of the number of each row's leaf.
         $(#[$enable])*
@@ -243,20 +356,11 @@ macro_rules! kernel {
         }
 
         $(#[$enable])*
-        #[inline]
-        fn leaf_level(masks: &[Mask], tests: &[u32], kept: bool, at: usize) -> V {
-            load(&masks[if kept { tests[at] as usize } else { at }])
+        #[inline(never)]
+        fn level4(masks: &[Mask], tests: &[u32], kept: bool, at: usize, bits: &[V; 8], bit: usize) -> V {
+            crate::kernel::chosen!(4; masks, tests, kept, at, bits, bit)
         }
 
-        $(#[$enable])*
-        #[inline]
-        fn level1(masks: &[Mask], tests: &[u32], kept: bool, at: usize, bits: &[V; 8], bit: usize) -> V {
-            select(bits[bit], leaf_level(masks, tests, kept, at + 1), leaf_level(masks, tests, kept, at))
-        }
-
-        kernel!(@level level2, level1, 2, $(#[$enable])*);
-        kernel!(@level level3, level2, 4, $(#[$enable])*);
-        kernel!(@level level4, level3, 8, $(#[$enable])*);
         kernel!(@level level5, level4, 16, $(#[$enable])*);
         kernel!(@level level6, level5, 32, $(#[$enable])*);
         kernel!(@level level7, level6, 64, $(#[$enable])*);
@@ -266,16 +370,16 @@ macro_rules! kernel {
             let mut bits = [zero(); 8];
             let depth = depth as usize;
             if depth > 0 {
-                bits[0] = leaf_level(masks, tests, kept, 0);
+                bits[0] = crate::kernel::chosen!(0; masks, tests, kept, 0, bits, 0);
             }
             if depth > 1 {
-                bits[1] = level1(masks, tests, kept, 1, &bits, 0);
+                bits[1] = crate::kernel::chosen!(1; masks, tests, kept, 1, bits, 0);
             }
             if depth > 2 {
-                bits[2] = level2(masks, tests, kept, 3, &bits, 0);
+                bits[2] = crate::kernel::chosen!(2; masks, tests, kept, 3, bits, 0);
             }
             if depth > 3 {
-                bits[3] = level3(masks, tests, kept, 7, &bits, 0);
+                bits[3] = crate::kernel::chosen!(3; masks, tests, kept, 7, bits, 0);
             }
             if depth > 4 {
                 bits[4] = level4(masks, tests, kept, 15, &bits, 0);
@@ -323,62 +427,46 @@ macro_rules! kernel {
         }
     };
 
-    (@add $name:ident, $number:ty, $variant:ident, $sums:ident, $few:ident, $block:ident, $lanes:literal, $(#[$enable:meta])*) => {
-        /// Adds up the trees for a block whose bytes are known.
+    (@number $look:ident, $add:ident, $number:ty, $few:ident, $block:ident, $(#[$enable:meta])*) => {
         $(#[$enable])*
-        fn $name(model: &Model, sliced: &Sliced, values: &[$number], kept: bool, s: &mut Scratch, scores: &mut [f64]) {
-            let groups = model.outputs();
-            let last = model.file.sums.intercept_last;
-            for (sums, &intercept) in s.$sums.iter_mut().zip(&model.file.intercepts) {
-                *sums = $block([[if last { 0.0 } else { intercept as $number }; $lanes]; ROWS / $lanes]);
-            }
-            let mut planes = [Mask::NONE; PLANES];
-            for (tree, root) in sliced.trees.iter().zip(&model.plan.roots) {
-                let of_tree = if tree.group == ALL { 0..groups } else { tree.group as usize..tree.group as usize + 1 };
-                if tree.is_walked(s.most_splits) {
-                    let (Values::$variant(of_leaves), Some(large)) = (&model.plan.values, &sliced.large) else { return };
-                    for first in (0..scores.len() / groups).step_by(ABREAST) {
-                        let leaves = large.leaves(&model.plan, root, &s.columns, first);
-                        for (row, leaf) in (first..).zip(leaves) {
-                            for (group, at) in of_tree.clone().zip(leaf..) {
-                                s.$sums[group].0[row / $lanes][row % $lanes] += of_leaves[at];
-                            }
-                        }
-                    }
-                    continue;
+        fn $look(values: &mut $block, window: Option<f64>) -> (bool, bool) {
+            let (mut missing, mut zero) = (false, false);
+            // Nothing is nearer to zero than -1.
+            let window = window.unwrap_or(-1.0);
+            for value in values.0.as_flattened_mut() {
+                if f64::from(value.abs()) <= window {
+                    *value = 0.0;
                 }
-                find(tree, sliced, kept, &s.bytes, &mut s.masks, &mut s.slots, &mut planes);
-                let size = 1usize << tree.planes;
-                for (group, at) in of_tree.zip(0..) {
-                    let table = &values[tree.values + at * size..][..size];
-                    let sums = &mut s.$sums[group];
-                    if tree.planes <= 6 {
-                        $few(table, &planes, sums);
-                    } else if tree.planes <= 8 {
-                        let mut full = [0.0; 256];
-                        full[..size].copy_from_slice(table);
-                        let low = expand(&planes[..8], tree.planes as usize);
-                        let rows = sums.0.as_flattened_mut().iter_mut().zip(low.0.as_flattened());
-                        rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize]);
-                    } else {
-                        let low = expand(&planes[..8], 8);
-                        let high = expand(&planes[8..], tree.planes as usize - 8);
-                        let leaves = low.0.as_flattened().iter().zip(high.0.as_flattened());
-                        let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves);
-                        rows.for_each(|(sum, (&low, &high))| *sum += table[usize::from(low) | usize::from(high) << 8]);
-                    }
-                }
+                missing |= value.is_nan();
+                zero |= *value == 0.0;
             }
-            if let Some(scale) = model.file.sums.scale {
-                // f64 holds the product of two f32, so that this rounds once.
-                let sums = s.$sums.iter_mut().flat_map(|sums| sums.0.as_flattened_mut());
-                sums.for_each(|sum| *sum = (f64::from(*sum) * scale) as $number);
+            (missing, zero)
+        }
+
+        $(#[$enable])*
+        fn $add(values: &[$number], planes: &[Mask; PLANES], sums: &mut $block) {
+            let count = values.len().trailing_zeros() as usize;
+            if $few(values, planes, sums) {
+                return;
             }
-            let add_last = model.file.adds_intercepts_last();
-            for (group, (sums, &intercept)) in s.$sums.iter().zip(&model.file.intercepts).enumerate() {
-                for (row, &sum) in scores.chunks_mut(groups).zip(sums.0.as_flattened()) {
-                    row[group] = f64::from(if add_last { sum + intercept as $number } else { sum });
-                }
+            if count <= 6 {
+                let mut full = [0.0; 64];
+                full[..values.len()].copy_from_slice(values);
+                let low = expand(&planes[..8], count);
+                let rows = sums.0.as_flattened_mut().iter_mut().zip(low.0.as_flattened());
+                rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
+            } else if count <= 8 {
+                let mut full = [0.0; 256];
+                full[..values.len()].copy_from_slice(values);
+                let low = expand(&planes[..8], count);
+                let rows = sums.0.as_flattened_mut().iter_mut().zip(low.0.as_flattened());
+                rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize]);
+            } else {
+                let low = expand(&planes[..8], 8);
+                let high = expand(&planes[8..], count - 8);
+                let leaves = low.0.as_flattened().iter().zip(high.0.as_flattened());
+                let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves);
+                rows.for_each(|(sum, (&low, &high))| *sum += values[usize::from(low) | usize::from(high) << 8]);
             }
         }
     };
@@ -394,4 +482,48 @@ macro_rules! kernel {
     };
 }
 
-pub(crate) use kernel;
+/// [`Instructions`] for a type of the module: `$call` is the macro that calls what `kernel!` has made there.
+macro_rules! instructions {
+    ($type:ident, $call:ident) => {
+        impl crate::kernel::Instructions for $type {
+            fn most_splits(&self) -> u16 {
+                MOST_SPLITS
+            }
+            fn look32(&self, values: &mut Floats32, window: Option<f64>) -> (bool, bool) {
+                $call!(look32(values, window))
+            }
+            fn look64(&self, values: &mut Floats64, window: Option<f64>) -> (bool, bool) {
+                $call!(look64(values, window))
+            }
+            fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
+                $call!(rank32(table, values, ranks))
+            }
+            fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
+                $call!(rank64(table, values, ranks))
+            }
+            fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask]) {
+                $call!(test(words, bytes, masks))
+            }
+            fn find(
+                &self,
+                tree: &Tree,
+                sliced: &Sliced,
+                kept: bool,
+                bytes: &[Bytes],
+                masks: &mut [Mask],
+                slots: &mut [Mask],
+                planes: &mut [Mask; PLANES],
+            ) {
+                $call!(find(tree, sliced, kept, bytes, masks, slots, planes))
+            }
+            fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) {
+                $call!(add32(values, planes, sums))
+            }
+            fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) {
+                $call!(add64(values, planes, sums))
+            }
+        }
+    };
+}
+
+pub(crate) use {chosen, instructions, kernel};

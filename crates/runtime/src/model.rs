@@ -7,7 +7,7 @@ use crate::bytes::Checksum;
 use crate::cover;
 use crate::decide;
 use crate::error::{LoadError, PredictError};
-use crate::file::{self, File};
+use crate::file::{self, File, Label};
 use crate::meaning::{Decision, Labels, Link, Number, Value};
 use crate::path::Path;
 use crate::plan::Plan;
@@ -73,11 +73,12 @@ impl Model {
     pub(crate) fn of(file: File) -> Result<Self, LoadError> {
         let plan = Plan::new(&file)?;
         let wide = file.domain.number == Number::F64;
-        let ranks = plan.features.iter().map(|feature| Ranks::new(&feature.thresholds, wide)).collect();
+        let ranks: Vec<Ranks> =
+            plan.features.iter().map(|feature| Ranks::new(&feature.thresholds, wide)).collect();
         Ok(Self {
             sliced: Made::new(|| Sliced::new(&plan, file.intercepts.len())),
             #[cfg(target_arch = "x86_64")]
-            single: Made::new(|| Single::new(&plan)),
+            single: Made::new(|| Single::new(&plan, &ranks, file.domain.zero_window)),
             file,
             plan,
             ranks,
@@ -91,7 +92,7 @@ impl Model {
     /// The layout for one row at a time, where there is one.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn single(&self) -> Option<&Single> {
-        self.single.get(|| Single::new(&self.plan)).as_ref()
+        self.single.get(|| Single::new(&self.plan, &self.ranks, self.file.domain.zero_window)).as_ref()
     }
 
     /// The number of input columns.
@@ -105,9 +106,9 @@ impl Model {
     }
 
     /// The labels of the categories of a column, in the order of their codes, where the source has any.
-    pub fn category_labels(&self, feature: usize) -> Option<&[String]> {
+    pub fn category_labels(&self, feature: usize) -> Option<Vec<String>> {
         let found = self.file.categories.iter().find(|known| known.feature as usize == feature)?;
-        found.labels.as_deref()
+        Some(found.labels.as_ref()?.iter().map(Label::words).collect())
     }
 
     /// The number of scores of a row.

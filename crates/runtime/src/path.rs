@@ -15,7 +15,8 @@ pub enum Path {
     Sse42,
     /// 512 rows at a time with NEON.
     Neon,
-    /// 512 rows at a time, on every processor.
+    /// 512 rows at a time, on every processor. Without the feature `std`, which is for small programs, only where there are no wider
+    /// instructions.
     Portable,
     /// One row at a time, on every processor.
     Scalar,
@@ -39,7 +40,8 @@ impl Path {
     /// Has this processor the instructions?
     pub fn is_available(self) -> bool {
         match self {
-            Self::Portable | Self::Scalar => true,
+            Self::Portable => crate::batch::HAS_PORTABLE,
+            Self::Scalar => true,
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => crate::x86::has_avx512(),
             #[cfg(target_arch = "x86_64")]

@@ -9,7 +9,6 @@
 //! own. A column is a byte, so that a variant with more than 255 thresholds has several, each of which counts 255 of
 //! them. Tests for equality and for membership have a column each, which is 0 for left and 1 for right.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::error::LoadError;
@@ -276,8 +275,11 @@ fn features(file: &File) -> Result<(Vec<Feature>, Vec<Word>, usize), LoadError> 
         }
     }
     for feature in &mut features {
-        feature.thresholds.sort_by(order);
-        feature.thresholds.dedup_by(|a, b| order(a, b).is_eq());
+        // As integers in the same order: all that is sorted here is, and so there is one sort in the program.
+        let mut keys: Vec<u64> = feature.thresholds.iter().map(|&threshold| key(threshold)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        feature.thresholds = keys.into_iter().map(threshold).collect();
     }
     let mut columns = 0usize;
     let mut words = Vec::new();
@@ -393,6 +395,26 @@ pub(crate) fn at_most(kind: Kind, t: f64, number: Number) -> f64 {
     }
 }
 
+/// An integer for each threshold, in the order of [`order`].
+fn key(threshold: f64) -> u64 {
+    const SIGN: u64 = 1 << 63;
+    if threshold.is_nan() {
+        return 0;
+    }
+    // This makes -0.0 zero.
+    let bits = (threshold + 0.0).to_bits();
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
+}
+
+/// The threshold of a key.
+fn threshold(key: u64) -> f64 {
+    match key {
+        0 => f64::NAN,
+        _ if key >> 63 == 1 => f64::from_bits(key & (u64::MAX >> 1)),
+        _ => f64::from_bits(!key),
+    }
+}
+
 /// By value, NaN first. (-0.0 and 0.0 are one threshold.)
 fn order(a: &f64, b: &f64) -> core::cmp::Ordering {
     match (a.is_nan(), b.is_nan()) {
@@ -404,14 +426,17 @@ fn order(a: &f64, b: &f64) -> core::cmp::Ordering {
 }
 
 /// The codes that some set of this feature names, for the cover.
-pub(crate) fn named_codes(file: &File, feature: u32) -> BTreeMap<u32, ()> {
+pub(crate) fn named_codes(file: &File, feature: u32) -> Vec<u64> {
     let sets = file.columns.iter().filter(|column| column.feature == feature).filter_map(|column| {
         match &column.tests {
             Tests::Sets(sets) => Some(sets),
             Tests::Numbers(_) => None,
         }
     });
-    sets.flatten().flatten().map(|&code| (code, ())).collect()
+    let mut codes: Vec<u64> = sets.flatten().flatten().map(|&code| u64::from(code)).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    codes
 }
 
 /// Does a rule refuse infinities?

@@ -1,7 +1,7 @@
 //! The operations on blocks without special instructions: for every processor, and as the compiler makes of it.
 
-use crate::kernel::kernel;
-use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+use crate::kernel::{instructions, kernel};
+use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 
 type V = Mask;
 
@@ -56,44 +56,54 @@ fn compare(bytes: &Bytes, rank: u8) -> Mask {
 }
 
 /// The numbers whose bits are these planes.
+#[inline(never)]
 fn expand(planes: &[Mask], count: usize) -> Bytes {
+    const ONES: u64 = 0x0101_0101_0101_0101;
     let mut bytes = Bytes([[0; 64]; 8]);
     for (part, bytes) in bytes.0.iter_mut().enumerate() {
-        for (plane, mask) in planes[..count].iter().enumerate() {
-            let bits = mask.0[part];
-            for (row, byte) in bytes.iter_mut().enumerate() {
-                *byte |= ((bits >> row & 1) as u8) << plane;
+        for (eighth, to) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let mut all = 0;
+            for (plane, mask) in planes[..count].iter().enumerate() {
+                // Each of eight bytes gets all eight bits, keeps its own, and becomes 1 where that is set.
+                let bits = ((mask.0[part] >> (8 * eighth) & 0xff) * ONES) & 0x8040_2010_0804_0201;
+                all |= ((bits + 0x7f * ONES) >> 7 & ONES) << plane;
             }
+            *to = all.to_le_bytes();
         }
     }
     bytes
 }
 
-fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
-    let mut full = [0.0; 64];
-    full[..table.len()].copy_from_slice(table);
-    let leaves = expand(planes, 6.min(table.len().trailing_zeros() as usize));
-    let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves.0.as_flattened());
-    rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
+fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32) -> bool {
+    false
 }
 
-fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
-    let mut full = [0.0; 64];
-    full[..table.len()].copy_from_slice(table);
-    let leaves = expand(planes, 6.min(table.len().trailing_zeros() as usize));
-    let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves.0.as_flattened());
-    rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
+fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64) -> bool {
+    false
 }
 
 /// The number of thresholds that each value is above; 0 for what is no number.
-fn rank32(_: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
+fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
+    let all = if table.few { &table.all[0][..] } else { table.all.as_flattened() };
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
-    rows.for_each(|(rank, &value)| *rank = table[..count].partition_point(|&t| value > t) as u8);
+    rows.for_each(|(rank, &value)| *rank = all.partition_point(|&t| value > t) as u8);
 }
 
-fn rank64(_: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
+fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
+    let all = if table.few { &table.all[0][..] } else { table.all.as_flattened() };
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
-    rows.for_each(|(rank, &value)| *rank = table[..count].partition_point(|&t| value > t) as u8);
+    rows.for_each(|(rank, &value)| *rank = all.partition_point(|&t| value > t) as u8);
 }
 
 kernel!();
+
+/// What every processor has.
+pub(crate) struct Portable;
+
+macro_rules! called {
+    ($call:expr) => {
+        $call
+    };
+}
+
+instructions!(Portable, called);

@@ -108,7 +108,7 @@ impl<'a, T: Float> Rows<'a, T> {
     }
 
     #[inline]
-    fn value(&self, row: usize, column: usize) -> T {
+    pub(crate) fn value(&self, row: usize, column: usize) -> T {
         self.values[row * self.row_stride + column * self.column_stride]
     }
 

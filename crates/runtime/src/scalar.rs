@@ -19,19 +19,14 @@ pub(crate) fn bytes_of(
     row: usize,
     bytes: &mut [u8],
 ) -> Result<(), PredictError> {
-    bytes_with(file, plan, rows, row, bytes, |_, _| None)
+    check(file, rows, row)?;
+    plan.features.iter().for_each(|feature| write_row(file, feature, rows, row, bytes));
+    Ok(())
 }
 
-/// As [`bytes_of`]; `rank` may know the number of a feature's thresholds that a number, which is not NaN, is above.
+/// Does the library take this row?
 #[inline]
-pub(crate) fn bytes_with(
-    file: &File,
-    plan: &Plan,
-    rows: &AnyRows<'_>,
-    row: usize,
-    bytes: &mut [u8],
-    rank: impl Fn(usize, f64) -> Option<usize>,
-) -> Result<(), PredictError> {
+pub(crate) fn check(file: &File, rows: &AnyRows<'_>, row: usize) -> Result<(), PredictError> {
     // Features that no test looks at are read, too: the library would refuse them all the same.
     if !(file.domain.missing && file.domain.infinities && file.categories.is_empty()) {
         for feature in 0..file.features as usize {
@@ -41,30 +36,20 @@ pub(crate) fn bytes_with(
             }
         }
     }
-    for (index, feature) in plan.features.iter().enumerate() {
-        let value = rows.value(row, feature.index);
-        let value = file.read_value(feature.index, value).ok_or(PredictError::Refused {
-            row,
-            feature: feature.index,
-            value,
-        })?;
-        // Most features compare numbers in one column for each variant, and most values are not missing.
-        if feature.plain
-            && !value.is_nan()
-            && let Some(rank) = rank(index, value)
-        {
-            feature.variants.iter().for_each(|variant| bytes[variant.column as usize] = rank as u8);
-            continue;
-        }
-        write_ranked(file, feature, value, |value| rank(index, value), |column, byte| bytes[column] = byte);
-    }
     Ok(())
+}
+
+/// What one row writes into each column of a feature, of a row that the library takes.
+pub(crate) fn write_row(file: &File, feature: &Feature, rows: &AnyRows<'_>, row: usize, bytes: &mut [u8]) {
+    let value = rows.value(row, feature.index);
+    // What is refused does not get here.
+    let value = file.domain.read(value).unwrap_or(value);
+    write(file, feature, value, |column, byte| bytes[column] = byte);
 }
 
 /// What a value writes into each column of its feature, for one row of a block.
 pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, columns: &mut [Bytes], row: usize) {
-    let write = |column: usize, byte| columns[column].0[row / 64][row % 64] = byte;
-    write_ranked(file, feature, value, |_| None, write);
+    write(file, feature, value, |column, byte| columns[column].0[row / 64][row % 64] = byte);
 }
 
 /// What the values of a block write into the columns of a categorical feature whose sets have codes below 64 only; `false`, and nothing is
@@ -107,17 +92,10 @@ pub(crate) fn write_categories(
     true
 }
 
-/// As [`write_bytes`], for who may know the rank of a number.
+/// Calls `write` with each column of a feature and the byte of a value there.
 #[inline]
-fn write_ranked(
-    file: &File,
-    feature: &Feature,
-    value: f64,
-    known: impl Fn(f64) -> Option<usize>,
-    mut write: impl FnMut(usize, u8),
-) {
-    let rank = |value: f64| known(value).unwrap_or_else(|| feature.rank(value));
-    for (variant, rank) in ranks(feature, value, rank) {
+fn write(file: &File, feature: &Feature, value: f64, mut write: impl FnMut(usize, u8)) {
+    for (variant, rank) in ranks(feature, value, |value| feature.rank(value)) {
         for chunk in 0..feature.chunks() {
             let byte = rank.saturating_sub(chunk * CHUNK).min(CHUNK) as u8;
             write(variant.column as usize + chunk, byte);
@@ -260,27 +238,33 @@ pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&
 #[inline]
 fn walk(plan: &Plan, bytes: &[u8], mut visit: impl FnMut(&Root, usize)) {
     for roots in plan.roots.chunks(LANES) {
-        let mut at = [0u32; LANES];
-        let mut depth = 0;
-        for (at, root) in at.iter_mut().zip(roots) {
-            *at = root.node;
-            depth = depth.max(root.depth);
-        }
-        for _ in 0..depth {
-            let mut moved = 0;
-            for at in &mut at {
-                let next = step(&plan.nodes, bytes, *at);
-                moved |= next ^ *at;
-                *at = next;
-            }
-            if moved == 0 {
-                break;
-            }
-        }
-        for (&at, root) in at.iter().zip(roots) {
-            visit(root, plan.leaves[at as usize] as usize);
+        for (root, at) in roots.iter().zip(leaves(plan, bytes, roots)) {
+            visit(root, at);
         }
     }
+}
+
+/// Where the values of the leaves start that a row reaches in trees that are walked side by side.
+#[inline(never)]
+fn leaves(plan: &Plan, bytes: &[u8], roots: &[Root]) -> [usize; LANES] {
+    let mut at = [0u32; LANES];
+    let mut depth = 0;
+    for (at, root) in at.iter_mut().zip(roots) {
+        *at = root.node;
+        depth = depth.max(root.depth);
+    }
+    for _ in 0..depth {
+        let mut moved = 0;
+        for at in &mut at {
+            let next = step(&plan.nodes, bytes, *at);
+            moved |= next ^ *at;
+            *at = next;
+        }
+        if moved == 0 {
+            break;
+        }
+    }
+    at.map(|at| plan.leaves[at as usize] as usize)
 }
 
 #[inline]

@@ -12,6 +12,7 @@
 //!
 //! What a leaf adds is looked up by its number and added in the order of the file, for each row on its own.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::large::Large;
@@ -111,11 +112,12 @@ pub(crate) struct Sliced {
 
 impl Sliced {
     pub(crate) fn new(plan: &Plan, groups: usize) -> Self {
-        let mut words: Vec<Word> =
-            plan.nodes.iter().map(|node| node.word).filter(|&word| word != Word::NEVER).collect();
-        words.sort_by_key(|word| word.0);
-        words.dedup();
-        words.insert(0, Word::NEVER);
+        let used = plan.nodes.iter().map(|node| node.word).filter(|&word| word != Word::NEVER);
+        let mut keys: Vec<u64> = used.map(|word| u64::from(word.0)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let words =
+            core::iter::once(Word::NEVER).chain(keys.into_iter().map(|key| Word(key as u32))).collect();
         let mut sliced = Self {
             words,
             tests: Vec::new(),
@@ -227,13 +229,37 @@ impl Sliced {
     }
 }
 
-/// Thresholds of a feature as tables of two levels: sixteen pivots, and sixteen numbers below each.
+/// Thresholds of a feature as a table of two levels: sixteen pivots, and sixteen numbers below each. Nothing is above an infinity, so
+/// that what is filled in never counts.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Table<T> {
+    pub(crate) pivots: [T; 16],
+    pub(crate) all: [[T; 16]; 16],
+    /// At most sixteen thresholds: the first numbers are all.
+    pub(crate) few: bool,
+}
+
+impl<T: Copy> Table<T> {
+    fn new(thresholds: &[f64], number: impl Fn(f64) -> T) -> Box<Self> {
+        let most = number(f64::INFINITY);
+        let mut table =
+            Box::new(Self { pivots: [most; 16], all: [[most; 16]; 16], few: thresholds.len() <= 16 });
+        table.all.as_flattened_mut().iter_mut().zip(thresholds).for_each(|(to, &from)| *to = number(from));
+        for row in 0..16 {
+            table.pivots[row] = table.all[row][15];
+        }
+        table
+    }
+}
+
+/// How the number of thresholds that a value is above is found.
 #[derive(Clone, Debug)]
 pub(crate) enum Ranks {
-    /// Of f32.
-    Two32(alloc::boxed::Box<([f32; 16], [f32; 256])>),
-    /// Of f64.
-    Two64(alloc::boxed::Box<([f64; 16], [f64; 256])>),
+    /// In a table of f32.
+    Two32(Box<Table<f32>>),
+    /// In one of f64.
+    Two64(Box<Table<f64>>),
     /// More thresholds than fit, or one below every number: searched for.
     Search,
 }
@@ -243,15 +269,10 @@ impl Ranks {
         if thresholds.len() > 255 || thresholds.first().is_some_and(|first| first.is_nan()) {
             return Self::Search;
         }
-        let at = |index: usize| thresholds.get(index).copied().unwrap_or(f64::INFINITY);
-        // Nothing is above an infinity, so that what is filled in never counts.
-        let pivot = |index: usize| at(16 * index + 15);
         if wide {
-            Self::Two64(alloc::boxed::Box::new((core::array::from_fn(pivot), core::array::from_fn(at))))
+            Self::Two64(Table::new(thresholds, |number| number))
         } else {
-            let (pivots, all) =
-                (core::array::from_fn(|i| pivot(i) as f32), core::array::from_fn(|i| at(i) as f32));
-            Self::Two32(alloc::boxed::Box::new((pivots, all)))
+            Self::Two32(Table::new(thresholds, |number| number as f32))
         }
     }
 }

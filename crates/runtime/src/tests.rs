@@ -414,18 +414,32 @@ fn what_the_library_refuses_is_refused_at_its_place() {
     }
 }
 
-/// Rows that come alone, in models whose byte columns fit into one, two or four registers or into none, with trees that fill a block or
-/// do not, and with trees deeper than what is tested at once.
+/// Rows that come alone, in models whose byte columns fit into one, two or four registers or into none, with trees that fill blocks or
+/// do not, with more of them than are added up at once, and with more leaves than a byte counts.
 #[test]
 fn one_row_at_a_time_gives_the_bits_of_a_plain_walk() {
     let mut seen = [0; 4];
-    for seed in 0..fewer(120) {
+    let (mut many, mut large, mut byte) = (0, 0, 0);
+    for seed in 0..fewer(150) {
         let mut random = Random(1 << 40 | seed);
         let features = [2, 5, 9, 14, 22, 40][seed as usize % 6];
-        let depth = [1, 3, 5, 6, 7, 11][random.below(6)];
-        let trees = [1, 7, 63, 64, 65, 130][random.below(6)];
-        let file = model_of(&mut random, features, depth, if depth > 7 { 5 } else { trees }, 30);
+        let depth = [1, 3, 5, 6, 8, 9, 11][random.below(7)];
+        let trees = [1, 7, 63, 64, 65, 130, 1100][random.below(7)];
+        let trees = match depth {
+            0..=3 => trees,
+            4..=7 => trees.min(130),
+            _ => 5,
+        };
+        let mut file = model_of(&mut random, features, depth, trees, 30);
+        if seed % 3 == 0 {
+            // Features that only compare numbers are read in their own way.
+            let numbers = file.columns.iter_mut().filter(|column| matches!(column.tests, Tests::Numbers(_)));
+            numbers.for_each(|column| column.kind = [Kind::Less, Kind::LessOrEqual][random.below(2)]);
+        }
         let model = Model::of(file.clone()).unwrap();
+        many += u32::from(trees > 1024);
+        large += u32::from(model.plan.roots.iter().any(|root| root.leaves > 256));
+        byte += u32::from(model.plan.roots.iter().any(|root| (129..=256).contains(&root.leaves)));
         let columns = model.plan.columns;
         seen[columns.div_ceil(64).next_power_of_two().trailing_zeros().min(3) as usize] += 1;
         let width = model.features();
@@ -442,4 +456,9 @@ fn one_row_at_a_time_gives_the_bits_of_a_plain_walk() {
     }
     let least = if cfg!(miri) { 0 } else { 10 };
     assert!(seen.iter().all(|&count| count >= least), "models by their number of columns: {seen:?}");
+    let sizes = [many, large, byte];
+    assert!(
+        sizes.iter().all(|&count| count >= least / 2),
+        "models with many trees and large ones: {sizes:?}"
+    );
 }

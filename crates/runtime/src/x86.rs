@@ -10,31 +10,33 @@
 #![allow(unsafe_code, reason = "argued above, and at each place")]
 
 use crate::error::PredictError;
+use crate::kernel::Instructions;
 use crate::model::Model;
 use crate::path::Path;
 use crate::rows::AnyRows;
-use crate::sliced::Sliced;
 
-/// The sums of all rows on a path that this processor has; `None` for a path that it has not, or that is none of ours.
-pub(crate) fn enter(
-    path: Path,
-    model: &Model,
-    sliced: &Sliced,
-    rows: AnyRows<'_>,
-    scores: &mut [f64],
-) -> Option<Result<(), PredictError>> {
+/// Calls a function of the module of an instruction set from a method of its type `Entered`.
+macro_rules! entered {
+    ($call:expr) => {
+        // SAFETY: a value of this type exists, so that this processor has every feature that the module is compiled for.
+        unsafe { $call }
+    };
+}
+
+/// Works with a path that this processor has; `None` for a path that it has not, or that is none of ours.
+pub(crate) fn enter<R>(path: Path, work: impl FnOnce(&dyn Instructions) -> R) -> Option<R> {
     match path {
-        // SAFETY: the condition says that this processor has every feature that `avx512::sums` is compiled for.
-        Path::Avx512 if has_avx512() => Some(unsafe { avx512::sums(model, sliced, rows, scores) }),
-        // SAFETY: the condition says that this processor has every feature that `avx2::sums` is compiled for.
-        Path::Avx2 if has_avx2() => Some(unsafe { avx2::sums(model, sliced, rows, scores) }),
-        // SAFETY: the condition says that this processor has every feature that `sse42::sums` is compiled for.
-        Path::Sse42 if has_sse42() => Some(unsafe { sse42::sums(model, sliced, rows, scores) }),
+        // SAFETY: the condition says that this processor has every feature that `avx512` is compiled for.
+        Path::Avx512 if has_avx512() => Some(work(&unsafe { avx512::Entered::new() })),
+        // SAFETY: the condition says that this processor has every feature that `avx2` is compiled for.
+        Path::Avx2 if has_avx2() => Some(work(&unsafe { avx2::Entered::new() })),
+        // SAFETY: the condition says that this processor has every feature that `sse42` is compiled for.
+        Path::Sse42 if has_sse42() => Some(work(&unsafe { sse42::Entered::new() })),
         _ => None,
     }
 }
 
-/// As [`enter`], for rows one at a time: `None` where the path or the model has no layout for it.
+/// The sums of rows, one at a time: `None` where the path or the model has no layout for it.
 pub(crate) fn enter_single(
     path: Path,
     model: &Model,
@@ -47,7 +49,8 @@ pub(crate) fn enter_single(
             // SAFETY: the condition says that this processor has every feature that `vbmi::sums` is compiled for.
             Some(unsafe { vbmi::sums(model, single, rows, scores) })
         }
-        Path::Avx2 if has_avx2() && model.plan.columns <= avx2_single::MOST_COLUMNS => {
+        // AVX-512 without VBMI has nothing better.
+        Path::Avx512 | Path::Avx2 if has_avx2() && model.plan.columns <= avx2_single::MOST_COLUMNS => {
             let single = model.single()?;
             // SAFETY: the condition says that this processor has every feature that `avx2_single::sums` is compiled for.
             Some(unsafe { avx2_single::sums(model, single, rows, scores) })

@@ -2,8 +2,8 @@
 
 use core::arch::aarch64::*;
 
-use crate::kernel::kernel;
-use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+use crate::kernel::{instructions, kernel};
+use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 use crate::vectors::vectors;
 
 type V = [uint64x2_t; 4];
@@ -103,37 +103,27 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> [uint8x16_t; 4] {
 }
 
 #[target_feature(enable = "neon")]
+#[inline(never)]
 fn expand(planes: &[Mask], count: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
     for (part, to) in all.0.iter_mut().enumerate() {
-        *to = to_bytes(numbers(planes, count, part));
+        // Most trees have 64 leaves at most, and the loop is unrolled for as many bits.
+        *to = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
     }
     all
 }
 
-/// Adds the leaf of each row, of at most 64 leaves.
+/// Adds the leaf of each row, where there is a way of its own for few leaves: here is none.
 #[target_feature(enable = "neon")]
-fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
-    let mut full = [0.0; 64];
-    full[..table.len()].copy_from_slice(table);
-    let count = table.len().trailing_zeros() as usize;
-    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate() {
-        let leaves = to_bytes(numbers(planes, count, part));
-        let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
-        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
-    }
+#[inline]
+fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32) -> bool {
+    false
 }
 
 #[target_feature(enable = "neon")]
-fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
-    let mut full = [0.0; 64];
-    full[..table.len()].copy_from_slice(table);
-    let count = table.len().trailing_zeros() as usize;
-    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
-        let leaves = to_bytes(numbers(planes, count, part));
-        let rows = sums.as_flattened_mut().iter_mut().zip(leaves);
-        rows.for_each(|(sum, leaf)| *sum += full[leaf as usize & 63]);
-    }
+#[inline]
+fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64) -> bool {
+    false
 }
 
 /// How many of sixteen numbers this one is above; none where it is no number.
@@ -159,26 +149,37 @@ fn above64(value: float64x2_t, table: &[f64; 16]) -> usize {
 
 /// The number of thresholds that each value is above; 0 for what is no number.
 #[target_feature(enable = "neon")]
-fn rank32(pivots: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
-    let (table, _) = table.as_chunks::<16>();
+fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = vdupq_n_f32(value);
         // The last pivot is an infinity, so that this is below sixteen.
-        let pivot = if count < 16 { 0 } else { above32(value, pivots) & 15 };
-        *rank = (16 * pivot + above32(value, &table[pivot])) as u8;
+        let pivot = if table.few { 0 } else { above32(value, &table.pivots) & 15 };
+        *rank = (16 * pivot + above32(value, &table.all[pivot])) as u8;
     }
 }
 
 #[target_feature(enable = "neon")]
-fn rank64(pivots: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
-    let (table, _) = table.as_chunks::<16>();
+fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = vdupq_n_f64(value);
-        let pivot = if count < 16 { 0 } else { above64(value, pivots) & 15 };
-        *rank = (16 * pivot + above64(value, &table[pivot])) as u8;
+        let pivot = if table.few { 0 } else { above64(value, &table.pivots) & 15 };
+        *rank = (16 * pivot + above64(value, &table.all[pivot])) as u8;
     }
 }
 
 kernel!(#[target_feature(enable = "neon")]);
+
+/// This instruction set. There is a value only where the processor has it.
+pub(super) struct Entered(());
+
+impl Entered {
+    /// # Safety
+    /// The processor has every feature that this module is compiled for.
+    pub(super) unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+instructions!(Entered, entered);

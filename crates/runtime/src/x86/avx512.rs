@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use crate::kernel::kernel;
-use crate::sliced::{Bytes, Floats32, Floats64, Mask};
+use crate::kernel::{instructions, kernel};
+use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 use crate::vectors::vectors;
 
 type V = __m512i;
@@ -90,6 +90,7 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> __m512i {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline(never)]
 fn expand(planes: &[Mask], count: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
     for (part, to) in all.0.iter_mut().enumerate() {
@@ -100,7 +101,10 @@ fn expand(planes: &[Mask], count: usize) -> Bytes {
 
 /// Adds the leaf of each row, of at most 64 leaves: they fit into four registers.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
+fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) -> bool {
+    if table.len() > 64 {
+        return false;
+    }
     let mut full = [[0.0; 16]; 4];
     full.as_flattened_mut()[..table.len()].copy_from_slice(table);
     let [a, b, c, d] = full.map(floats);
@@ -124,10 +128,14 @@ fn few32(table: &[f32], planes: &[Mask], sums: &mut Floats32) {
             *sum = to_floats(_mm512_add_ps(floats(*sum), value));
         }
     }
+    true
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
+fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) -> bool {
+    if table.len() > 64 {
+        return false;
+    }
     let mut full = [[0.0; 8]; 8];
     full.as_flattened_mut()[..table.len()].copy_from_slice(table);
     let [a, b, c, d, e, f, g, h] = full.map(doubles);
@@ -151,16 +159,16 @@ fn few64(table: &[f64], planes: &[Mask], sums: &mut Floats64) {
             *sum = to_doubles(_mm512_add_pd(doubles(*sum), value));
         }
     }
+    true
 }
 
 /// The number of thresholds that each value is above; 0 for what is no number.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn rank32(pivots: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats32, ranks: &mut Bytes) {
-    let pivots = floats(*pivots);
-    let (table, _) = table.as_chunks::<16>();
+fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
+    let pivots = floats(table.pivots);
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
-    if count < 16 {
-        let first = floats(table[0]);
+    if table.few {
+        let first = floats(table.all[0]);
         for (rank, &value) in rows {
             *rank = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(_mm512_set1_ps(value), first).count_ones() as u8;
         }
@@ -170,7 +178,7 @@ fn rank32(pivots: &[f32; 16], table: &[f32; 256], count: usize, values: &Floats3
         let value = _mm512_set1_ps(value);
         // The last pivot is an infinity, so that this is below sixteen.
         let pivot = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, pivots).count_ones() as usize & 15;
-        let below = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(table[pivot])).count_ones();
+        let below = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(table.all[pivot])).count_ones();
         *rank = (16 * pivot as u32 + below) as u8;
     }
 }
@@ -185,14 +193,26 @@ fn above(value: __m512d, table: &[f64; 16]) -> u32 {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn rank64(pivots: &[f64; 16], table: &[f64; 256], count: usize, values: &Floats64, ranks: &mut Bytes) {
-    let (table, _) = table.as_chunks::<16>();
+fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = _mm512_set1_pd(value);
-        let pivot = if count < 16 { 0 } else { above(value, pivots) as usize & 15 };
-        *rank = (16 * pivot as u32 + above(value, &table[pivot])) as u8;
+        let pivot = if table.few { 0 } else { above(value, &table.pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above(value, &table.all[pivot])) as u8;
     }
 }
 
 kernel!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]);
+
+/// This instruction set. There is a value only where the processor has it.
+pub(super) struct Entered(());
+
+impl Entered {
+    /// # Safety
+    /// The processor has every feature that this module is compiled for.
+    pub(super) unsafe fn new() -> Self {
+        Self(())
+    }
+}
+
+instructions!(Entered, entered);

@@ -2,8 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use crate::single::{self, Block, PLACES, Place, RowBytes, TREES, single_kernel};
-use crate::sliced::Ranks;
+use crate::single::{Place, RowBytes, TREES, single_kernel};
+use crate::sliced::Table;
 use crate::vectors::vectors;
 
 vectors! {
@@ -13,54 +13,49 @@ vectors! {
     doubles: [f64; 8] => __m512d;
 }
 
-/// The number of thresholds that a number is above, where there are tables for it.
+/// The number of thresholds that a number is above.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
 #[inline]
-fn rank(ranks: &Ranks, value: f64) -> Option<usize> {
-    match ranks {
-        Ranks::Two32(tables) => {
-            let value = _mm512_set1_ps(value as f32);
-            let above = |table: [f32; 16]| {
-                _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(table)).count_ones() as usize
-            };
-            let (table, _) = tables.1.as_chunks::<16>();
-            let pivot = above(tables.0) & 15;
-            Some(16 * pivot + above(table[pivot]))
-        }
-        Ranks::Two64(tables) => {
-            let value = _mm512_set1_pd(value);
-            let above = |table: &[f64; 16]| {
-                let (halves, _) = table.as_chunks::<8>();
-                let low = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[0]));
-                let high = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[1]));
-                (u32::from(high) << 8 | u32::from(low)).count_ones() as usize
-            };
-            let (table, _) = tables.1.as_chunks::<16>();
-            let pivot = above(&tables.0) & 15;
-            Some(16 * pivot + above(&table[pivot]))
-        }
-        Ranks::Search => None,
-    }
+fn rank32(table: &Table<f32>, value: f32) -> u8 {
+    let value = _mm512_set1_ps(value);
+    let above =
+        |table: [f32; 16]| _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(table)).count_ones() as usize;
+    // The last pivot is an infinity, so that this is below sixteen.
+    let pivot = if table.few { 0 } else { above(table.pivots) & 15 };
+    (16 * pivot + above(table.all[pivot])) as u8
 }
 
-/// The path of each tree of a block in a row of so many bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
 #[inline]
-fn paths(block: &Block, places: &[Place], row: &RowBytes, columns: usize) -> [u8; TREES] {
+fn rank64(table: &Table<f64>, value: f64) -> u8 {
+    let value = _mm512_set1_pd(value);
+    let above = |table: &[f64; 16]| {
+        let (halves, _) = table.as_chunks::<8>();
+        let low = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[0]));
+        let high = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[1]));
+        (u32::from(high) << 8 | u32::from(low)).count_ones() as usize
+    };
+    let pivot = if table.few { 0 } else { above(&table.pivots) & 15 };
+    (16 * pivot + above(&table.all[pivot])) as u8
+}
+
+/// The leaf of each tree of two blocks in a row of so many bytes; the second block is not longer than the first.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
+#[inline]
+fn leaves(blocks: [&[Place]; 2], row: &RowBytes, columns: usize) -> [[u8; TREES]; 2] {
     match columns {
-        0..=64 => paths_in::<1>(block, places, row),
-        65..=128 => paths_in::<2>(block, places, row),
-        _ => paths_in::<4>(block, places, row),
+        0..=64 => leaves_in::<1>(blocks, row),
+        65..=128 => leaves_in::<2>(blocks, row),
+        _ => leaves_in::<4>(blocks, row),
     }
 }
 
-/// The path of each tree of a block, in a row of at most `TABLES` times 64 bytes.
+/// The same for a row of at most `TABLES` times 64 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
 #[inline]
-fn paths_in<const TABLES: usize>(block: &Block, places: &[Place], row: &RowBytes) -> [u8; TREES] {
+fn leaves_in<const TABLES: usize>([long, short]: [&[Place]; 2], row: &RowBytes) -> [[u8; TREES]; 2] {
     let table = row.0.map(bytes);
-    let mut masks = [0u64; PLACES];
-    for (mask, place) in masks.iter_mut().zip(places) {
+    let moved = |leaves: __m512i, place: &Place, next: __m512i| {
         let columns = bytes(place.columns);
         let found = match TABLES {
             1 => _mm512_permutexvar_epi8(columns, table[0]),
@@ -71,15 +66,23 @@ fn paths_in<const TABLES: usize>(block: &Block, places: &[Place], row: &RowBytes
                 _mm512_mask_blend_epi8(_mm512_movepi8_mask(columns), low, high)
             }
         };
-        *mask = _mm512_cmpgt_epu8_mask(found, bytes(place.ranks));
+        let right = _mm512_cmpgt_epu8_mask(found, bytes(place.ranks));
+        let taken = _mm512_mask_cmpge_epu8_mask(right, leaves, bytes(place.firsts));
+        _mm512_mask_mov_epi8(leaves, taken, next)
+    };
+    let one = _mm512_set1_epi8(1);
+    let [mut first, mut second, mut next] = [_mm512_setzero_si512(); 3];
+    // A step waits for the one before it, but not for the other block's.
+    for (long, short) in long.iter().zip(short) {
+        next = _mm512_add_epi8(next, one);
+        first = moved(first, long, next);
+        second = moved(second, short, next);
     }
-    let bits = single::chosen(&masks, block.levels);
-    let mut all = _mm512_setzero_si512();
-    for &bit in &bits[..usize::from(block.levels)] {
-        all = _mm512_add_epi8(all, all);
-        all = _mm512_mask_add_epi8(all, bit, all, _mm512_set1_epi8(1));
+    for place in &long[short.len()..] {
+        next = _mm512_add_epi8(next, one);
+        first = moved(first, place, next);
     }
-    to_bytes(all)
+    [to_bytes(first), to_bytes(second)]
 }
 
 single_kernel!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]);
