@@ -39,7 +39,7 @@ new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alon
 
 # Nothing unwinds there, so that no tables for it are needed. The compiler copies functions less often into others than elsewhere; what is hot in
 # the runtime does not rely on that.
-SMALL := -C force-unwind-tables=no -C llvm-args=-inline-threshold=40 -C link-arg=-Wl,--no-eh-frame-hdr
+SMALL := -C force-unwind-tables=no -C llvm-args=-inline-threshold=40 -C llvm-args=-unroll-threshold=90 -C llvm-args=-unroll-runtime=false -C link-arg=-Wl,--no-eh-frame-hdr
 c-library: ## the C library without Rust's standard library, in target/small, with its size
 	RUSTFLAGS="$(SMALL)" cargo build --locked --profile small -p secateur-c --no-default-features
 	@ls -l target/small/libsecateur_c.* crates/c/include/secateur_runtime.h
