@@ -237,29 +237,22 @@ fn wide_models_have_the_exact_bits() {
         average: None,
     };
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
-    let (features, classes) = (Features::unnamed(400), ClassLabels::Unnamed(2));
+    let (features, classes) = (Features::unnamed(260), ClassLabels::Unnamed(2));
     let mut builder =
         EnsembleBuilder::new(features, domain, classes, vec![0.5], accumulation, decision).unwrap();
-    for tree in 0..100 {
+    for tree in 0..260 {
         let mut built = TreeBuilder::new();
-        // A root, two nodes and four leaves.
-        for node in 0..3 {
-            let test = Test::Less { threshold: f64::from(rng.i32(-9..9)) };
-            let feature = FeatureId(4 * tree + node);
-            built.split(
-                Split { feature, test, missing_left: rng.bool() },
-                NodeId(2 * node + 1),
-                NodeId(2 * node + 2),
-            );
-        }
-        for leaf in 1..5 {
+        let test = Test::Less { threshold: f64::from(rng.i32(-9..9)) };
+        let split = Split { feature: FeatureId(tree), test, missing_left: rng.bool() };
+        built.split(split, NodeId(1), NodeId(2));
+        for leaf in 1..3 {
             built.leaf(&[f64::from(leaf) / 8.0 * f64::from(tree)]);
         }
         builder.tree(built, Output::Group(GroupId(0)), 1.0).unwrap();
     }
     let model = builder.build();
     let text = common::written(&model, common::exact(Form::C, "model"), &[]).unwrap();
-    assert!(text.contains("model_node_rank[300]"), "{text}");
+    assert!(text.contains("model_node_rank[260]"), "{text}");
     program_of_all(&common::folder("wide-models"), &[("wide".to_owned(), model)], 1, &mut rng);
 }
 
