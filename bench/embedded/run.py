@@ -409,11 +409,13 @@ def main() -> None:
                     built = make(folder, path, fitted, kind)
                     image, seconds = built.compile()
                     flash, instructions, emulated = counted(image, rows, built.row == "double", built.out == "double")
-                    scores = built.scores(rows)
-                    same = np.mean(scores.astype(truth.dtype) == truth)
-                    there = np.mean(emulated.astype(truth.dtype) == truth[:COUNTED])
-                    far = "" if same == 1 else f", others up to {np.abs(scores - truth).max():.0e} off"
-                    bits = f"{same:.1%}{far} | {there:.1%}" if built.raw else "not raw scores | -"
+                    bits, same = "not raw scores | -", 0.0
+                    if built.raw:
+                        scores = built.scores(rows)
+                        same = np.mean(scores.astype(truth.dtype) == truth)
+                        there = np.mean(emulated.astype(truth.dtype) == truth[:COUNTED])
+                        far = "" if same == 1 else f", others up to {np.abs(scores - truth).max():.0e} off"
+                        bits = f"{same:.1%}{far} | {there:.1%}"
                     cover = covered(built) if peer.startswith("secateur") else "-"
                     empty, included = built.starting(""), built.starting("#include <float.h>\n#include <stdint.h>\n")
                     text += f"| {peer} | {flash:,} | {instructions:,} | {seconds:.2f} | {bits} | {cover} |\n"

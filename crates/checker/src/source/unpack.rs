@@ -74,6 +74,10 @@ fn bits(words: &[u32], count: u64, widths: &[u32]) -> Result<Vec<Vec<u32>>, Diff
             at += u64::from(width);
         }
     }
+    // No width is larger than its numbers need: a file has one spelling.
+    let needed =
+        |column: &[u32]| (32 - column.iter().fold(0, |all, number| all | number).leading_zeros()).max(1);
+    same(columns.iter().zip(widths).all(|(column, &width)| needed(column) == width), WHAT)?;
     Ok(columns)
 }
 
@@ -121,7 +125,8 @@ mod tests {
             changed[bit / 32] |= 1 << (bit % 32);
             assert!(bits(&changed, 13, &[3, 2]).is_err(), "a bit behind the last number");
         }
-        assert_eq!(bits(&[0], 0, &[3]).unwrap(), [Vec::<u32>::new()]);
+        assert_eq!(bits(&[2, 0], 1, &[2]).unwrap(), [[2]]);
+        assert!(bits(&[2, 0], 1, &[3]).is_err(), "two bits would do");
         assert!(bits(&[0], 1 << 31, &[31]).is_err());
     }
 
