@@ -155,7 +155,10 @@ fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitEr
     }
     let mut layout = Layout::new(model, leaves)?;
     if form == Form::Wasm {
-        // Its probabilities are the wrapper's affair.
+        // Its probabilities are the wrapper's affair, where the model has any.
+        if probabilities == Some(Link::None) {
+            return Err(EmitError::NoProbabilities);
+        }
         match (keys, nodes) {
             (true, _) => return Err(EmitError::Keys),
             (false, NodeLayout::Small) => return Err(EmitError::Layout),

@@ -294,6 +294,7 @@ fn what_a_module_does_not_have_is_refused() {
     let refused = |style| emit(model, style, &[]).unwrap_err();
     assert_eq!(refused(Style { nodes: NodeLayout::Small, ..style }), EmitError::Layout);
     assert_eq!(refused(Style { keys: true, ..style }), EmitError::Keys);
+    assert_eq!(refused(Style { probabilities: Some(Link::None), ..style }), EmitError::NoProbabilities);
     // A module whose comment says so is none of ours.
     let bytes = module(model, None);
     let at = bytes.windows(9).position(|window| window == b" * parts:").unwrap();
