@@ -120,14 +120,14 @@ class Packed:
     def has_probabilities(self) -> bool: ...
 
 def source(
-    model: Model, file: str, name: str, keys: bool, small: bool, probabilities: bool, test: bool
+    model: Model, file: str, name: str, keys: bool, layout: str, probabilities: bool, test: bool
 ) -> tuple[bytes, list[tuple[str, str]], bytes, str | None]: ...
 def quantised_source(
     model: Model,
     file: str,
     name: str,
     keys: bool,
-    small: bool,
+    layout: str,
     probabilities: bool,
     test: bool,
     bits: int,

@@ -219,7 +219,7 @@ impl Kind {
             );
         }
         if command.layout.0 != SourceLayout::Compact && matches!(kind, Self::Source(SourceForm::Wasm)) {
-            bail!("--layout small is for C and Rust: a WebAssembly module has one layout");
+            bail!("--layout is for C and Rust: a WebAssembly module has one layout");
         }
         if command.name.is_some() && matches!(kind, Self::Source(SourceForm::Rust | SourceForm::Wasm)) {
             bail!(

@@ -34,7 +34,17 @@ pub enum NodeLayout {
     /// As few bits as the largest of their numbers need, one behind the other: fewer bytes, and more instructions to read them. Where these are more than 31, and in
     /// models without splits, as compact. Not in WebAssembly.
     Small,
+    /// Quick to walk: trees filled up to perfect ones where that takes no more than four bytes a node, else nodes of four bytes with leaves of four bytes between them, else
+    /// as compact; and values are ranked as whole numbers. Not in WebAssembly.
+    Fast,
 }
+
+/// The text has code for so many levels of trees that are filled up.
+const MOST_LEVELS: usize = 8;
+/// A test that every row passes to the left: no rank is above 255.
+const NEVER_RIGHT: u32 = 255;
+/// A word has so many bits for the words on its left.
+const MOST_WORDS_LEFT: usize = 0x3fff;
 
 /// The tables and numbers of a model, by their names in the text.
 #[derive(Default)]
@@ -126,8 +136,146 @@ impl Layout {
             NodeLayout::Small if self.node_widths().iter().sum::<usize>() < 32 => self.bits()?,
             // Nodes that no word holds: too many bins, or trees that are too large.
             NodeLayout::Small => self.tests(),
+            NodeLayout::Fast => self.fast(),
         }
         Ok(())
+    }
+
+    /// As quick to walk as the trees and their leaves allow, where a bin's number fits in a byte.
+    fn fast(&mut self) {
+        if self.counts["bins"] > 256 {
+            return;
+        }
+        let trees = self.shapes();
+        let nodes: usize = trees.iter().map(|tree| tree.inner.len()).sum();
+        let leaves: usize = trees.iter().map(|tree| tree.leaves.len()).sum();
+        let levels = trees.iter().map(|tree| tree.levels).max().unwrap_or_default();
+        let (places, leaf) = (trees.len() << levels.min(MOST_LEVELS), self.leaf_bytes());
+        // A word is a leaf of 32 bits, and on the left of a node there are its inner nodes, and a leaf more than these.
+        let floats = self.parts.contains("f32_sums")
+            && !self.parts.contains("listed")
+            && !self.parts.contains("every");
+        let short = self.integers["node_left"].iter().all(|&left| 2 * left as usize + 1 <= MOST_WORDS_LEFT);
+        if levels <= MOST_LEVELS && (2 + leaf) * places <= 4 * nodes + leaf * leaves {
+            self.steps();
+            self.full(&trees, levels);
+        } else if floats && short && self.parts.contains("numbers") {
+            self.steps();
+            self.words(&trees);
+        } else {
+            self.tests();
+        }
+    }
+
+    /// For the search by steps how often the number of thresholds of each column can be halved.
+    fn steps(&mut self) {
+        if let Some(first) = self.integers.get("first_threshold") {
+            let steps = first.windows(2).map(|pair| (pair[1] - pair[0]).ilog2()).collect();
+            self.parts.insert("steps");
+            self.integers.insert("step", steps);
+        }
+    }
+
+    /// The bytes that a leaf takes in its table.
+    fn leaf_bytes(&self) -> usize {
+        let whole = |name: &str| match self.integers[name].iter().copied().max().unwrap_or_default() {
+            0..=0xff => 1,
+            0x100..=0xffff => 2,
+            _ => 4,
+        };
+        let each = if self.parts.contains("every") { self.counts["outputs"] } else { 1 };
+        let own = match self.parts.contains("quantised") {
+            true => whole("leaf"),
+            false if self.parts.contains("listed") => whole("leaf_index"),
+            false if self.parts.contains("f64_sums") => 8,
+            false => 4,
+        };
+        each * own
+    }
+
+    /// Where the nodes and leaves of each tree are.
+    fn shapes(&self) -> Vec<Shape> {
+        let lefts = &self.integers["node_left"];
+        let (mut node, mut leaf) = (0, 0);
+        let shape = |&inner: &u32| {
+            let inner = inner as usize;
+            let shape = Shape::new(&lefts[node..node + inner], node, leaf);
+            node += inner;
+            leaf += inner + 1;
+            shape
+        };
+        self.integers["inner"].iter().map(shape).collect()
+    }
+
+    /// Trees filled up to so many levels: a table of tests by their places, and as many leaves as there are places below the last level.
+    fn full(&mut self, trees: &[Shape], levels: usize) {
+        let [bins, ranks, _] = self.nodes();
+        let width = 1usize << levels;
+        let mut tests = vec![NEVER_RIGHT << 8; trees.len() * width];
+        // For each place of a leaf the one that stands there.
+        let mut places = vec![0; trees.len() * width];
+        for (index, tree) in trees.iter().enumerate() {
+            let first = index * width;
+            tests[first] = 0;
+            for &(place, node) in &tree.inner {
+                tests[first + place] = ranks[node] << 8 | bins[node];
+            }
+            for &(place, depth, leaf) in &tree.leaves {
+                let below = levels - depth;
+                let start = first + (place << below) - width;
+                places[start..start + (1 << below)].fill(leaf);
+            }
+        }
+        let each = if self.parts.contains("every") { self.counts["outputs"] } else { 1 };
+        let name = if self.parts.contains("listed") { "leaf_index" } else { "leaf" };
+        if let Some(values) = self.integers.get_mut(name) {
+            *values = at_places(values, &places, each);
+        } else if let Some(values) = self.floats.get_mut(name) {
+            *values = at_places(values, &places, each);
+        }
+        self.integers.remove("inner");
+        self.integers.insert("node_test", tests);
+        self.counts.insert("levels", levels);
+        self.parts.extend(["tests", "full"]);
+    }
+
+    /// Nodes of four bytes in preorder, leaves between them.
+    fn words(&mut self, trees: &[Shape]) {
+        let (bins, ranks) = (&self.integers["node_bin"], &self.integers["node_rank"]);
+        let lefts = &self.integers["node_left"];
+        let leaves = &self.floats["leaf"];
+        let (mut words, mut sizes) = (Vec::new(), Vec::new());
+        for tree in trees {
+            let before = words.len();
+            let bits = |leaf: usize| (leaves[leaf] as f32).to_bits();
+            let Some((_, first)) = tree.inner.first() else {
+                // A node that every row passes to the left.
+                let leaf = bits(tree.leaves[0].2);
+                words.extend([NEVER_RIGHT << 24 | 1 << 10 | 3 << 8, leaf, leaf]);
+                sizes.push(3);
+                continue;
+            };
+            // Subtrees: the first node, its inner nodes, and the first leaf.
+            let mut open = vec![(*first, tree.inner.len(), tree.leaves[0].2)];
+            while let Some((node, inner, leaf)) = open.pop() {
+                if inner == 0 {
+                    words.push(bits(leaf));
+                    continue;
+                }
+                let left = lefts[node] as usize;
+                let right = inner - 1 - left;
+                let sides = u32::from(left == 0) << 9 | u32::from(right == 0) << 8;
+                words.push(ranks[node] << 24 | (2 * left as u32 + 1) << 10 | sides | bins[node]);
+                open.extend([(node + 1 + left, right, leaf + left + 1), (node + 1, left, leaf)]);
+            }
+            sizes.push((words.len() - before) as u32);
+        }
+        self.nodes();
+        self.floats.remove("leaf");
+        self.integers.remove("inner");
+        self.integers.insert("word", words);
+        self.integers.insert("size", sizes);
+        self.parts.insert("words");
     }
 
     /// A test and a skip for each node, where a bin's number fits in a byte.
@@ -373,6 +521,37 @@ impl Layout {
             self.floats.insert("leaf", out.leaf);
         }
         Ok(())
+    }
+}
+
+/// Where the nodes and leaves of a tree are, in preorder. The place of the first is 1; those below place i are at 2i and 2i + 1, up to where a tree has more levels than the text.
+struct Shape {
+    levels: usize,
+    /// The place of each inner node, and its number among all.
+    inner: Vec<(usize, usize)>,
+    /// The place of each leaf, the levels above it, and its number among all.
+    leaves: Vec<(usize, usize, usize)>,
+}
+
+impl Shape {
+    /// From the number of inner nodes on the left of each, the number of the first node and of the first leaf.
+    fn new(lefts: &[u32], first_node: usize, first_leaf: usize) -> Self {
+        let mut shape = Self { levels: 0, inner: Vec::new(), leaves: Vec::new() };
+        let mut open = vec![(1usize, 0, 0, lefts.len(), 0)];
+        while let Some((place, depth, node, inner, leaf)) = open.pop() {
+            shape.levels = shape.levels.max(depth);
+            if inner == 0 {
+                shape.leaves.push((place, depth, first_leaf + leaf));
+                continue;
+            }
+            shape.inner.push((place, first_node + node));
+            let left = lefts[node] as usize;
+            // Places are used where levels are few.
+            let below = if depth < MOST_LEVELS { 2 * place } else { 0 };
+            open.push((below + 1, depth + 1, node + 1 + left, inner - 1 - left, leaf + left + 1));
+            open.push((below, depth + 1, node + 1, left, leaf));
+        }
+        shape
     }
 }
 
@@ -640,6 +819,11 @@ fn words(numbers: impl Iterator<Item = (u32, usize)>) -> Result<Vec<u32>, EmitEr
     words.push(0);
     // The text counts bits in numbers of 32 bits.
     if words.len() > 1 << 27 { Err(EmitError::TooLarge("2^32 bits of nodes and more")) } else { Ok(words) }
+}
+
+/// What stands at each of these places, so many numbers each.
+fn at_places<T: Copy>(values: &[T], places: &[usize], each: usize) -> Vec<T> {
+    places.iter().flat_map(|place| &values[place * each..][..each]).copied().collect()
 }
 
 /// C has no empty tables.

@@ -161,7 +161,7 @@ fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitEr
         }
         match (keys, nodes) {
             (true, _) => return Err(EmitError::Keys),
-            (false, NodeLayout::Small) => return Err(EmitError::Layout),
+            (false, NodeLayout::Small | NodeLayout::Fast) => return Err(EmitError::Layout),
             (false, NodeLayout::Compact) => {}
         }
     } else {
@@ -171,7 +171,7 @@ fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitEr
         }
     }
     let mut parts = layout.parts.clone();
-    if keys && parts.contains("numbers") {
+    if (keys || nodes == NodeLayout::Fast) && parts.contains("numbers") {
         parts.insert("keys");
     }
     if form == Form::Header {
@@ -224,8 +224,9 @@ fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, en
             (head.language.key(number), layout.floats[name].iter().map(token).collect())
         }
         Entries::Signed => (head.language.signed(), layout.signed[name].iter().map(i32::to_string).collect()),
-        Entries::Word => {
-            (unsigned(head.language)[2].0, layout.integers[name].iter().map(u32::to_string).collect())
+        Entries::Half | Entries::Word => {
+            let kind = unsigned(head.language)[if entries == Entries::Half { 1 } else { 2 }].0;
+            (kind, layout.integers[name].iter().map(u32::to_string).collect())
         }
         Entries::Unsigned => {
             let values = &layout.integers[name];

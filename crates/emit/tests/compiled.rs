@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +11,9 @@ use std::process::Command;
 use common::{Judged, judged};
 use fastrand::Rng;
 use secateur_checker::source::{PROBABILITIES, SourceFile, quantised, same_source};
-use secateur_emit::{Cover, Expected, Form, LeafBits, Style, cover_rows, cover_test, declarations};
+use secateur_emit::{
+    Cover, Expected, Form, LeafBits, NodeLayout, Style, cover_rows, cover_test, declarations,
+};
 use secateur_formats::packed::Link;
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
@@ -55,14 +58,35 @@ fn test_of(model: &Ensemble, name: &str, header: &str, judged: &Judged) -> Strin
 }
 
 /// A program of many models, each all header with its cover test, that names those with wrong bits. They are written in several ways, by turns from this one on.
-fn program_of_all(folder: &Path, models: &[(String, Ensemble)], turn: usize, rng: &mut Rng) {
+fn program_of_all(
+    folder: &Path,
+    models: &[(String, Ensemble)],
+    turn: usize,
+    rng: &mut Rng,
+) -> Vec<&'static str> {
+    program_of(folder, models, rng, &|model, index, name| {
+        common::by_turns(model, turn + index, Form::Header, name)
+    })
+}
+
+/// How a model is written, by its place and name.
+type Written<'a> = &'a dyn for<'b> Fn(&Ensemble, usize, &'b str) -> Style<'b>;
+
+/// The same with a style of one's own for each model.
+fn program_of(
+    folder: &Path,
+    models: &[(String, Ensemble)],
+    rng: &mut Rng,
+    written: Written<'_>,
+) -> Vec<&'static str> {
+    let mut layouts = Vec::new();
     let mut main = String::from("#include <stdio.h>\n");
     let mut calls = String::new();
     for (index, (label, model)) in models.iter().enumerate() {
         let name = format!("m{index}");
-        let style = common::by_turns(model, turn + index, Form::Header, &name);
-        std::fs::write(folder.join(format!("{name}.h")), common::written(model, style, &[]).unwrap())
-            .unwrap();
+        let text = common::written(model, written(model, index, &name), &[]).unwrap();
+        layouts.push(common::layout_of(&text));
+        std::fs::write(folder.join(format!("{name}.h")), text).unwrap();
         let test = test_of(model, &name, &format!("{name}.h"), &judged(model, rng));
         std::fs::write(folder.join(format!("{name}_test.h")), test).unwrap();
         writeln!(main, "#define {name}_NO_MAIN\n#include \"{name}_test.h\"").unwrap();
@@ -83,6 +107,7 @@ fn program_of_all(folder: &Path, models: &[(String, Ensemble)], turn: usize, rng
     let words: Vec<&str> = TRAPS.split(' ').chain(["main.c", "-o", "all", "-lm"]).collect();
     compile(folder, &words);
     assert_eq!(run(folder, "all"), (0, String::new()), "{TRAPS}");
+    layouts
 }
 
 #[test]
@@ -98,7 +123,29 @@ fn random_models_have_the_exact_bits() {
             models.push((format!("random {}", models.len()), model));
         }
     }
-    program_of_all(&common::folder("random-models"), &models, 0, &mut rng);
+    let layouts = program_of_all(&common::folder("random-models"), &models, 0, &mut rng);
+    assert!(["full", "small", "tests"].iter().all(|layout| layouts.contains(layout)), "{layouts:?}");
+}
+
+#[test]
+fn trees_laid_out_for_speed_have_the_exact_bits() {
+    fn fast(name: &str) -> Style<'_> {
+        Style { nodes: NodeLayout::Fast, ..common::exact(Form::Header, name) }
+    }
+    let mut rng = Rng::with_seed(17);
+    let (mut models, mut wanted) = (Vec::new(), BTreeMap::from([("words", 24), ("full", 24), ("tests", 8)]));
+    while wanted.values().any(|&more| more > 0) {
+        let mut shape = Shape::random(&mut rng);
+        (shape.coarse, shape.weighted) = (false, false);
+        (shape.thresholds, shape.depth, shape.trees) = (rng.u32(1..=60), rng.u32(1..=9), rng.u32(1..=9));
+        let model = ensemble(&mut rng, &shape);
+        let layout = common::layout_of(&common::written(&model, fast("model"), &[]).unwrap());
+        if let Some(more @ 1..) = wanted.get_mut(layout) {
+            *more -= 1;
+            models.push((format!("{layout} {}", models.len()), model));
+        }
+    }
+    program_of(&common::folder("fast-models"), &models, &mut rng, &|_, _, name| fast(name));
 }
 
 /// Trees that split two columns at hundreds of thresholds, with every side of missing values and zeros.
@@ -124,7 +171,7 @@ fn many_thresholds(rng: &mut Rng, number: NumberType, zeros: bool) -> Ensemble {
             };
             let split = Split { feature: FeatureId(rng.u32(0..2)), test, missing_left: rng.bool() };
             tree.split(split, NodeId(2 * at + 1), NodeId(2 * at + 2));
-            tree.leaf(&[number.round(f64::from(rng.i32(-99..99)) / 7.0)]);
+            tree.leaf(&[number.round(f64::from(rng.i32(-99_999..99_999)) / 7.0)]);
         }
         tree.leaf(&[1.0]);
         builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
@@ -146,9 +193,11 @@ fn columns_with_more_thresholds_than_a_byte_counts_have_the_exact_bits() {
             models.push((format!("{number:?}, zeros {zeros}"), model));
         }
     }
-    for turn in 0..4 {
-        program_of_all(&common::folder(&format!("chunks-{turn}")), &models, turn, &mut rng);
+    let mut layouts = Vec::new();
+    for turn in 0..6 {
+        layouts.extend(program_of_all(&common::folder(&format!("chunks-{turn}")), &models, turn, &mut rng));
     }
+    assert!(layouts.contains(&"words") && layouts.contains(&"tests"), "{layouts:?}");
 }
 
 #[test]
@@ -156,7 +205,8 @@ fn every_committed_model_has_the_exact_bits() {
     let mut rng = Rng::with_seed(13);
     let models: Vec<(String, Ensemble)> =
         common::fixtures().into_iter().map(|(name, file)| (name, file.ensemble().clone())).collect();
-    program_of_all(&common::folder("committed-models"), &models, 1, &mut rng);
+    let layouts = program_of_all(&common::folder("committed-models"), &models, 1, &mut rng);
+    assert!(["full", "words", "small", "tests"].iter().all(|layout| layouts.contains(layout)), "{layouts:?}");
 }
 
 #[test]
@@ -181,7 +231,12 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
     // C++ takes the declarations, and the model that is all header.
     std::fs::write(
         folder.join("all.h"),
-        common::written(model, common::exact(Form::Header, "other"), &[]).unwrap(),
+        common::written(
+            model,
+            Style { nodes: NodeLayout::Fast, ..common::exact(Form::Header, "other") },
+            &[],
+        )
+        .unwrap(),
     )
     .unwrap();
     std::fs::write(

@@ -12,9 +12,13 @@ use secateur_testkit::{Shape, ensemble, mutate};
 #[test]
 fn random_models_read_back_as_themselves_and_not_as_their_neighbours() {
     let mut rng = Rng::with_seed(7);
-    let (mut written, mut refused) = (0, 0);
+    let (mut written, mut refused, mut seen) = (0, 0, Vec::new());
     for _ in 0..1500 {
-        let shape = Shape::random(&mut rng);
+        let mut shape = Shape::random(&mut rng);
+        if rng.u8(0..3) == 0 {
+            // Deep trees with leaves of their own, which no list and no perfect tree is shorter for.
+            (shape.coarse, shape.depth) = (false, rng.u32(4..=8));
+        }
         let model = ensemble(&mut rng, &shape);
         let form = if rng.bool() { Form::C } else { Form::Header };
         let turn = rng.usize(0..100);
@@ -26,6 +30,7 @@ fn random_models_read_back_as_themselves_and_not_as_their_neighbours() {
         let file = SourceFile::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
         same_source(&model, link, &file).unwrap_or_else(|error| panic!("{error}\n{text}"));
         written += 1;
+        seen.push(common::layout_of(&text));
         let other = mutate(&mut rng, &model);
         if same_model(&model, &other).is_err() && same_source(&other, link, &file).is_err() {
             refused += 1;
@@ -39,6 +44,9 @@ fn random_models_read_back_as_themselves_and_not_as_their_neighbours() {
         }
     }
     assert!(written > 1000 && refused > 600, "{written} written, {refused} refused");
+    let count = |layout| seen.iter().filter(|&&one| one == layout).count();
+    let counts = ["words", "full", "small", "tests"].map(count);
+    assert!(counts.into_iter().all(|count| count > 30), "{counts:?}");
 }
 
 #[test]

@@ -66,11 +66,12 @@ fn random_and_committed_models_have_the_exact_bits() {
     assert!(models.len() > 48, "{}", models.len());
     let folder = common::folder("rust-models");
     let (mut main, mut library) = (String::new(), String::from("#![no_std]\n"));
-    let mut calls = String::new();
+    let (mut calls, mut layouts) = (String::new(), Vec::new());
     for (index, model) in models.iter().enumerate() {
         let style = common::by_turns(model, index, Form::Rust, "model");
         let text = common::written(model, style, &[]).unwrap();
         assert!(accepted(model, common::link(model, index), text.as_bytes()), "{text}");
+        layouts.push(common::layout_of(&text));
         std::fs::write(folder.join(format!("m{index}.rs")), text).unwrap();
         let judged = judged(model, &mut rng);
         let cover = Cover {
@@ -85,6 +86,7 @@ fn random_and_committed_models_have_the_exact_bits() {
         writeln!(calls, "    if t{index}::test() != 0 {{ println!(\"model {index}\"); wrong += 1; }}")
             .unwrap();
     }
+    assert!(["full", "words", "small", "tests"].iter().all(|layout| layouts.contains(layout)), "{layouts:?}");
     write!(main, "fn main() {{\n    let mut wrong = 0;\n{calls}    std::process::exit(wrong);\n}}\n")
         .unwrap();
     std::fs::write(folder.join("main.rs"), main).unwrap();

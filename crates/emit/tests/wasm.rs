@@ -292,7 +292,9 @@ fn what_a_module_does_not_have_is_refused() {
     let model = &random_models(&mut rng, 1)[0];
     let style = common::exact(Form::Wasm, "model");
     let refused = |style| emit(model, style, &[]).unwrap_err();
-    assert_eq!(refused(Style { nodes: NodeLayout::Small, ..style }), EmitError::Layout);
+    for nodes in [NodeLayout::Small, NodeLayout::Fast] {
+        assert_eq!(refused(Style { nodes, ..style }), EmitError::Layout);
+    }
     assert_eq!(refused(Style { keys: true, ..style }), EmitError::Keys);
     assert_eq!(refused(Style { probabilities: Some(Link::None), ..style }), EmitError::NoProbabilities);
     // A module whose comment says so is none of ours.

@@ -19,7 +19,7 @@ fn files<'py>(py: Python<'py>, packing: SourcePacking) -> Files<'py> {
 
 /// Writes a model as C, Rust or WebAssembly. `file` is the name of the file that it goes to, whose ending says which.
 #[pyfunction]
-#[pyo3(signature = (model, file, name, keys, small, probabilities, test))]
+#[pyo3(signature = (model, file, name, keys, layout, probabilities, test))]
 #[allow(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
 pub(crate) fn source<'py>(
     py: Python<'py>,
@@ -27,12 +27,12 @@ pub(crate) fn source<'py>(
     file: &str,
     name: &str,
     keys: bool,
-    small: bool,
+    layout: &str,
     probabilities: bool,
     test: bool,
 ) -> PyResult<Files<'py>> {
     let labels = model.labels();
-    let (form, layout) = (form(file)?, layout(small));
+    let (form, layout) = (form(file)?, layout_of(layout)?);
     let labels = labels.as_ref();
     let options = SourceOptions { form, name, labels, file, keys, layout, probabilities, test };
     let cancel = Cancel::default();
@@ -47,8 +47,13 @@ pub(crate) fn source<'py>(
     Ok(files(py, packing))
 }
 
-fn layout(small: bool) -> SourceLayout {
-    if small { SourceLayout::Small } else { SourceLayout::Compact }
+fn layout_of(name: &str) -> PyResult<SourceLayout> {
+    match name {
+        "compact" => Ok(SourceLayout::Compact),
+        "small" => Ok(SourceLayout::Small),
+        "fast" => Ok(SourceLayout::Fast),
+        _ => Err(error::InputError::new_err(format!("{name:?} is no layout"))),
+    }
 }
 
 fn form(file: &str) -> PyResult<SourceForm> {
@@ -67,7 +72,7 @@ type QuantisedFiles<'py> = (Files<'py>, String, String);
 
 /// Writes a model as C, Rust or WebAssembly with quantised leaves.
 #[pyfunction]
-#[pyo3(signature = (model, file, name, keys, small, probabilities, test, bits, same_decisions, time_limit, missing, domain, threads))]
+#[pyo3(signature = (model, file, name, keys, layout, probabilities, test, bits, same_decisions, time_limit, missing, domain, threads))]
 #[allow(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
 pub(crate) fn quantised_source<'py>(
     py: Python<'py>,
@@ -75,7 +80,7 @@ pub(crate) fn quantised_source<'py>(
     file: &str,
     name: &str,
     keys: bool,
-    small: bool,
+    layout: &str,
     probabilities: bool,
     test: bool,
     bits: u32,
@@ -91,7 +96,7 @@ pub(crate) fn quantised_source<'py>(
         _ => return Err(error::InputError::new_err("leaves have 16 or 8 bits")),
     };
     let labels = model.labels();
-    let (form, layout) = (form(file)?, layout(small));
+    let (form, layout) = (form(file)?, layout_of(layout)?);
     let options =
         SourceOptions { form, name, labels: labels.as_ref(), file, keys, layout, probabilities, test };
     let mut leaves = LeafOptions::new(bits);

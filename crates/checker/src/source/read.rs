@@ -129,6 +129,7 @@ impl SourceFile {
             Entries::Key(number) => vec![(language.key(number), 0)],
             Entries::Signed => vec![(language.signed(), 0)],
             Entries::Unsigned => unsigned(language).to_vec(),
+            Entries::Half => unsigned(language)[1..2].to_vec(),
             Entries::Word => unsigned(language)[2..].to_vec(),
         };
         let kind = kinds.into_iter().find(|(kind, _)| table_start(&self.head, name, kind, count) == first);
@@ -138,7 +139,7 @@ impl SourceFile {
         let mut table = match entries {
             Entries::Float(_) | Entries::Key(_) => Table::Floats(Vec::new()),
             Entries::Signed => Table::Signed(Vec::new()),
-            Entries::Unsigned | Entries::Word => Table::Integers(Vec::new()),
+            Entries::Unsigned | Entries::Half | Entries::Word => Table::Integers(Vec::new()),
         };
         let mut found = 0;
         loop {

@@ -105,7 +105,7 @@ impl<'a> Read<'a> {
     }
 
     pub(super) fn integers(&self, name: &str) -> Result<&[u32], Difference> {
-        match (self.unpacked.get(name), self.file.tables.get(name)) {
+        match (self.unpacked.integers.get(name), self.file.tables.get(name)) {
             (Some(table), _) | (None, Some(Table::Integers(table))) => Ok(table),
             _ => Err(Difference::Part("the tables")),
         }
@@ -118,9 +118,9 @@ impl<'a> Read<'a> {
         }
     }
 
-    fn floats(&self, name: &str) -> Result<&'a [f64], Difference> {
-        match self.file.tables.get(name) {
-            Some(Table::Floats(table)) => Ok(table),
+    fn floats(&self, name: &str) -> Result<&[f64], Difference> {
+        match (self.unpacked.floats.get(name), self.file.tables.get(name)) {
+            (Some(table), _) | (None, Some(Table::Floats(table))) => Ok(table),
             _ => Err(Difference::Part("the tables")),
         }
     }
@@ -166,8 +166,8 @@ impl<'a> Read<'a> {
         }
         // How the tables are laid out is the writer's choice; what they say is compared below.
         let layout = [
-            "header", "double", "math", "numbers", "keys", "zeros", "chunks", "sets", "equals", "splits",
-            "tests", "small", "each", "every", "listed",
+            "header", "double", "math", "numbers", "keys", "steps", "zeros", "chunks", "sets", "equals",
+            "splits", "tests", "full", "words", "small", "each", "every", "listed",
         ];
         let chosen = |part: &&str| !layout.contains(part) && !PROBABILITIES.contains(part);
         let said: BTreeSet<&str> = self.file.head.parts.iter().copied().filter(chosen).collect();
@@ -180,7 +180,15 @@ impl<'a> Read<'a> {
         same(self.has("numbers") || !self.has("zeros") && !self.has("chunks"), "the parts of the program")?;
         let is_text = self.file.head.language != Language::Wasm;
         same(self.has("numbers") && is_text || !self.has("keys"), "the parts of the program")?;
-        same(is_text || !self.has("tests") && !self.has("small"), "the parts of the program")?;
+        let laid_out = ["tests", "words", "small"].into_iter().filter(|part| self.has(part)).count();
+        same(laid_out == 0 || laid_out == 1 && is_text && self.has("splits"), "the parts of the program")?;
+        same(self.has("tests") || !self.has("full"), "the parts of the program")?;
+        // Steps are a way to search among keys, and write ranks as these layouts read them.
+        let ranked = self.has("keys") && (self.has("full") || self.has("words"));
+        same(ranked || !self.has("steps"), "the parts of the program")?;
+        // A word is a leaf of 32 bits, and the ranks that it is compared with are written beside the steps.
+        let one_number = self.has("f32_sums") && !self.has("listed") && !self.has("every");
+        same(self.has("steps") && one_number || !self.has("words"), "the parts of the program")?;
         same(!quantised || !self.has("listed"), "the parts of the program")?;
         self.doubles()
     }
@@ -255,6 +263,9 @@ impl<'a> Read<'a> {
             same(is_partition(self.integers("first_bin")?, used, self.number_bins), what)?;
             same(self.integers("bin_sides")?.len() == self.number_bins, what)?;
             same(!self.has("chunks") || self.integers("bin_start")?.len() == self.number_bins, what)?;
+            if self.has("steps") {
+                self.steps()?;
+            }
             for pair in self.integers("first_threshold")?.windows(2) {
                 let column = &thresholds[pair[0] as usize..pair[1] as usize];
                 // What is NaN is above no number, so it may stand before all others.
@@ -282,6 +293,19 @@ impl<'a> Read<'a> {
         }
         let bins = self.number_bins + self.sets + self.equals;
         same(self.count("bins")? == bins.max(1), what)
+    }
+
+    /// The search by steps looks at the thresholds of a column from the largest power of two that is at most their number, so there is at
+    /// least one; and it writes at least one bin.
+    fn steps(&self) -> Result<(), Difference> {
+        let (first, bins) = (self.integers("first_threshold")?, self.integers("first_bin")?);
+        let counts: Vec<u32> = first.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let steps = self.integers("step")?;
+        let halved = |count: u32| count.checked_ilog2();
+        let fit = steps.len() == counts.len()
+            && steps.iter().zip(&counts).all(|(&step, &count)| halved(count) == Some(step))
+            && bins.windows(2).all(|pair| pair[0] < pair[1]);
+        same(fit, "the tables of columns")
     }
 
     /// Intercepts, average, window, and the numbers of the decision.
@@ -397,6 +421,7 @@ impl<'a> Read<'a> {
                     }
                     // The text ends its walk where a number says so, and not because it counts.
                     if self.has("tests")
+                        && !self.has("full")
                         && (self.table_at("node_end", node)? == 1) != (inner_left + 1 == inner)
                     {
                         return differ(theirs, "shape");

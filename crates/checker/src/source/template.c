@@ -37,6 +37,8 @@
 @numbers #define $NAME_USED {used}
 [numbers used_feature]
 [numbers first_threshold]
+@steps /* How often the number of thresholds of each can be halved before it is 1. */
+[steps step]
 [numbers+!keys threshold IN]
 [keys threshold KEY]
 @numbers /* The bins of each such column: a value's rank among the thresholds, and where missing values (1: left) go; 2: zero has a side, 4: the left. */
@@ -59,25 +61,33 @@
 [equals equal_value IN]
 #define $NAME_NUMBER_BINS {number_bins}
 #define $NAME_BINS {bins}
-@trees+!tests+!small /* The inner nodes of each tree, in preorder: a bin, the rank up to which a row goes left, and the inner nodes on the left. */
-@tests /* The inner nodes of each tree, in preorder: a bin and 256 times the rank up to which a row goes left; and twice the nodes up to the */
-@tests /* one on the right, and 1 where that is a leaf. */
+@trees+!tests+!small+!words /* The inner nodes of each tree, in preorder: a bin, the rank up to which a row goes left, and the inner nodes on the left. */
+@tests+!full /* The inner nodes of each tree, in preorder: a bin and 256 times the rank up to which a row goes left; and twice the nodes up to the */
+@tests+!full /* one on the right, and 1 where that is a leaf. */
 @small /* The inner nodes of each tree, in preorder, bit by bit: a bin, the rank up to which a row goes left, and the inner nodes on the left. */
+@full /* The tests of each tree, which is filled up to perfect: none at place 0, the first at 1, and below that at place i those at 2i (left) and 2i + 1. A test is */
+@full /* a bin and 256 times the rank up to which a row goes left; 65280, where every row goes left, fills up. */
+@words /* Each tree in preorder. A leaf is the bits of what it adds; an inner node is a bin, 256 if a leaf is on its right, 512 if one is on its left, 1024 times the */
+@words /* numbers of its left side, and 16777216 times the rank up to which a row goes left. */
 @trees #define $NAME_TREES {trees}
-[trees inner]
-[splits+!tests+!small node_bin]
-[splits+!tests+!small node_rank]
-[splits+!tests+!small node_left]
-[tests node_test]
-[tests node_skip]
+@full #define $NAME_LEVELS {levels}
+[trees+!full+!words inner]
+[words size]
+[splits+!tests+!small+!words node_bin]
+[splits+!tests+!small+!words node_rank]
+[splits+!tests+!small+!words node_left]
+[tests+!full node_test]
+[tests+!full node_skip]
+[full node_test HALF]
+[words word WORD]
 [small node_bits WORD]
 [each tree_output]
-@trees+!quantised /* What the leaves add. */
+@trees+!quantised+!words /* What the leaves add. */
 @trees+quantised /* A leaf adds its number times the factor of its tree. */
 [trees+quantised factor]
 [listed+!small leaf_index]
 [listed+small leaf_bits WORD]
-[trees+!quantised leaf SUM]
+[trees+!quantised+!words leaf SUM]
 [trees+quantised leaf]
 [always intercept SUM]
 
@@ -165,44 +175,108 @@
 @!header void $NAME_raw(const $T *row, $S *scores);
 @!header void $NAME_raw(const $T *row, $S *scores)
 {
-@!tests     uint8_t bins[$NAME_BINS];
+@!tests+!words     uint8_t bins[$NAME_BINS];
+@words     uint32_t bins[$NAME_BINS];
 @tests     uint16_t bins[$NAME_BINS];
 @tests+numbers     uint16_t *ranks = bins + $NAME_NUMBER_BINS;
 @tests+!numbers     const uint16_t *ranks = bins;
+@words     uint32_t *ranks = bins + $NAME_NUMBER_BINS;
 @numbers     uint32_t used;
 @sets     uint32_t set;
 @equals     uint32_t equal;
-@trees     uint32_t tree, leaf, next_leaf = 0;
-@splits     uint32_t node, next_node = 0;
+@trees+!words     uint32_t tree, leaf, next_leaf = 0;
+@words     uint32_t tree;
+@words     const uint32_t *next = $NAME_word;
+@full     const uint16_t *tests = $NAME_node_test;
+@splits+!full+!words     uint32_t node, next_node = 0;
 @!single     uint32_t output;
 @single     $S sum;
     (void)row;
     bins[0] = 0;
     (void)bins;
 @keys+window     (void)$NAME_read;
-@numbers+!tests     for (used = 0; used < $NAME_USED; used++) {
-@numbers+tests     /* From the last column to the first: the ranks are written downwards, and end where the bins start. */
-@numbers+tests     for (used = $NAME_USED; used-- > 0;) {
+@numbers+!tests+!words     for (used = 0; used < $NAME_USED; used++) {
+@tests+numbers     /* From the last column to the first: the ranks are written downwards, and end where the bins start. */
+@tests+numbers     for (used = $NAME_USED; used-- > 0;) {
+@words     /* From the last column to the first: the ranks are written downwards, and end where the bins start. */
+@words     for (used = $NAME_USED; used-- > 0;) {
 @numbers+window+!keys         $T value = $NAME_read(row[$NAME_used_feature[used]]);
 @numbers+!window+!keys         $T value = row[$NAME_used_feature[used]];
 @keys         $K value = $NAME_key(row[$NAME_used_feature[used]]);
-@numbers         uint32_t start = $NAME_first_threshold[used], low = start, high = $NAME_first_threshold[used + 1];
-@numbers+zeros         uint32_t end = high;
-@numbers+!tests         uint32_t bin = $NAME_first_bin[used], end_bin = $NAME_first_bin[used + 1];
-@numbers+tests         uint32_t bin = $NAME_first_bin[used + 1], first_bin = $NAME_first_bin[used];
+@numbers+!steps         uint32_t start = $NAME_first_threshold[used], low = start, high = $NAME_first_threshold[used + 1];
+@steps         uint32_t start = $NAME_first_threshold[used], count = $NAME_first_threshold[used + 1] - start, step = $NAME_step[used];
+@steps         const $K *at = $NAME_threshold + start;
+@numbers+zeros+!steps         uint32_t end = high;
+@numbers+!tests+!words         uint32_t bin = $NAME_first_bin[used], end_bin = $NAME_first_bin[used + 1];
+@tests+numbers+!steps         uint32_t bin = $NAME_first_bin[used + 1], first_bin = $NAME_first_bin[used];
 @keys+window+f32_input         value = value >= {window_low} && value <= {window_high} ? 0x80000000u : value;
 @keys+window+f64_input         value = value >= {window_low} && value <= {window_high} ? 0x8000000000000000u : value;
-@numbers         while (low < high) {
-@numbers             uint32_t middle = low + (high - low) / 2;
-@numbers             if (value <= $NAME_threshold[middle]) {
-@numbers                 high = middle;
-@numbers             } else {
-@numbers                 low = middle + 1;
-@numbers             }
-@numbers         }
-@numbers+!tests         for (; bin < end_bin; bin++) {
-@numbers+tests         while (bin-- > first_bin) {
-@numbers             uint32_t rank = low - start;
+@numbers+!steps         while (low < high) {
+@numbers+!steps             uint32_t middle = low + (high - low) / 2;
+@numbers+!steps             if (value <= $NAME_threshold[middle]) {
+@numbers+!steps                 high = middle;
+@numbers+!steps             } else {
+@numbers+!steps                 low = middle + 1;
+@numbers+!steps             }
+@numbers+!steps         }
+@steps         if (at[((uint32_t)1 << step) - 1] < value) {
+@steps             at += count + 1 - ((uint32_t)1 << step);
+@steps         }
+@steps         switch (step) {
+@steps         default:
+@steps             do {
+@steps                 step--;
+@steps                 if (at[((uint32_t)1 << step) - 1] < value) {
+@steps                     at += (uint32_t)1 << step;
+@steps                 }
+@steps             } while (step > 7);
+@steps             /* fall through */
+@steps         case 7:
+@steps             if (at[63] < value) {
+@steps                 at += 64;
+@steps             }
+@steps             /* fall through */
+@steps         case 6:
+@steps             if (at[31] < value) {
+@steps                 at += 32;
+@steps             }
+@steps             /* fall through */
+@steps         case 5:
+@steps             if (at[15] < value) {
+@steps                 at += 16;
+@steps             }
+@steps             /* fall through */
+@steps         case 4:
+@steps             if (at[7] < value) {
+@steps                 at += 8;
+@steps             }
+@steps             /* fall through */
+@steps         case 3:
+@steps             if (at[3] < value) {
+@steps                 at += 4;
+@steps             }
+@steps             /* fall through */
+@steps         case 2:
+@steps             if (at[1] < value) {
+@steps                 at += 2;
+@steps             }
+@steps             /* fall through */
+@steps         case 1:
+@steps             if (at[0] < value) {
+@steps                 at += 1;
+@steps             }
+@steps             /* fall through */
+@steps         case 0:
+@steps             break;
+@steps         }
+@steps         uint32_t low = (uint32_t)(at - $NAME_threshold) - start;
+@steps         uint32_t bin = $NAME_first_bin[used + 1], first_bin = $NAME_first_bin[used];
+@numbers+!tests+!words         for (; bin < end_bin; bin++) {
+@tests+numbers+!steps         while (bin-- > first_bin) {
+@steps         do {
+@numbers+!steps             uint32_t rank = low - start;
+@steps             uint32_t rank = low;
+@steps             bin--;
 @keys             if (value == ($K)~($K)0 && ($NAME_bin_sides[bin] & 1) != 0) {
 @numbers+!keys             if (value != value && ($NAME_bin_sides[bin] & 1) != 0) {
 @numbers                 rank = 0;
@@ -210,27 +284,32 @@
 @zeros+keys+f32_input             if (value == 0x80000000u && ($NAME_bin_sides[bin] & 2) != 0) {
 @zeros+keys+f64_input             if (value == 0x8000000000000000u && ($NAME_bin_sides[bin] & 2) != 0) {
 @zeros+!keys             if (value == 0 && ($NAME_bin_sides[bin] & 2) != 0) {
-@zeros                 rank = ($NAME_bin_sides[bin] & 4) != 0 ? 0 : end - start;
+@zeros+!steps                 rank = ($NAME_bin_sides[bin] & 4) != 0 ? 0 : end - start;
+@zeros+steps                 rank = ($NAME_bin_sides[bin] & 4) != 0 ? 0 : count;
 @zeros             }
 @chunks             rank = rank > $NAME_bin_start[bin] ? rank - $NAME_bin_start[bin] : 0;
 @chunks             if (rank > 255) {
 @chunks                 rank = 255;
 @chunks             }
-@numbers+!tests             bins[bin] = (uint8_t)rank;
-@numbers+tests             *--ranks = (uint16_t)(rank << 8);
-@numbers         }
+@numbers+!tests+!words             bins[bin] = (uint8_t)rank;
+@tests+numbers             *--ranks = (uint16_t)(rank << 8);
+@words             *--ranks = rank << 24;
+@numbers+!steps         }
+@steps         } while (bin > first_bin);
 @numbers     }
 @sets     for (set = 0; set < $NAME_SETS; set++) {
 @sets+window         $T value = $NAME_read(row[$NAME_set_feature[set]]);
 @sets+!window         $T value = row[$NAME_set_feature[set]];
-@sets+!tests         bins[$NAME_NUMBER_BINS + set] = $NAME_right_of_set(set, value);
+@sets+!tests+!words         bins[$NAME_NUMBER_BINS + set] = $NAME_right_of_set(set, value);
+@sets+words         bins[$NAME_NUMBER_BINS + set] = (uint32_t)$NAME_right_of_set(set, value) << 24;
 @sets+tests         bins[$NAME_NUMBER_BINS + set] = (uint16_t)((uint32_t)$NAME_right_of_set(set, value) << 8);
 @sets     }
 @equals     for (equal = 0; equal < $NAME_EQUALS; equal++) {
 @equals+window         $T value = $NAME_read(row[$NAME_equal_feature[equal]]);
 @equals+!window         $T value = row[$NAME_equal_feature[equal]];
 @equals         uint32_t left = value != value ? $NAME_equal_sides[equal] : value == $NAME_equal_value[equal];
-@equals+!tests         bins[$NAME_BINS - $NAME_EQUALS + equal] = left == 0;
+@equals+!tests+!words         bins[$NAME_BINS - $NAME_EQUALS + equal] = left == 0;
+@equals+words         bins[$NAME_BINS - $NAME_EQUALS + equal] = left == 0 ? 16777216 : 0;
 @equals+tests         bins[$NAME_BINS - $NAME_EQUALS + equal] = left == 0 ? 256 : 0;
 @equals     }
 @single+!last     sum = $NAME_intercept[0];
@@ -240,45 +319,96 @@
 @!single+last         scores[output] = 0;
 @!single     }
 @trees     for (tree = 0; tree < $NAME_TREES; tree++) {
-@trees         uint32_t inner = $NAME_inner[tree];
-@trees         leaf = next_leaf;
-@trees         next_leaf += inner + 1;
-@splits         node = next_node;
-@splits         next_node += inner;
-@tests         while (inner != 0) {
-@tests             uint32_t test = $NAME_node_test[node], skip = $NAME_node_skip[node];
-@tests             if (ranks[test & 255] > test) {
-@tests                 node += skip >> 1;
-@tests                 leaf += skip >> 1;
-@tests                 if ((skip & 1) != 0) {
-@tests                     break;
-@tests                 }
-@tests             } else {
-@tests                 node++;
-@tests                 if (skip < 4) {
-@tests                     break;
-@tests                 }
-@tests             }
-@tests         }
-@splits+!tests         while (inner != 0) {
-@splits+!tests+!small             uint32_t left = $NAME_node_left[node];
-@splits+!tests+!small             if (bins[$NAME_node_bin[node]] > $NAME_node_rank[node]) {
+@full         uint32_t place = 1, test;
+@full         switch ($NAME_LEVELS) {
+@full         case 8:
+@full             test = tests[place];
+@full             place = 2 * place + ((test - ranks[test & 255]) >> 31);
+@full             /* fall through */
+@full         case 7:
+@full             test = tests[place];
+@full             place = 2 * place + ((test - ranks[test & 255]) >> 31);
+@full             /* fall through */
+@full         case 6:
+@full             test = tests[place];
+@full             place = 2 * place + ((test - ranks[test & 255]) >> 31);
+@full             /* fall through */
+@full         case 5:
+@full             test = tests[place];
+@full             place = 2 * place + ((test - ranks[test & 255]) >> 31);
+@full             /* fall through */
+@full         case 4:
+@full             test = tests[place];
+@full             place = 2 * place + ((test - ranks[test & 255]) >> 31);
+@full             /* fall through */
+@full         case 3:
+@full             test = tests[place];
+@full             place = 2 * place + ((test - ranks[test & 255]) >> 31);
+@full             /* fall through */
+@full         case 2:
+@full             test = tests[place];
+@full             place = 2 * place + ((test - ranks[test & 255]) >> 31);
+@full             /* fall through */
+@full         default:
+@full             test = tests[place];
+@full             place = 2 * place + ((test - ranks[test & 255]) >> 31);
+@full         }
+@full         tests += (uint32_t)1 << $NAME_LEVELS;
+@full         leaf = next_leaf + place - ((uint32_t)1 << $NAME_LEVELS);
+@full         next_leaf += (uint32_t)1 << $NAME_LEVELS;
+@words         const uint32_t *at = next;
+@words         uint32_t test;
+@words         $S value;
+@words         next += $NAME_size[tree];
+@words         do {
+@words             test = *at++;
+@words             if (ranks[test & 255] > test) {
+@words                 at += test >> 10 & 0x3fff;
+@words                 test <<= 1;
+@words             }
+@words         } while ((test & 512) == 0);
+@words         memcpy(&value, at, sizeof value);
+@trees+!full+!words         uint32_t inner = $NAME_inner[tree];
+@trees+!full+!words         leaf = next_leaf;
+@trees+!full+!words         next_leaf += inner + 1;
+@splits+!full+!words         node = next_node;
+@splits+!full+!words         next_node += inner;
+@tests+!full         while (inner != 0) {
+@tests+!full             uint32_t test = $NAME_node_test[node], skip = $NAME_node_skip[node];
+@tests+!full             if (ranks[test & 255] > test) {
+@tests+!full                 node += skip >> 1;
+@tests+!full                 leaf += skip >> 1;
+@tests+!full                 if ((skip & 1) != 0) {
+@tests+!full                     break;
+@tests+!full                 }
+@tests+!full             } else {
+@tests+!full                 node++;
+@tests+!full                 if (skip < 4) {
+@tests+!full                     break;
+@tests+!full                 }
+@tests+!full             }
+@tests+!full         }
+@splits+!tests+!words         while (inner != 0) {
+@splits+!tests+!small+!words             uint32_t left = $NAME_node_left[node];
+@splits+!tests+!small+!words             if (bins[$NAME_node_bin[node]] > $NAME_node_rank[node]) {
 @small             const uint32_t width = {bin_bits} + {rank_bits} + {left_bits};
 @small             uint32_t test = $NAME_bits($NAME_node_bits, node * width, width), left = test >> ({bin_bits} + {rank_bits});
 @small             if (bins[test & (((uint32_t)1 << {bin_bits}) - 1)] > (test >> {bin_bits} & (((uint32_t)1 << {rank_bits}) - 1))) {
-@splits+!tests                 node += left;
-@splits+!tests                 leaf += left + 1;
-@splits+!tests                 inner -= left + 1;
-@splits+!tests             } else {
-@splits+!tests                 inner = left;
-@splits+!tests             }
-@splits+!tests             node++;
-@splits+!tests         }
-@trees+single+!listed+!quantised         sum += $NAME_leaf[leaf];
+@splits+!tests+!words                 node += left;
+@splits+!tests+!words                 leaf += left + 1;
+@splits+!tests+!words                 inner -= left + 1;
+@splits+!tests+!words             } else {
+@splits+!tests+!words                 inner = left;
+@splits+!tests+!words             }
+@splits+!tests+!words             node++;
+@splits+!tests+!words         }
+@trees+single+!listed+!quantised+!words         sum += $NAME_leaf[leaf];
+@words+single         sum += value;
 @trees+single+quantised         sum += (int32_t)((uint32_t)$NAME_factor[tree] * $NAME_leaf[leaf]);
 @trees+single+listed+!small         sum += $NAME_leaf[$NAME_leaf_index[leaf]];
 @trees+single+listed+small         sum += $NAME_leaf[$NAME_bits($NAME_leaf_bits, leaf * {index_bits}, {index_bits})];
-@trees+each+!listed+!quantised         scores[$NAME_tree_output[tree]] += $NAME_leaf[leaf];
+@trees+each+!listed+!quantised+!words         scores[$NAME_tree_output[tree]] += $NAME_leaf[leaf];
+@words+each         scores[$NAME_tree_output[tree]] += value;
 @trees+each+quantised         scores[$NAME_tree_output[tree]] += (int32_t)((uint32_t)$NAME_factor[tree] * $NAME_leaf[leaf]);
 @trees+each+listed+!small         scores[$NAME_tree_output[tree]] += $NAME_leaf[$NAME_leaf_index[leaf]];
 @trees+each+listed+small         scores[$NAME_tree_output[tree]] += $NAME_leaf[$NAME_bits($NAME_leaf_bits, leaf * {index_bits}, {index_bits})];

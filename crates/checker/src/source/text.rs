@@ -7,7 +7,7 @@
 //! A line of a template starts with `@`, conditions and a space where it belongs to some models only: parts that a model must
 //! have, or with `!` must not have, with `+` between them. `$NAME`, `$T`, `$K`, `$S` and `$P` are the name, the type of inputs, that of their keys, the type of
 //! sums and that of probabilities. `{number}` is a place for a number. A line `[conditions table TYPE]` is a place for a table: of unsigned numbers without a
-//! type, else `IN` of the type of inputs, `KEY` of that of their keys, `SUM` of that of sums, `WORD` of unsigned numbers of 32 bits.
+//! type, else `IN` of the type of inputs, `KEY` of that of their keys, `SUM` of that of sums, `HALF` and `WORD` of unsigned numbers of 16 and of 32 bits.
 //!
 //! WebAssembly has code that is the same for all models. Its template says which numbers and tables a model has, and in which order.
 
@@ -83,7 +83,7 @@ pub fn first_line(language: Language) -> String {
 }
 
 /// The parts that a model can have. Types and names of tables follow from them.
-pub const PARTS: [&str; 29] = [
+pub const PARTS: [&str; 32] = [
     "f32_input",
     "f64_input",
     "f32_sums",
@@ -94,6 +94,7 @@ pub const PARTS: [&str; 29] = [
     "math",
     "numbers",
     "keys",
+    "steps",
     "zeros",
     "chunks",
     "sets",
@@ -102,6 +103,8 @@ pub const PARTS: [&str; 29] = [
     "trees",
     "splits",
     "tests",
+    "full",
+    "words",
     "small",
     "single",
     "each",
@@ -203,6 +206,8 @@ pub enum Line {
 pub enum Entries {
     /// Whole numbers without a sign, of a size that the file says.
     Unsigned,
+    /// Whole numbers of 16 bits without a sign.
+    Half,
     /// Whole numbers of 32 bits without a sign.
     Word,
     /// Whole numbers of 32 bits with a sign.
@@ -252,6 +257,7 @@ pub fn lines(head: &Head) -> Vec<Line> {
             let entries = match words.next() {
                 Some("IN") => Entries::Float(head.input()),
                 Some("KEY") => Entries::Key(head.input()),
+                Some("HALF") => Entries::Half,
                 Some("WORD") => Entries::Word,
                 Some(_) => head.sums(),
                 None => Entries::Unsigned,

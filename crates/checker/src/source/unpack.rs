@@ -1,5 +1,6 @@
-//! From the ways in which a file may lay out its inner nodes to the numbers of each: `node_bin`, `node_rank`, `node_left`, and `leaf_index` of leaves in a
-//! list. What the text reads from `node_test` and `node_skip` (part `tests`), or from bits (part `small`), is what is read here.
+//! From the ways in which a file may lay out its trees to the numbers of each node and leaf: `inner`, `node_bin`, `node_rank`, `node_left`, and what the leaves add, in
+//! preorder. What the text reads from `node_test` and `node_skip` (part `tests`), from trees that are filled up (part `full`), from words (part `words`) or from bits (part
+//! `small`), is what is read here.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +9,45 @@ use super::same::same;
 use crate::Difference;
 
 /// The tables that the file has in another layout.
-pub(super) type Unpacked = BTreeMap<&'static str, Vec<u32>>;
+#[derive(Debug, Default)]
+pub(super) struct Unpacked {
+    pub(super) integers: BTreeMap<&'static str, Vec<u32>>,
+    pub(super) floats: BTreeMap<&'static str, Vec<f64>>,
+}
 
 const WHAT: &str = "the tables of nodes";
+/// No rank is above this one, so that every row goes left: what fills a tree up, and stands above a leaf that is a whole tree.
+const NEVER_RIGHT: u32 = 255;
 
 /// The numbers of every node, where the file has them in another layout than in tables of their own.
 pub(super) fn unpacked(file: &SourceFile) -> Result<Unpacked, Difference> {
-    let (tests, small) = (file.head.has("tests"), file.head.has("small"));
-    same(!(tests && small) && (!(tests || small) || file.head.has("splits")), WHAT)?;
-    if tests {
-        return tests_of(table(file, "node_test")?, table(file, "node_skip")?);
-    }
-    let mut tables = Unpacked::new();
-    if small {
+    let has = |part| file.head.has(part);
+    let mut tables = Unpacked::default();
+    if has("full") {
+        let levels = number(file, "levels")?;
+        let trees = number(file, "trees")? as usize;
+        let (nodes, leaves) = full(table(file, "node_test")?, trees, levels)?;
+        let width = if has("every") { number(file, "outputs")? as usize } else { 1 };
+        let name = if has("listed") { "leaf_index" } else { "leaf" };
+        match file.tables.get(name) {
+            Some(Table::Floats(values)) => {
+                tables
+                    .floats
+                    .insert(name, filled(values, &leaves, width, |a, b| a.to_bits() == b.to_bits())?);
+            }
+            Some(Table::Integers(values)) => {
+                tables.integers.insert(name, filled(values, &leaves, width, |a, b| a == b)?);
+            }
+            _ => return Err(Difference::Part("the tables")),
+        }
+        tables.integers.extend(nodes.columns());
+    } else if has("tests") {
+        tables.integers = tests_of(table(file, "node_test")?, table(file, "node_skip")?)?;
+    } else if has("words") {
+        let (nodes, leaves) = words(table(file, "word")?, table(file, "size")?)?;
+        tables.integers.extend(nodes.columns());
+        tables.floats.insert("leaf", leaves);
+    } else if has("small") {
         let inner = table(file, "inner")?;
         let nodes: u64 = inner.iter().map(|&inner| u64::from(inner)).sum();
         let widths = [width(file, "bin_bits")?, width(file, "rank_bits")?, width(file, "left_bits")?];
@@ -28,26 +55,171 @@ pub(super) fn unpacked(file: &SourceFile) -> Result<Unpacked, Difference> {
         same(widths[1] <= 8 && widths.iter().sum::<u32>() < 32, WHAT)?;
         let mut columns = bits(table(file, "node_bits")?, nodes, &widths)?.into_iter();
         for name in ["node_bin", "node_rank", "node_left"] {
-            tables.insert(name, columns.next().unwrap_or_default());
+            tables.integers.insert(name, columns.next().unwrap_or_default());
         }
-        if file.head.has("listed") {
+        if has("listed") {
             let leaves = nodes + inner.len() as u64;
-            let each = if file.head.has("every") { u64::from(number(file, "outputs")?) } else { 1 };
+            let each = if has("every") { u64::from(number(file, "outputs")?) } else { 1 };
             let count = leaves.checked_mul(each).ok_or(Difference::Part(WHAT))?;
             let columns = bits(table(file, "leaf_bits")?, count, &[width(file, "index_bits")?])?;
-            tables.insert("leaf_index", columns.into_iter().next().unwrap_or_default());
+            tables.integers.insert("leaf_index", columns.into_iter().next().unwrap_or_default());
         }
     }
     Ok(tables)
 }
 
+/// The inner nodes of all trees, in preorder.
+#[derive(Debug, Default)]
+struct Nodes {
+    inner: Vec<u32>,
+    bin: Vec<u32>,
+    rank: Vec<u32>,
+    left: Vec<u32>,
+}
+
+impl Nodes {
+    fn columns(self) -> [(&'static str, Vec<u32>); 4] {
+        [("inner", self.inner), ("node_bin", self.bin), ("node_rank", self.rank), ("node_left", self.left)]
+    }
+
+    /// A node whose left side comes next.
+    fn push(&mut self, bin: u32, rank: u32) -> usize {
+        self.bin.push(bin);
+        self.rank.push(rank);
+        self.left.push(0);
+        self.left.len() - 1
+    }
+
+    /// The left side of this node is complete.
+    fn left_done(&mut self, node: usize) {
+        self.left[node] = (self.left.len() - node - 1) as u32;
+    }
+}
+
+/// Trees that are filled up to so many levels: the tests of each from place 1 on, those below place i at 2i and 2i + 1. A test whose rank no row is above stands where the tree
+/// has a leaf, and below it there are no others. The second is where the leaves are: the first place of each, and of how many places they are to have the same number.
+fn full(tests: &[u32], trees: usize, levels: u32) -> Result<(Nodes, Vec<(usize, usize)>), Difference> {
+    enum Visit {
+        Place(usize),
+        LeftDone(usize),
+    }
+    // The text has code for so many levels.
+    same((1..=8).contains(&levels), WHAT)?;
+    let width = 1usize << levels;
+    same(trees.checked_mul(width) == Some(tests.len()), WHAT)?;
+    let (mut nodes, mut leaves) = (Nodes::default(), Vec::new());
+    for (tree, tests) in tests.chunks_exact(width).enumerate() {
+        same(tests[0] == 0, WHAT)?;
+        let before = nodes.bin.len();
+        let mut open = vec![Visit::Place(1)];
+        while let Some(visit) = open.pop() {
+            let place = match visit {
+                Visit::LeftDone(node) => {
+                    nodes.left_done(node);
+                    continue;
+                }
+                Visit::Place(place) => place,
+            };
+            let test = if place < width { tests[place] } else { NEVER_RIGHT << 8 };
+            if test == NEVER_RIGHT << 8 {
+                // The places of all levels below, down to those of leaves.
+                let mut below = (place, 1);
+                while below.0 < width {
+                    let filled = &tests[below.0..below.0 + below.1];
+                    same(filled.iter().all(|&test| test == NEVER_RIGHT << 8), WHAT)?;
+                    below = (2 * below.0, 2 * below.1);
+                }
+                leaves.push((tree * width + below.0 - width, below.1));
+            } else {
+                let node = nodes.push(test & 255, test >> 8);
+                open.extend([Visit::Place(2 * place + 1), Visit::LeftDone(node), Visit::Place(2 * place)]);
+            }
+        }
+        nodes.inner.push((nodes.bin.len() - before) as u32);
+    }
+    Ok((nodes, leaves))
+}
+
+/// The numbers of each leaf, once: where it has several places, all have the same.
+fn filled<T: Copy>(
+    values: &[T],
+    leaves: &[(usize, usize)],
+    width: usize,
+    equal: impl Fn(&T, &T) -> bool,
+) -> Result<Vec<T>, Difference> {
+    let places: usize = leaves.iter().map(|(_, count)| count).sum();
+    same(places.checked_mul(width) == Some(values.len()), "the number of leaves")?;
+    let mut all = Vec::with_capacity(leaves.len() * width);
+    for &(first, count) in leaves {
+        let values = &values[first * width..(first + count) * width];
+        let own = &values[..width];
+        let copied = values.chunks_exact(width).all(|copy| copy.iter().zip(own).all(|(a, b)| equal(a, b)));
+        same(copied, "the number of leaves")?;
+        all.extend_from_slice(own);
+    }
+    Ok(all)
+}
+
+/// Trees in preorder, as many words each as the second table says. A leaf is the bits of a float. The word of an inner node has its bin, 256 where a leaf is on its right, 512
+/// where one is on its left, 1024 times the words on its left, and 2^24 times its rank. A tree that is a leaf has a node above it, with the leaf on both sides.
+fn words(words: &[u32], sizes: &[u32]) -> Result<(Nodes, Vec<f64>), Difference> {
+    enum Visit {
+        Node,
+        Leaf,
+        /// The left side of this node is complete, which stood at this word.
+        LeftDone(usize, usize),
+    }
+    let (mut nodes, mut leaves) = (Nodes::default(), Vec::new());
+    let mut rest = words;
+    for &size in sizes {
+        let tree = rest.get(..size as usize).ok_or(Difference::Part(WHAT))?;
+        rest = &rest[tree.len()..];
+        let before = nodes.bin.len();
+        let mut at = 0;
+        if tree.first().is_some_and(|&root| root == (NEVER_RIGHT << 24 | 1 << 10 | 3 << 8)) {
+            same(tree.len() == 3 && tree[1] == tree[2], WHAT)?;
+            leaves.push(f64::from(f32::from_bits(tree[1])));
+            nodes.inner.push(0);
+            continue;
+        }
+        let mut open = vec![Visit::Node];
+        while let Some(visit) = open.pop() {
+            let word = |at: usize| tree.get(at).copied().ok_or(Difference::Part(WHAT));
+            match visit {
+                Visit::LeftDone(node, place) => {
+                    nodes.left_done(node);
+                    // Where a row goes on that goes right.
+                    same(word(place)? >> 10 & 0x3fff == (at - place - 1) as u32, WHAT)?;
+                }
+                Visit::Leaf => {
+                    leaves.push(f64::from(f32::from_bits(word(at)?)));
+                    at += 1;
+                }
+                Visit::Node => {
+                    let own = word(at)?;
+                    // The text has no end for trees that go left for ever: a rank that no row is above is for leaves alone.
+                    same(own >> 24 != NEVER_RIGHT, WHAT)?;
+                    let node = nodes.push(own & 255, own >> 24);
+                    let side = |leaf: u32| if own & leaf != 0 { Visit::Leaf } else { Visit::Node };
+                    open.extend([side(256), Visit::LeftDone(node, at), side(512)]);
+                    at += 1;
+                }
+            }
+        }
+        same(at == tree.len(), WHAT)?;
+        nodes.inner.push((nodes.bin.len() - before) as u32);
+    }
+    same(rest.is_empty(), WHAT)?;
+    Ok((nodes, leaves))
+}
+
 /// A test is a bin and 256 times a rank. A skip is twice the distance to the node on the right, which the nodes on the left lie between, and 1 where there is a
 /// leaf in place of that node (`node_end`).
-fn tests_of(tests: &[u32], skips: &[u32]) -> Result<Unpacked, Difference> {
+fn tests_of(tests: &[u32], skips: &[u32]) -> Result<BTreeMap<&'static str, Vec<u32>>, Difference> {
     // The text compares a test with a number of 16 bits.
     same(tests.len() == skips.len() && tests.iter().all(|&test| test <= 0xffff), WHAT)?;
     same(skips.iter().all(|&skip| skip >= 2), WHAT)?;
-    Ok(Unpacked::from([
+    Ok(BTreeMap::from([
         ("node_bin", tests.iter().map(|test| test & 255).collect()),
         ("node_rank", tests.iter().map(|test| test >> 8).collect()),
         ("node_left", skips.iter().map(|skip| (skip >> 1) - 1).collect()),
@@ -128,6 +300,66 @@ mod tests {
         assert_eq!(bits(&[2, 0], 1, &[2]).unwrap(), [[2]]);
         assert!(bits(&[2, 0], 1, &[3]).is_err(), "two bits would do");
         assert!(bits(&[0], 1 << 31, &[31]).is_err());
+    }
+
+    #[test]
+    fn trees_that_are_filled_up_have_one_spelling() {
+        // A node with a leaf on its left and a node on its right; and a tree that is a leaf.
+        let never = NEVER_RIGHT << 8;
+        let tests = [0, 3 << 8 | 1, never, 2 << 8, 0, never, never, never];
+        let (nodes, leaves) = full(&tests, 2, 2).unwrap();
+        assert_eq!((&nodes.inner, &nodes.bin, &nodes.rank), (&vec![2, 0], &vec![1, 0], &vec![3, 2]));
+        assert_eq!((nodes.left, &leaves), (vec![0, 0], &vec![(0, 2), (2, 1), (3, 1), (4, 4)]));
+        let values = [7, 7, 8, 9, 5, 5, 5, 5];
+        assert_eq!(filled(&values, &leaves, 1, |a, b| a == b).unwrap(), [7, 8, 9, 5]);
+        for place in [0, 1, 4, 7] {
+            let mut other = values;
+            other[place] += 1;
+            assert!(filled(&other, &leaves, 1, |a, b| a == b).is_err(), "two leaves in place of one");
+        }
+        assert!(filled(&values[1..], &leaves, 1, |a, b| a == b).is_err());
+        assert!(filled(&values, &leaves, 2, |a, b| a == b).is_err());
+        for (place, test) in [(0, 1), (4, never), (6, 0), (7, 0), (7, never | 1)] {
+            let mut other = tests;
+            other[place] = test;
+            assert!(full(&other, 2, 2).is_err(), "{test} at {place}");
+        }
+        assert!(full(&tests, 2, 3).is_err() && full(&tests, 1, 2).is_err() && full(&[0; 512], 1, 9).is_err());
+        assert!(full(&[0], 1, 0).is_err() && full(&[], usize::MAX, 2).is_err());
+    }
+
+    #[test]
+    fn words_have_one_spelling() {
+        let node = |rank: u32, skip: u32, leaves: u32, bin: u32| rank << 24 | skip << 10 | leaves << 8 | bin;
+        let (a, b, c) = (1.5f32.to_bits(), (-2.0f32).to_bits(), 0.25f32.to_bits());
+        let lone = node(255, 1, 3, 0);
+        // (a, (b, c)) and a leaf.
+        let tree = [node(4, 1, 2, 9), a, node(0, 1, 3, 2), b, c, lone, a, a];
+        let (nodes, leaves) = words(&tree, &[5, 3]).unwrap();
+        assert_eq!((&nodes.inner, &nodes.bin, &nodes.rank), (&vec![2, 0], &vec![9, 2], &vec![4, 0]));
+        assert_eq!((nodes.left, leaves), (vec![0, 0], vec![1.5, -2.0, 0.25, 1.5]));
+        // ((a, b), c).
+        let (nodes, _) = words(&[node(4, 3, 1, 9), node(0, 1, 3, 2), a, b, c], &[5]).unwrap();
+        assert_eq!((nodes.left, nodes.bin), (vec![1, 0], vec![9, 2]));
+        assert!(words(&[node(4, 2, 1, 9), node(0, 1, 3, 2), a, b, c], &[5]).is_err(), "a wrong way right");
+        for (place, word) in [
+            (0, node(4, 2, 2, 9)),
+            (0, node(4, 1, 3, 9)),
+            (0, node(4, 1, 0, 9)),
+            (0, node(255, 1, 2, 9)),
+            (2, node(0, 1, 1, 2)),
+            (2, node(255, 1, 3, 0)),
+            (5, node(255, 1, 3, 1)),
+            (5, node(255, 2, 3, 0)),
+            (6, b),
+        ] {
+            let mut other = tree;
+            other[place] = word;
+            assert!(words(&other, &[5, 3]).is_err(), "{word} at {place}");
+        }
+        for sizes in [&[5][..], &[3, 5], &[5, 3, 0], &[6, 2], &[8], &[5, 4], &[]] {
+            assert!(words(&tree, sizes).is_err(), "{sizes:?}");
+        }
     }
 
     #[test]

@@ -247,7 +247,7 @@ fn width(head: &Head, name: &str, entries: Entries, node_bytes: u32, leaf_bytes:
         (Entries::Unsigned, "node_rank") => 1,
         (Entries::Unsigned, "leaf_index") => leaf_bytes as usize,
         (Entries::Unsigned, "leaf") if head.has("quantised") => leaf_bytes as usize,
-        (Entries::Unsigned | Entries::Word, _) => 4,
+        (Entries::Unsigned | Entries::Half | Entries::Word, _) => 4,
     }
 }
 
@@ -299,7 +299,7 @@ impl WasmData {
                             table.len()
                         }
                         // The template has neither.
-                        Entries::Key(_) | Entries::Word => return None,
+                        Entries::Key(_) | Entries::Half | Entries::Word => return None,
                         Entries::Float(number) => {
                             let table = self.floats.get(name)?;
                             table.iter().for_each(|&value| bytes.extend(float_bytes(value, number)));
@@ -402,7 +402,7 @@ impl Reader<'_> {
         let numbers = bytes.chunks_exact(width);
         match entries {
             // The template has neither.
-            Entries::Key(_) | Entries::Word => return None,
+            Entries::Key(_) | Entries::Half | Entries::Word => return None,
             Entries::Unsigned => {
                 let number =
                     |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, &byte| sum << 8 | u32::from(byte));

@@ -143,7 +143,8 @@ impl std::str::FromStr for LayoutArgument {
         match text {
             "compact" => Ok(Self(SourceLayout::Compact)),
             "small" => Ok(Self(SourceLayout::Small)),
-            _ => Err("a layout is compact or small".to_owned()),
+            "fast" => Ok(Self(SourceLayout::Fast)),
+            _ => Err("a layout is compact, small or fast".to_owned()),
         }
     }
 }

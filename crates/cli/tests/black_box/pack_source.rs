@@ -132,7 +132,7 @@ fn what_cannot_be_written_is_refused_and_the_users_files_stay() {
     );
     refused("pack model.json -o out.c --leaves 4", "leaves are exact, or have 16 or 8 bits");
     refused("pack model.json -o out.spk --layout small", "--layout is for a model as source");
-    refused("pack model.json -o out.wasm --layout small", "--layout small is for C and Rust");
+    refused("pack model.json -o out.wasm --layout small", "--layout is for C and Rust");
     refused("pack model.json -o out.c --layout tiny", "a layout is compact or small");
     refused("pack model.json -o out.spk --probabilities", "--probabilities is for a model as source");
     refused("pack model.json -o out.wasm --keys", "--keys is for C and Rust");

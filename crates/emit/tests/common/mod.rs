@@ -87,9 +87,20 @@ pub(crate) fn exact(form: Form, name: &str) -> Style<'_> {
 
 /// The same in one of several ways, by turns: with floats or keys, each layout of nodes, and a rule of probabilities that the model can have.
 pub(crate) fn by_turns<'a>(model: &Ensemble, turn: usize, form: Form, name: &'a str) -> Style<'a> {
-    let nodes = if (turn / 2).is_multiple_of(2) { NodeLayout::Compact } else { NodeLayout::Small };
+    let nodes = [NodeLayout::Compact, NodeLayout::Small, NodeLayout::Fast][turn / 2 % 3];
     let probabilities = Some(link(model, turn)).filter(|&link| link != Link::None);
     Style { keys: turn.is_multiple_of(2), nodes, probabilities, ..exact(form, name) }
+}
+
+/// In which way the trees of a file are laid out, by its parts.
+pub(crate) fn layout_of(text: &str) -> &'static str {
+    let parts =
+        text.lines().find_map(|line| line.strip_prefix(" * parts: ")).expect("every file says its parts");
+    let has = |part: &str| parts.split(' ').any(|word| word == part);
+    ["words", "full", "small", "tests", "splits"]
+        .into_iter()
+        .find(|&layout| has(layout))
+        .unwrap_or("leaves alone")
 }
 
 /// A rule of probabilities that fits the model's classes, by turns.
