@@ -195,6 +195,10 @@ def ours_small(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: 
     return ours(folder, model, fitted, kind, "--layout", "small")
 
 
+def ours_fast(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
+    return ours(folder, model, fitted, kind, "--layout", "fast")
+
+
 def ours_keys(folder: pathlib.Path, model: pathlib.Path, fitted: object, kind: str) -> Built:
     return ours(folder, model, fitted, kind, "--keys")
 
@@ -287,6 +291,7 @@ def ydf_standalone(folder: pathlib.Path, model: pathlib.Path, fitted: object, ki
 
 PEERS = {
     "secateur": ours,
+    "secateur, fast": ours_fast,
     "secateur, small": ours_small,
     "secateur, keys": ours_keys,
     "secateur, keys, leaves of 16 bits": ours_whole,

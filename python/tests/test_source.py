@@ -112,6 +112,23 @@ def test_the_small_layout_has_the_same_bits_in_fewer_bytes_and_probabilities_are
     np.testing.assert_allclose(found, expected, rtol=1e-6 if own == "float" else 1e-13, atol=1e-37 if own == "float" else 1e-300)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_the_fast_layout_has_the_same_bits(name, tmp_path):
+    found = case(name)
+    inner = found.inner(found.model)
+    model = secateur.load(inner)
+    packed = secateur.pack(inner)
+    packed.save(tmp_path / "fast.c", name="fast", layout="fast", certificate=tmp_path / "fast.cert")
+    parts = (tmp_path / "fast.c").read_text().splitlines()[2].split()
+    # Keys come with it, wherever there are numbers to compare.
+    assert ("keys" in parts) == ("numbers" in parts)
+    assert {"full", "words", "tests"} & set(parts)
+    rows = hostile_rows(model, found.train, 400)
+    scores, _ = predictions(compiled(tmp_path, "fast"), (packed, parts), rows, "fast")
+    assert_same_bits(scores, model.raw_scores(rows), rows)
+    assert secateur.check(inner, tmp_path / "fast.c", tmp_path / "fast.cert")["outcome"] == "same_bits"
+
+
 def test_layout_and_probabilities_are_for_source(tmp_path):
     found = case("XGBClassifier")
     packed = secateur.pack(found.inner(found.model), leaves="exact")
@@ -121,7 +138,7 @@ def test_layout_and_probabilities_are_for_source(tmp_path):
         packed.save(tmp_path / "model.c", layout="tiny")
     with pytest.raises(secateur.InputError, match="one layout"):
         packed.save(tmp_path / "model.wasm", layout="small")
-    for options in ({"layout": "small"}, {"probabilities": True}):
+    for options in ({"layout": "small"}, {"layout": "fast"}, {"probabilities": True}):
         with pytest.raises(secateur.InputError, match="are for source"):
             packed.save(tmp_path / "model.spk", **options)
     assert not list(tmp_path.iterdir())

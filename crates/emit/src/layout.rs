@@ -155,7 +155,7 @@ impl Layout {
         let floats = self.parts.contains("f32_sums")
             && !self.parts.contains("listed")
             && !self.parts.contains("every");
-        let short = self.integers["node_left"].iter().all(|&left| 2 * left as usize + 1 <= MOST_WORDS_LEFT);
+        let short = self.integers["node_left"].iter().all(|&left| 2 * (left as usize) < MOST_WORDS_LEFT);
         if levels <= MOST_LEVELS && (2 + leaf) * places <= 4 * nodes + leaf * leaves {
             self.steps();
             self.full(&trees, levels);

@@ -161,7 +161,7 @@ fn many_thresholds(rng: &mut Rng, number: NumberType, zeros: bool) -> Ensemble {
     for _ in 0..6 {
         // A chain: each split has a leaf on its left and the next split on its right.
         let mut tree = TreeBuilder::new();
-        let length = 150;
+        let length = 200;
         for at in 0..length {
             let threshold = number.round(f64::from(rng.i32(-900..900)) / 16.0 + f64::from(at) / 8.0);
             let test = match rng.u32(0..3) {

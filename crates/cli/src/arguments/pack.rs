@@ -27,7 +27,7 @@ JavaScript (`const model = await load(); model.predict(row)`), and OUT.html, a p
 
 With --keys the thresholds of OUT.c, OUT.h or OUT.rs are whole numbers in the order of the floats, and a row's values become such numbers before they are \
 compared: for processors that have no floats, or no doubles, in hardware. The results are the same in every bit. With --layout small trees take fewer \
-bytes and more instructions, and with --probabilities there is a function for the probabilities of classes; in WebAssembly the wrapper has one.
+bytes and more instructions, with --layout fast more bytes and fewer instructions (it implies --keys), and with --probabilities there is a function for the probabilities of classes; in WebAssembly the wrapper has one.
 
 With --leaves 16 or 8 the leaves of the source are whole numbers of so many bits, for targets that have little flash or no floats: `NAME_raw(row, \
 sums)` gives sums of 32 bits, and a score is its sum times NAME_UNIT (in WebAssembly `raw` gives scores). It is then another model, and what is proved is how near: no score is \
@@ -77,8 +77,8 @@ pub(crate) struct Pack {
     #[arg(long)]
     pub(crate) keys: bool,
 
-    /// How C and Rust lay trees out: compact, about three bytes for an inner node, or small, as few bits as its numbers need, which is
-    /// slower to run
+    /// How C and Rust lay trees out: compact, about three bytes for an inner node; small, as few bits as its numbers need, which is
+    /// slower to run; or fast, about four bytes, which is faster
     #[arg(long, value_name = "LAYOUT", default_value = "compact")]
     pub(crate) layout: LayoutArgument,
 

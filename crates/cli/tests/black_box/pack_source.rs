@@ -52,6 +52,12 @@ fn source_compiles_and_passes_its_test_and_is_certified() {
         let (code, told) = compiled(&folder, "keys.c keys_test.c");
         assert!(code == 0 && told.starts_with("0 of "), "{model}: {told}");
         assert_eq!(check(&folder, &format!("{model} keys.c keys.cert")), 0);
+        let run = folder
+            .run(&format!("pack {model} -o fast.c --layout fast --test fast_test.c --certificate fast.cert"));
+        assert!(run.ok().contains("same bits on every input"), "{}", run.stdout);
+        let (code, told) = compiled(&folder, "fast.c fast_test.c");
+        assert!(code == 0 && told.starts_with("0 of "), "{model}: {told}");
+        assert_eq!(check(&folder, &format!("{model} fast.c fast.cert")), 0);
         // The certificate of one file is not about another.
         assert_eq!(check(&folder, &format!("{model} model.c all.cert")), 1);
     }
@@ -133,7 +139,7 @@ fn what_cannot_be_written_is_refused_and_the_users_files_stay() {
     refused("pack model.json -o out.c --leaves 4", "leaves are exact, or have 16 or 8 bits");
     refused("pack model.json -o out.spk --layout small", "--layout is for a model as source");
     refused("pack model.json -o out.wasm --layout small", "--layout is for C and Rust");
-    refused("pack model.json -o out.c --layout tiny", "a layout is compact or small");
+    refused("pack model.json -o out.c --layout tiny", "a layout is compact, small or fast");
     refused("pack model.json -o out.spk --probabilities", "--probabilities is for a model as source");
     refused("pack model.json -o out.wasm --keys", "--keys is for C and Rust");
     refused("pack model.json -o out.c --test out.h", "each needs a file of its own");
