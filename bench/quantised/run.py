@@ -88,6 +88,8 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for each search, its certificate and the check")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the search")
+    parser.add_argument("--only", default="", help="models whose name has this text")
     parser.add_argument("--save", action="store_true", help="write bench/results/DATE-quantised.md")
     options = parser.parse_args()
     if not options.datasets.is_dir():
@@ -101,7 +103,7 @@ def main() -> None:
     add(
         "# Quantised leaves",
         "",
-        f"`make bench-quantised`: secateur {secateur.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, one used, load "
+        f"`make bench-quantised`: secateur {secateur.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, {options.threads} threads, load "
         f"{os.getloadavg()[0]:.1f}. {options.trees} trees of depth 6; at most {options.limit:g} s of wall time for search, certificate and check, of which the search has 0.38. "
         "U is proved and checked, L is shown by an input; *trees* is the bound that the leaves of each tree give without a search. "
         f"{options.rows:,} rows are predicted by the compiled source and by the library: *farther* counts scores beyond U, *changed* decisions that differ "
@@ -111,6 +113,8 @@ def main() -> None:
         "|---|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|",
     )
     for name, learner, kind in MODELS:
+        if options.only not in f"{name} {learner} {kind}":
+            continue
         rows, target = training_rows(name, options.datasets, kind)
         model = fitted(learner, kind, options.trees, 6, rows, target)
         packed = secateur.pack(model)
@@ -126,7 +130,7 @@ def main() -> None:
             for bits in (16, 8):
                 started, wall = time.process_time(), time.monotonic()
                 facts = packed.save(
-                    folder / "model.c", leaves=bits, certificate=folder / "model.cert", time_limit=options.limit, threads=1
+                    folder / "model.c", leaves=bits, certificate=folder / "model.cert", time_limit=options.limit, threads=options.threads
                 )
                 spent, wall = time.process_time() - started, time.monotonic() - wall
                 secateur.check(model, folder / "model.c", folder / "model.cert")

@@ -221,8 +221,9 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
             Second::Model(file) => Packed::File(file),
             Second::Source(bytes) => Packed::Source(bytes),
         };
-        let verdict = check_packing(&original, packed, &scorers, &bytes, &|| false)
-            .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
+        let verdict =
+            check_packing(&original, packed, &scorers, &bytes, &|| false, arguments.threads.unwrap_or(1))
+                .map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
         return answer_packing(
             &original,
             verdict,

@@ -33,7 +33,7 @@ use secateur_formats::packed::Link;
 use secateur_model::{ClassLabels, Ensemble, Node, NodeId, Split, Test, Tree};
 
 use crate::source::{SourceFile, Unreadable, bound_by_trees, quantised, same_source};
-use crate::{Limits, Proved, Reason, Scorer, Verdict, aligned, check_where};
+use crate::{Limits, Proved, Reason, Scorer, Verdict, aligned, check_with_threads};
 
 /// What the certificate of a packing proves.
 #[derive(Clone, Debug)]
@@ -230,16 +230,18 @@ pub enum Packed<'a> {
     Source(&'a [u8]),
 }
 
-/// Checks the certificate of a packing. `scorers` are for a pruning whose claim asks for scores of other models. `stop` is asked now and then while a pruning is checked.
+/// Checks the certificate of a packing. `scorers` are for a pruning whose claim asks for scores of other models. `stop` is asked now and then while the
+/// proof of a pruning, or of quantised leaves, is followed, which so many threads do.
 pub fn check_packing(
     original: &ModelFile,
     packed: Packed<'_>,
     scorers: &[Scorer<'_>],
     certificate: &[u8],
-    stop: &dyn Fn() -> bool,
+    stop: &(dyn Fn() -> bool + Sync),
+    threads: usize,
 ) -> Result<PackingVerdict, PackingReadError> {
     let record = PackingRecord::parse(certificate)?;
-    Ok(match judged(original, packed, scorers, &record, stop) {
+    Ok(match judged(original, packed, scorers, &record, stop, threads) {
         Ok(proved) => PackingVerdict::Valid(Box::new(proved)),
         Err(refused) => match *refused {
             (reason, false) => PackingVerdict::Invalid(reason),
@@ -254,7 +256,8 @@ fn judged(
     packed: Packed<'_>,
     scorers: &[Scorer<'_>],
     record: &PackingRecord,
-    stop: &dyn Fn() -> bool,
+    stop: &(dyn Fn() -> bool + Sync),
+    threads: usize,
 ) -> Result<PackingProved, Box<(PackingReason, bool)>> {
     let wrong = |reason| Box::new((reason, false));
     let bytes = match packed {
@@ -280,7 +283,15 @@ fn judged(
             let (ours, theirs) = (original.ensemble(), read.ensemble());
             let in_order = aligned(ours, theirs);
             let theirs = in_order.as_ref().unwrap_or(theirs);
-            match check_where(ours, theirs, scorers, step.certificate.as_slice(), &Limits::default(), stop) {
+            match check_with_threads(
+                ours,
+                theirs,
+                scorers,
+                &step.certificate,
+                &Limits::default(),
+                stop,
+                threads,
+            ) {
                 Err(error) => return Err(wrong(PackingReason::PruningUnreadable(error))),
                 // No packing is made of a model that was pruned for a threshold, and nobody could ask for one here.
                 Ok(Verdict::Valid(proved)) if proved.claim.cuts().is_some() => {
@@ -303,7 +314,9 @@ fn judged(
         return Err(wrong(PackingReason::Difference(Difference::Part("the steps before the model"))));
     }
     let quantised = match (&record.quantised, packed) {
-        (Some(step), Packed::Source(bytes)) => Some(quantised_proved(source, bytes, scorers, step, stop)?),
+        (Some(step), Packed::Source(bytes)) => {
+            Some(quantised_proved(source, bytes, scorers, step, stop, threads)?)
+        }
         (Some(_), Packed::File(_)) => return Err(wrong(PackingReason::Leaves { found: false })),
         (None, _) => {
             is_the_model(source, packed).map_err(wrong)?;
@@ -319,7 +332,8 @@ fn quantised_proved(
     bytes: &[u8],
     scorers: &[Scorer<'_>],
     step: &QuantisedStep,
-    stop: &dyn Fn() -> bool,
+    stop: &(dyn Fn() -> bool + Sync),
+    threads: usize,
 ) -> Result<QuantisedProved, Box<(PackingReason, bool)>> {
     let wrong = |reason| Box::new((reason, false));
     let model = source.ensemble();
@@ -333,13 +347,14 @@ fn quantised_proved(
     }
     let theirs = quantised(model, Link::of(source), &file);
     let theirs = theirs.map_err(|error| wrong(PackingReason::Difference(error)))?.model;
-    let followed = |certificate: &[u8]| match check_where(
+    let followed = |certificate: &[u8]| match check_with_threads(
         model,
         &theirs,
         scorers,
         certificate,
         &Limits::default(),
         stop,
+        threads,
     ) {
         Err(error) => Err(wrong(PackingReason::QuantisedUnreadable(error))),
         Ok(Verdict::Valid(proved)) => Ok(proved),

@@ -18,7 +18,7 @@ fn source_of_the_first_layout_is_accepted() {
         let certificate = read(&format!("source/{source}.cert"));
         let bytes = read(&format!("source/{source}"));
         let verdict =
-            |bytes: &[u8]| check_packing(&model, Packed::Source(bytes), &[], &certificate, &|| false);
+            |bytes: &[u8]| check_packing(&model, Packed::Source(bytes), &[], &certificate, &|| false, 1);
         assert!(matches!(verdict(&bytes), Ok(PackingVerdict::Valid(_))), "{source}: {:?}", verdict(&bytes));
         let mut changed = bytes.clone();
         let digit = bytes.len() - bytes.iter().rev().position(u8::is_ascii_digit).unwrap() - 1;

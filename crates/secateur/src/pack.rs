@@ -149,7 +149,8 @@ fn packed_as(
     };
     let certificate = record.to_bytes();
     let read = ModelFile::parse(&bytes).map_err(PackingError::fault)?;
-    match secateur_checker::check_packing(original, Packed::File(&read), scorers, &certificate, &|| false) {
+    match secateur_checker::check_packing(original, Packed::File(&read), scorers, &certificate, &|| false, 1)
+    {
         Ok(PackingVerdict::Valid(_)) => {}
         Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
             return Err(PackingError::fault(reason.message()));
@@ -252,7 +253,7 @@ pub fn check_packing(
     packed: &ModelFile,
     certificate: &[u8],
 ) -> Result<PackingCheck, PackingReadError> {
-    secateur_checker::check_packing(original, Packed::File(packed), &[], certificate, &|| false)
+    secateur_checker::check_packing(original, Packed::File(packed), &[], certificate, &|| false, 1)
         .map(PackingCheck)
 }
 
@@ -265,7 +266,7 @@ pub fn check_packing_covering(
 ) -> Result<PackingCheck, PackingReadError> {
     let scorers = Scorer::of(asked);
     let check =
-        secateur_checker::check_packing(original, Packed::File(packed), &scorers, certificate, &|| false);
+        secateur_checker::check_packing(original, Packed::File(packed), &scorers, certificate, &|| false, 1);
     Ok(PackingCheck(check?).covering(asked, original))
 }
 

@@ -156,7 +156,8 @@ pub fn pack_quantised(
         let (within, scores) = scores.map_or((by_trees, None), |(within, proof)| (within, Some(proof)));
         let proved = decisions.as_ref().and_then(|answer| answer.certificate.clone());
         record.quantised = Some(QuantisedStep { within, scores, decisions: proved });
-        is_accepted(original, &bytes, &scorers, &record, budget).map(|yes| yes.map(|yes| (within, yes)))
+        is_accepted(original, &bytes, &scorers, &record, (budget, leaves.threads))
+            .map(|yes| yes.map(|yes| (within, yes)))
     };
     let searched =
         found.as_ref().and_then(|found| found.proof.clone()).filter(|(within, _)| *within < by_trees);
@@ -244,12 +245,13 @@ fn is_accepted(
     source: &[u8],
     scorers: &[Scorer<'_>],
     record: &PackingRecord,
-    budget: &Budget,
+    (budget, wanted): (&Budget, Option<usize>),
 ) -> Result<Option<Vec<u8>>, PackingError> {
     let bytes = record.to_bytes();
     let claims = record.quantised.as_ref();
-    let check = |stop: &dyn Fn() -> bool| {
-        secateur_checker::check_packing(original, Packed::Source(source), scorers, &bytes, stop)
+    let check = |stop: &(dyn Fn() -> bool + Sync)| {
+        let packed = Packed::Source(source);
+        secateur_checker::check_packing(original, packed, scorers, &bytes, stop, threads(wanted))
     };
     // A claim without a proof by the search is checked at once, and what was proved before stays.
     let verdict = match claims.is_some_and(|claims| claims.scores.is_some()) {

@@ -132,7 +132,7 @@ pub fn check_source(
     certificate: &[u8],
 ) -> Result<PackingCheck, PackingReadError> {
     let packed = Packed::Source(source);
-    secateur_checker::check_packing(original, packed, &[], certificate, &|| false).map(PackingCheck)
+    secateur_checker::check_packing(original, packed, &[], certificate, &|| false, 1).map(PackingCheck)
 }
 
 fn written(
@@ -156,7 +156,7 @@ fn written(
         PackingRecord { original: Digest::of(original.ensemble()), packed, pruning, quantised: None };
     let certificate = certificate.to_bytes();
     let source = Packed::Source(&bytes);
-    match secateur_checker::check_packing(original, source, scorers, &certificate, &|| false) {
+    match secateur_checker::check_packing(original, source, scorers, &certificate, &|| false, 1) {
         Ok(PackingVerdict::Valid(_)) => {}
         Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
             return Err(PackingError::fault(reason.message()));

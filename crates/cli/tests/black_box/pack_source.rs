@@ -52,6 +52,8 @@ fn source_compiles_and_passes_its_test_and_is_certified() {
         let (code, told) = compiled(&folder, "keys.c keys_test.c");
         assert!(code == 0 && told.starts_with("0 of "), "{model}: {told}");
         assert_eq!(check(&folder, &format!("{model} keys.c keys.cert")), 0);
+        assert_eq!(check(&folder, &format!("{model} keys.c keys.cert --threads 3")), 0);
+        assert_eq!(check(&folder, &format!("{model} model.c keys.cert --threads 3")), 1);
         let run = folder
             .run(&format!("pack {model} -o fast.c --layout fast --test fast_test.c --certificate fast.cert"));
         assert!(run.ok().contains("same bits on every input"), "{}", run.stdout);
