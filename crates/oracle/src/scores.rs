@@ -605,9 +605,10 @@ impl<'a> Side<'a> {
         asked: u64,
     ) -> crate::solve::Solved {
         let gap = &self.high - &self.low;
-        if self.step.is_zero() || self.step > gap {
-            self.step = (&gap + 1u32) >> 1;
-        }
+        self.step = match self.step.is_zero() {
+            true => (&gap + 1u32) >> 1,
+            false => self.step.clone().min(gap.clone()),
+        };
         let near = &gap * NEAR <= self.high.abs();
         // What is left is brought together at once where it is little, or no more than one step.
         let last = near || &self.step * 5u32 >= &gap * 4u32;
