@@ -398,13 +398,19 @@
 @words         default:
 @words             break;
 @words         }
-@words         do {
+@words         for (;;) {
 @words             test = *at++;
-@words             if (ranks[test & 255] > test) {
+@words             if (ranks[test & 255] <= test) {
+@words                 if ((test & 512) != 0) {
+@words                     break;
+@words                 }
+@words             } else {
 @words                 at += test >> 10 & 0x3fff;
-@words                 test <<= 1;
+@words                 if ((test & 256) != 0) {
+@words                     break;
+@words                 }
 @words             }
-@words         } while ((test & 512) == 0);
+@words         }
 @words         memcpy(&value, at, sizeof value);
 @trees+!full+!words         uint32_t inner = $NAME_inner[tree];
 @trees+!full+!words         leaf = next_leaf;
