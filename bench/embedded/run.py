@@ -2,7 +2,8 @@
 
 Every model is compiled by arm-none-eabi-gcc -Os for a Cortex-M4 with its single-precision FPU and linked into an image of its own whose entry is the function that
 predicts raw scores (probabilities, where a generator has only these). Flash is what the image loads: code, tables and the parts of the C library that it needs.
-Instructions are counted by an emulator (unicorn), the mean of 40 rows. Neither depends on how busy the machine is. Compile time is processor time of that
+Instructions are those that an emulator (unicorn) executes, the mean of 40 rows; "skipped" are those beside them whose condition does not hold, which a processor fetches all the same.
+None of these depends on how busy the machine is. Compile time is processor time of that
 compiler, the least of five runs. "bits" is the share of 2,000 rows, half of them data and half data with values at a threshold or beside it, with the very raw score of the library: by the same source,
 compiled for this machine. "on the M4" is the same share of the 40 rows in the emulator. For secateur the whole cover test that `pack --test` writes runs in the emulator too: how many of its rows have other bits (sums, with
 quantised leaves). YDF's standalone code is C++ for trees that were given to YDF through its tree API; it has floats with six digits. A generator that is not installed, fails or has no such model is shown as such.
@@ -11,6 +12,7 @@ quantised leaves). YDF's standalone code is C++ for trees that were given to YDF
 from __future__ import annotations
 
 import argparse
+import collections
 import ctypes
 import datetime
 import pathlib
@@ -98,16 +100,16 @@ class Built:
         return np.array(scores)
 
 
-def counted(image: pathlib.Path, rows: np.ndarray, wide: bool, wide_out: bool) -> tuple[int, int, np.ndarray]:
-    """The bytes that the image loads, its instructions a row, and the scores."""
+def counted(image: pathlib.Path, rows: np.ndarray, wide: bool, wide_out: bool) -> tuple[int, int, int, np.ndarray]:
+    """The bytes that the image loads, its instructions a row, those that conditions skip, and the scores."""
     import unicorn
     from unicorn import arm_const as arm
 
     machine, entry, flash = loaded(image, unicorn, arm)
-    steps = [0]
+    steps: collections.Counter[int] = collections.Counter()
 
-    def step(*_: object) -> None:
-        steps[0] += 1
+    def step(_: object, address: int, *__: object) -> None:
+        steps[address] += 1
 
     machine.hook_add(unicorn.UC_HOOK_CODE, step)
     scores = []
@@ -120,7 +122,25 @@ def counted(image: pathlib.Path, rows: np.ndarray, wide: bool, wide_out: bool) -
         machine.emu_start(entry | 1, 0x3F00000)
         out = bytes(machine.mem_read(0x20010000, 8 if wide_out else 4))
         scores.append(struct.unpack("<d" if wide_out else "<f", out)[0])
-    return flash, round(steps[0] / COUNTED), np.array(scores)
+    return flash, round(steps.total() / COUNTED), round(skipped(machine, steps) / COUNTED), np.array(scores)
+
+
+def skipped(machine: Any, steps: collections.Counter[int]) -> int:
+    """How many instructions were not executed because the condition that an IT instruction before them sets did not hold."""
+
+    def half(address: int) -> int:
+        return struct.unpack("<H", machine.mem_read(address, 2))[0]
+
+    found = 0
+    for address, times in list(steps.items()):
+        # The lowest bit that is set ends the list of up to four conditions; without one it is another instruction.
+        conditions = half(address) & 15
+        if half(address) >> 8 == 0xBF and conditions:
+            at = address + 2
+            for _ in range(4 - (conditions & -conditions).bit_length() + 1):
+                found += times - steps[at]
+                at += 4 if half(at) >> 11 in (0b11101, 0b11110, 0b11111) else 2
+    return found
 
 
 def loaded(image: pathlib.Path, unicorn: Any, arm: Any) -> tuple[Any, int, int]:
@@ -403,7 +423,7 @@ def main() -> None:
             place = pathlib.Path(place)
             fitted, path, rows, raw = fit(arguments.datasets, place, name, kind, size, trees)
             truth = raw(rows)
-            text += f"\n## {title}\n\n| generator | flash, bytes | instructions a row | compiler, s | bits | on the M4 | wrong rows of the cover |\n|---|---|---|---|---|---|---|\n"
+            text += f"\n## {title}\n\n| generator | flash, bytes | instructions a row | skipped | compiler, s | bits | on the M4 | wrong rows of the cover |\n|---|---|---|---|---|---|---|---|\n"
             times: dict[str, dict[str, float]] = {}
             images: dict[str, tuple[pathlib.Path, int, bool]] = {}
             for peer in wanted:
@@ -413,7 +433,7 @@ def main() -> None:
                 try:
                     built = make(folder, path, fitted, kind)
                     image, seconds = built.compile()
-                    flash, instructions, emulated = counted(image, rows, built.row == "double", built.out == "double")
+                    flash, instructions, passed_over, emulated = counted(image, rows, built.row == "double", built.out == "double")
                     bits, same = "not raw scores | -", 0.0
                     if built.raw:
                         scores = built.scores(rows)
@@ -423,13 +443,13 @@ def main() -> None:
                         bits = f"{same:.1%}{far} | {there:.1%}"
                     cover = covered(built) if peer.startswith("secateur") else "-"
                     empty, included = built.starting(""), built.starting("#include <float.h>\n#include <stdint.h>\n")
-                    text += f"| {peer} | {flash:,} | {instructions:,} | {seconds:.2f} | {bits} | {cover} |\n"
+                    text += f"| {peer} | {flash:,} | {instructions:,} | {passed_over:,} | {seconds:.2f} | {bits} | {cover} |\n"
                     times[peer] = {"whole": seconds, "empty": empty, "included": included}
                     images[peer] = image, flash, built.raw and same == 1
                 except Exception as error:  # noqa: BLE001
                     said = getattr(error, "stderr", None) or str(error)
                     said = said.decode() if isinstance(said, bytes) else said
-                    text += f"| {peer} | - | - | - | {' '.join(said.split())[:90]} | - | - |\n"
+                    text += f"| {peer} | - | - | - | - | {' '.join(said.split())[:90]} | - | - |\n"
                 print(text.splitlines()[-1], flush=True)
             text += compiler_words(times)
             if kind in FLASH_GOALS and "secateur" in images:

@@ -45,6 +45,12 @@ const MOST_LEVELS: usize = 8;
 const NEVER_RIGHT: u32 = 255;
 /// A word has so many bits for the words on its left.
 const MOST_WORDS_LEFT: usize = 0x3fff;
+/// The text has code for so many levels without leaves.
+const MOST_SURE: usize = 4;
+/// A tree whose leaves are all one level too high has so many of them, and none needs more words above its leaves.
+const MOST_ABOVE: usize = 1 << (MOST_SURE - 1);
+/// Of so many words of nodes and leaves one more may stand above leaves, so that more levels have none.
+const WORDS_FOR_ONE_ABOVE: usize = 16;
 
 /// The tables and numbers of a model, by their names in the text.
 #[derive(Default)]
@@ -155,7 +161,8 @@ impl Layout {
         let floats = self.parts.contains("f32_sums")
             && !self.parts.contains("listed")
             && !self.parts.contains("every");
-        let short = self.integers["node_left"].iter().all(|&left| 2 * (left as usize) < MOST_WORDS_LEFT);
+        let short = |&left: &u32| 2 * (left as usize) + 1 + MOST_ABOVE <= MOST_WORDS_LEFT;
+        let short = self.integers["node_left"].iter().all(short);
         if levels <= MOST_LEVELS && (2 + leaf) * places <= 4 * nodes + leaf * leaves {
             self.steps();
             self.full(&trees, levels);
@@ -239,34 +246,37 @@ impl Layout {
         self.parts.extend(["tests", "full"]);
     }
 
-    /// Nodes of four bytes in preorder, leaves between them.
+    /// Nodes of four bytes in preorder, leaves between them, and above leaves of the first levels nodes that every row passes to the left.
     fn words(&mut self, trees: &[Shape]) {
         let (bins, ranks) = (&self.integers["node_bin"], &self.integers["node_rank"]);
         let lefts = &self.integers["node_left"];
         let leaves = &self.floats["leaf"];
+        let sure = sure_levels(trees);
         let (mut words, mut sizes) = (Vec::new(), Vec::new());
         for tree in trees {
             let before = words.len();
-            let bits = |leaf: usize| (leaves[leaf] as f32).to_bits();
-            let Some((_, first)) = tree.inner.first() else {
-                // A node that every row passes to the left.
-                let leaf = bits(tree.leaves[0].2);
-                words.extend([NEVER_RIGHT << 24 | 1 << 10 | 3 << 8, leaf, leaf]);
-                sizes.push(3);
-                continue;
-            };
-            // Subtrees: the first node, its inner nodes, and the first leaf.
-            let mut open = vec![(*first, tree.inner.len(), tree.leaves[0].2)];
-            while let Some((node, inner, leaf)) = open.pop() {
-                if inner == 0 {
-                    words.push(bits(leaf));
-                    continue;
+            let first = tree.inner.first().map_or(0, |&(_, node)| node);
+            let mut open = vec![Open::Subtree(0, first, tree.inner.len(), tree.leaves[0].2)];
+            while let Some(next) = open.pop() {
+                match next {
+                    Open::LeftDone(place) => words[place] |= ((words.len() - place - 1) as u32) << 10,
+                    Open::Subtree(level, _, 0, leaf) => {
+                        words.extend((level + 1..=sure).map(|level| above_leaf(level == sure)));
+                        words.push((leaves[leaf] as f32).to_bits());
+                    }
+                    Open::Subtree(level, node, inner, leaf) => {
+                        let left = lefts[node] as usize;
+                        let right = inner - 1 - left;
+                        let leaf_below = |inner: usize| u32::from(inner == 0 && level + 1 >= sure);
+                        let sides = leaf_below(left) << 9 | leaf_below(right) << 8;
+                        open.extend([
+                            Open::Subtree(level + 1, node + 1 + left, right, leaf + left + 1),
+                            Open::LeftDone(words.len()),
+                            Open::Subtree(level + 1, node + 1, left, leaf),
+                        ]);
+                        words.push(ranks[node] << 24 | sides | bins[node]);
+                    }
                 }
-                let left = lefts[node] as usize;
-                let right = inner - 1 - left;
-                let sides = u32::from(left == 0) << 9 | u32::from(right == 0) << 8;
-                words.push(ranks[node] << 24 | (2 * left as u32 + 1) << 10 | sides | bins[node]);
-                open.extend([(node + 1 + left, right, leaf + left + 1), (node + 1, left, leaf)]);
             }
             sizes.push((words.len() - before) as u32);
         }
@@ -275,6 +285,7 @@ impl Layout {
         self.integers.remove("inner");
         self.integers.insert("word", words);
         self.integers.insert("size", sizes);
+        self.counts.insert("sure", sure);
         self.parts.insert("words");
     }
 
@@ -553,6 +564,27 @@ impl Shape {
         }
         shape
     }
+}
+
+/// What is still to be written as words.
+enum Open {
+    /// A subtree with so many levels above it: its first node, its inner nodes, and its first leaf.
+    Subtree(usize, usize, usize, usize),
+    /// The left side of the node at this word is complete.
+    LeftDone(usize),
+}
+
+/// The word of a node that every row passes to the left, where a leaf stands or another such node.
+fn above_leaf(leaf: bool) -> u32 {
+    NEVER_RIGHT << 24 | u32::from(leaf) << 9
+}
+
+/// In how many of their first levels trees are to have no leaves: the walk need not ask there whether it has come to one. A leaf costs a word for each level that it would have to be lower.
+fn sure_levels(trees: &[Shape]) -> usize {
+    let depths = || trees.iter().flat_map(|tree| tree.leaves.iter().map(|&(_, depth, _)| depth));
+    let words: usize = trees.iter().map(|tree| tree.inner.len() + tree.leaves.len()).sum();
+    let above = |sure: usize| depths().map(|depth| sure.saturating_sub(depth)).sum::<usize>();
+    (2..=MOST_SURE).rev().find(|&sure| above(sure) * WORDS_FOR_ONE_ABOVE <= words).unwrap_or(1)
 }
 
 /// The trees in preorder.

@@ -134,18 +134,82 @@ fn trees_laid_out_for_speed_have_the_exact_bits() {
     }
     let mut rng = Rng::with_seed(17);
     let (mut models, mut wanted) = (Vec::new(), BTreeMap::from([("words", 24), ("full", 24), ("tests", 8)]));
-    while wanted.values().any(|&more| more > 0) {
+    // How many of the first levels have no leaves, of trees that are words.
+    let mut sure = BTreeMap::from([("1", 3), ("2", 3), ("3", 3), ("4", 3)]);
+    while wanted.values().chain(sure.values()).any(|&more| more > 0) {
         let mut shape = Shape::random(&mut rng);
         (shape.coarse, shape.weighted) = (false, false);
         (shape.thresholds, shape.depth, shape.trees) = (rng.u32(1..=60), rng.u32(1..=9), rng.u32(1..=9));
         let model = ensemble(&mut rng, &shape);
-        let layout = common::layout_of(&common::written(&model, fast("model"), &[]).unwrap());
-        if let Some(more @ 1..) = wanted.get_mut(layout) {
-            *more -= 1;
+        let text = common::written(&model, fast("model"), &[]).unwrap();
+        let layout = common::layout_of(&text);
+        let levels = text.lines().find_map(|line| line.strip_prefix("#define model_SURE "));
+        let rare = levels.and_then(|levels| sure.get_mut(levels)).filter(|more| **more > 0);
+        let more = wanted.get_mut(layout).filter(|more| **more > 0);
+        if rare.is_some() || more.is_some() {
+            rare.into_iter().for_each(|rare| *rare -= 1);
+            more.into_iter().for_each(|more| *more -= 1);
             models.push((format!("{layout} {}", models.len()), model));
         }
     }
     program_of(&common::folder("fast-models"), &models, &mut rng, &|_, _, name| fast(name));
+}
+
+#[test]
+fn every_value_that_is_no_number_is_missing() {
+    let folder = common::folder("missing-values");
+    let mut rng = Rng::with_seed(18);
+    let (mut main, mut calls) = (String::from("#include <stdio.h>\n#include <string.h>\n"), String::new());
+    let mut wanted = BTreeMap::from([("words float", 6), ("full float", 6), ("full double", 6)]);
+    while wanted.values().any(|&more| more > 0) {
+        let mut shape = Shape::random(&mut rng);
+        (shape.coarse, shape.weighted) = (false, false);
+        (shape.thresholds, shape.depth, shape.trees) = (rng.u32(1..=20), rng.u32(1..=6), rng.u32(1..=9));
+        let model = ensemble(&mut rng, &shape);
+        let (number, columns) = (model.domain().number, model.features().len());
+        let (float, whole) = match number {
+            NumberType::F32 => ("float", "uint32_t"),
+            NumberType::F64 => ("double", "uint64_t"),
+        };
+        let sum = if model.accumulation().number == NumberType::F32 { "float" } else { "double" };
+        let name = format!("m{}", wanted.values().sum::<i32>());
+        let style = Style { nodes: NodeLayout::Fast, ..common::exact(Form::Header, &name) };
+        let text = common::written(&model, style, &[]).unwrap();
+        let Some(more @ 1..) = wanted.get_mut(format!("{} {float}", common::layout_of(&text)).as_str())
+        else {
+            continue;
+        };
+        *more -= 1;
+        std::fs::write(folder.join(format!("{name}.h")), text).unwrap();
+        // The bits of infinity, and those of others above it: with the highest bit of the fraction, the lowest, and all.
+        let (infinity, above) = match number {
+            NumberType::F32 => (0x7f80_0000, [1 << 22, 1, (1 << 23) - 1]),
+            NumberType::F64 => (0x7ff0_0000_0000_0000u64, [1 << 51, 1, (1 << 52) - 1]),
+        };
+        let sign = 1u64 << if number == NumberType::F32 { 31 } else { 63 };
+        let bits = above.iter().flat_map(|more| [infinity + more, sign + infinity + more]);
+        let bits: Vec<String> = bits.map(|bits| format!("{bits}u")).collect();
+        writeln!(
+            main,
+            "#include \"{name}.h\"\nstatic int {name}_test(void)\n{{\n    static const {whole} bits[] = {{{}}};\n    \
+             {float} row[{columns}] = {{0}};\n    int column, at, wrong = 0;\n    \
+             for (column = 0; column < {columns}; column++) {{\n        \
+             {sum} first[{name}_OUTPUTS] = {{0}}, scores[{name}_OUTPUTS] = {{0}};\n        \
+             for (at = 0; at < 6; at++) {{\n            memcpy(&row[column], &bits[at], sizeof bits[at]);\n            \
+             {name}_raw(row, at == 0 ? first : scores);\n            \
+             wrong += at > 0 && memcmp(first, scores, sizeof first) != 0;\n        }}\n        \
+             if (column % 2 == 0) row[column] = ({float})(column - 2);\n    }}\n    return wrong;\n}}",
+            bits.join(", ")
+        )
+        .unwrap();
+        writeln!(calls, "    if ({name}_test() != 0) {{ wrong++; puts(\"{name}\"); }}").unwrap();
+    }
+    write!(main, "int main(void)\n{{\n    int wrong = 0;\n{calls}    return wrong;\n}}\n").unwrap();
+    std::fs::write(folder.join("main.c"), main).unwrap();
+    for level in LEVELS {
+        compile(&folder, &[level, "main.c", "-o", "all", "-lm"]);
+        assert_eq!(run(&folder, "all"), (0, String::new()), "{level}");
+    }
 }
 
 /// Trees that split two columns at hundreds of thresholds, with every side of missing values and zeros.

@@ -296,7 +296,7 @@ impl<'a> Read<'a> {
     }
 
     /// The search by steps looks at the thresholds of a column from the largest power of two that is at most their number, so there is at
-    /// least one; and it writes at least one bin.
+    /// least one; and it writes at least one bin, which has the column's own number where there are as many bins as columns.
     fn steps(&self) -> Result<(), Difference> {
         let (first, bins) = (self.integers("first_threshold")?, self.integers("first_bin")?);
         let counts: Vec<u32> = first.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -68,9 +68,11 @@
 @full /* The tests of each tree, which is filled up to perfect: none at place 0, the first at 1, and below that at place i those at 2i (left) and 2i + 1. A test is */
 @full /* a bin and 256 times the rank up to which a row goes left; 65280, where every row goes left, fills up. */
 @words /* Each tree in preorder. A leaf is the bits of what it adds; an inner node is a bin, 256 if a leaf is on its right, 512 if one is on its left, 1024 times the */
-@words /* numbers of its left side, and 16777216 times the rank up to which a row goes left. */
+@words /* numbers of its left side, and 16777216 times the rank up to which a row goes left. The first levels of all trees have no leaves: where a tree has one there, it stands below */
+@words /* nodes of rank 255 that have nothing on their right. */
 @trees #define $NAME_TREES {trees}
 @full #define $NAME_LEVELS {levels}
+@words #define $NAME_SURE {sure}
 [trees+!full+!words inner]
 [words size]
 [splits+!tests+!small+!words node_bin]
@@ -144,20 +146,25 @@
 @window     return value >= -window && value <= window ? 0 : value;
 @window }
 @window 
-@keys /* A whole number for each value, in the order of the values: both zeros have the same, and what is missing has the largest. */
+@keys+!steps /* A whole number for each value, in the order of the values: both zeros have the same, and what is missing has the largest. */
+@steps /* A whole number for each value, in the order of the values: both zeros have the same, and what is missing has one above that of infinity. */
 @keys static $K $NAME_key($T value)
 @keys {
 @keys     $K bits;
 @keys     memcpy(&bits, &value, sizeof bits);
-@keys+f32_input     if ((bits & 0x7fffffffu) > 0x7f800000u) {
-@keys+f64_input     if ((bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u) {
-@keys         return ($K)~($K)0;
-@keys     }
+@keys+!steps+f32_input     if ((bits & 0x7fffffffu) > 0x7f800000u) {
+@keys+!steps+f64_input     if ((bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u) {
+@keys+!steps         return ($K)~($K)0;
+@keys+!steps     }
 @keys+f32_input     if ((bits & 0x80000000u) == 0) {
 @keys+f64_input     if ((bits & 0x8000000000000000u) == 0) {
 @keys+f32_input         return bits | 0x80000000u;
 @keys+f64_input         return bits | 0x8000000000000000u;
 @keys     }
+@steps+f32_input     if (bits > 0xff800000u) {
+@steps+f64_input     if (bits > 0xfff0000000000000u) {
+@steps         return ($K)~($K)0;
+@steps     }
 @keys+f32_input     return bits == 0x80000000u ? bits : ($K)~bits;
 @keys+f64_input     return bits == 0x8000000000000000u ? bits : ($K)~bits;
 @keys }
@@ -178,9 +185,13 @@
 @!tests+!words     uint8_t bins[$NAME_BINS];
 @words     uint32_t bins[$NAME_BINS];
 @tests     uint16_t bins[$NAME_BINS];
-@tests+numbers     uint16_t *ranks = bins + $NAME_NUMBER_BINS;
+@tests+numbers+!steps     uint16_t *ranks = bins + $NAME_NUMBER_BINS;
+@steps     /* Where the bins are is read from memory, so that compilers keep it in a register. */
+@tests+steps     uint16_t *volatile place_of_bins = bins;
+@tests+steps     uint16_t *ranks = place_of_bins;
 @tests+!numbers     const uint16_t *ranks = bins;
-@words     uint32_t *ranks = bins + $NAME_NUMBER_BINS;
+@words     uint32_t *volatile place_of_bins = bins;
+@words     uint32_t *ranks = place_of_bins;
 @numbers     uint32_t used;
 @sets     uint32_t set;
 @equals     uint32_t equal;
@@ -196,15 +207,15 @@
     (void)bins;
 @keys+window     (void)$NAME_read;
 @numbers+!tests+!words     for (used = 0; used < $NAME_USED; used++) {
-@tests+numbers     /* From the last column to the first: the ranks are written downwards, and end where the bins start. */
+@tests+numbers+!steps     /* From the last column to the first: the ranks are written downwards, and end where the bins start. */
 @tests+numbers     for (used = $NAME_USED; used-- > 0;) {
-@words     /* From the last column to the first: the ranks are written downwards, and end where the bins start. */
 @words     for (used = $NAME_USED; used-- > 0;) {
 @numbers+window+!keys         $T value = $NAME_read(row[$NAME_used_feature[used]]);
 @numbers+!window+!keys         $T value = row[$NAME_used_feature[used]];
 @keys         $K value = $NAME_key(row[$NAME_used_feature[used]]);
 @numbers+!steps         uint32_t start = $NAME_first_threshold[used], low = start, high = $NAME_first_threshold[used + 1];
-@steps         uint32_t start = $NAME_first_threshold[used], count = $NAME_first_threshold[used + 1] - start, step = $NAME_step[used];
+@steps         uint32_t start = $NAME_first_threshold[used], low = 0;
+@steps         uint32_t bin = $NAME_NUMBER_BINS == $NAME_USED ? used : $NAME_first_bin[used];
 @steps         const $K *at = $NAME_threshold + start;
 @numbers+zeros+!steps         uint32_t end = high;
 @numbers+!tests+!words         uint32_t bin = $NAME_first_bin[used], end_bin = $NAME_first_bin[used + 1];
@@ -219,65 +230,68 @@
 @numbers+!steps                 low = middle + 1;
 @numbers+!steps             }
 @numbers+!steps         }
-@steps         if (at[((uint32_t)1 << step) - 1] < value) {
-@steps             at += count + 1 - ((uint32_t)1 << step);
-@steps         }
-@steps         switch (step) {
-@steps         default:
-@steps             do {
-@steps                 step--;
-@steps                 if (at[((uint32_t)1 << step) - 1] < value) {
-@steps                     at += (uint32_t)1 << step;
+@steps         if (at[0] < value) {
+@steps             uint32_t count = $NAME_first_threshold[used + 1] - start, step = $NAME_step[used];
+@steps             if (at[((uint32_t)1 << step) - 1] < value) {
+@steps                 at += count + 1 - ((uint32_t)1 << step);
+@steps             }
+@steps             switch (step) {
+@steps             default:
+@steps                 do {
+@steps                     step--;
+@steps                     if (at[((uint32_t)1 << step) - 1] < value) {
+@steps                         at += (uint32_t)1 << step;
+@steps                     }
+@steps                 } while (step > 7);
+@steps                 /* fall through */
+@steps             case 7:
+@steps                 if (at[63] < value) {
+@steps                     at += 64;
 @steps                 }
-@steps             } while (step > 7);
-@steps             /* fall through */
-@steps         case 7:
-@steps             if (at[63] < value) {
-@steps                 at += 64;
+@steps                 /* fall through */
+@steps             case 6:
+@steps                 if (at[31] < value) {
+@steps                     at += 32;
+@steps                 }
+@steps                 /* fall through */
+@steps             case 5:
+@steps                 if (at[15] < value) {
+@steps                     at += 16;
+@steps                 }
+@steps                 /* fall through */
+@steps             case 4:
+@steps                 if (at[7] < value) {
+@steps                     at += 8;
+@steps                 }
+@steps                 /* fall through */
+@steps             case 3:
+@steps                 if (at[3] < value) {
+@steps                     at += 4;
+@steps                 }
+@steps                 /* fall through */
+@steps             case 2:
+@steps                 if (at[1] < value) {
+@steps                     at += 2;
+@steps                 }
+@steps                 /* fall through */
+@steps             case 1:
+@steps                 if (at[0] < value) {
+@steps                     at += 1;
+@steps                 }
+@steps                 /* fall through */
+@steps             case 0:
+@steps                 break;
 @steps             }
-@steps             /* fall through */
-@steps         case 6:
-@steps             if (at[31] < value) {
-@steps                 at += 32;
-@steps             }
-@steps             /* fall through */
-@steps         case 5:
-@steps             if (at[15] < value) {
-@steps                 at += 16;
-@steps             }
-@steps             /* fall through */
-@steps         case 4:
-@steps             if (at[7] < value) {
-@steps                 at += 8;
-@steps             }
-@steps             /* fall through */
-@steps         case 3:
-@steps             if (at[3] < value) {
-@steps                 at += 4;
-@steps             }
-@steps             /* fall through */
-@steps         case 2:
-@steps             if (at[1] < value) {
-@steps                 at += 2;
-@steps             }
-@steps             /* fall through */
-@steps         case 1:
-@steps             if (at[0] < value) {
-@steps                 at += 1;
-@steps             }
-@steps             /* fall through */
-@steps         case 0:
-@steps             break;
+@steps             low = (uint32_t)(at - $NAME_threshold) - start;
 @steps         }
-@steps         uint32_t low = (uint32_t)(at - $NAME_threshold) - start;
-@steps         uint32_t bin = $NAME_first_bin[used + 1], first_bin = $NAME_first_bin[used];
 @numbers+!tests+!words         for (; bin < end_bin; bin++) {
 @tests+numbers+!steps         while (bin-- > first_bin) {
 @steps         do {
 @numbers+!steps             uint32_t rank = low - start;
 @steps             uint32_t rank = low;
-@steps             bin--;
-@keys             if (value == ($K)~($K)0 && ($NAME_bin_sides[bin] & 1) != 0) {
+@keys+!steps             if (value == ($K)~($K)0 && ($NAME_bin_sides[bin] & 1) != 0) {
+@steps+f32_input             if (value > 0xff800000u && ($NAME_bin_sides[bin] & 1) != 0) {
+@steps+f64_input             if (value > 0xfff0000000000000u && ($NAME_bin_sides[bin] & 1) != 0) {
 @numbers+!keys             if (value != value && ($NAME_bin_sides[bin] & 1) != 0) {
 @numbers                 rank = 0;
 @numbers             }
@@ -285,17 +299,18 @@
 @zeros+keys+f64_input             if (value == 0x8000000000000000u && ($NAME_bin_sides[bin] & 2) != 0) {
 @zeros+!keys             if (value == 0 && ($NAME_bin_sides[bin] & 2) != 0) {
 @zeros+!steps                 rank = ($NAME_bin_sides[bin] & 4) != 0 ? 0 : end - start;
-@zeros+steps                 rank = ($NAME_bin_sides[bin] & 4) != 0 ? 0 : count;
+@zeros+steps                 rank = ($NAME_bin_sides[bin] & 4) != 0 ? 0 : $NAME_first_threshold[used + 1] - start;
 @zeros             }
 @chunks             rank = rank > $NAME_bin_start[bin] ? rank - $NAME_bin_start[bin] : 0;
 @chunks             if (rank > 255) {
 @chunks                 rank = 255;
 @chunks             }
 @numbers+!tests+!words             bins[bin] = (uint8_t)rank;
-@tests+numbers             *--ranks = (uint16_t)(rank << 8);
-@words             *--ranks = rank << 24;
+@tests+numbers+!steps             *--ranks = (uint16_t)(rank << 8);
+@tests+steps             ranks[bin++] = (uint16_t)(rank << 8);
+@words             ranks[bin++] = rank << 24;
 @numbers+!steps         }
-@steps         } while (bin > first_bin);
+@steps         } while ($NAME_NUMBER_BINS != $NAME_USED && bin < $NAME_first_bin[used + 1]);
 @numbers     }
 @sets     for (set = 0; set < $NAME_SETS; set++) {
 @sets+window         $T value = $NAME_read(row[$NAME_set_feature[set]]);
@@ -318,7 +333,8 @@
 @!single+!last         scores[output] = $NAME_intercept[output];
 @!single+last         scores[output] = 0;
 @!single     }
-@trees     for (tree = 0; tree < $NAME_TREES; tree++) {
+@trees+!words     for (tree = 0; tree < $NAME_TREES; tree++) {
+@words     for (tree = 0; next != $NAME_word + sizeof $NAME_word / sizeof $NAME_word[0]; tree++) {
 @full         uint32_t place = 1, test;
 @full         switch ($NAME_LEVELS) {
 @full         case 8:
@@ -360,13 +376,41 @@
 @words         uint32_t test;
 @words         $S value;
 @words         next += $NAME_size[tree];
-@words         do {
+@words         switch ($NAME_SURE) {
+@words         case 4:
 @words             test = *at++;
 @words             if (ranks[test & 255] > test) {
 @words                 at += test >> 10 & 0x3fff;
-@words                 test <<= 1;
 @words             }
-@words         } while ((test & 512) == 0);
+@words             /* fall through */
+@words         case 3:
+@words             test = *at++;
+@words             if (ranks[test & 255] > test) {
+@words                 at += test >> 10 & 0x3fff;
+@words             }
+@words             /* fall through */
+@words         case 2:
+@words             test = *at++;
+@words             if (ranks[test & 255] > test) {
+@words                 at += test >> 10 & 0x3fff;
+@words             }
+@words             /* fall through */
+@words         default:
+@words             break;
+@words         }
+@words         for (;;) {
+@words             test = *at++;
+@words             if (ranks[test & 255] <= test) {
+@words                 if ((test & 512) != 0) {
+@words                     break;
+@words                 }
+@words             } else {
+@words                 at += test >> 10 & 0x3fff;
+@words                 if ((test & 256) != 0) {
+@words                     break;
+@words                 }
+@words             }
+@words         }
 @words         memcpy(&value, at, sizeof value);
 @trees+!full+!words         uint32_t inner = $NAME_inner[tree];
 @trees+!full+!words         leaf = next_leaf;

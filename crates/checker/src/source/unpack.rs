@@ -44,7 +44,7 @@ pub(super) fn unpacked(file: &SourceFile) -> Result<Unpacked, Difference> {
     } else if has("tests") {
         tables.integers = tests_of(table(file, "node_test")?, table(file, "node_skip")?)?;
     } else if has("words") {
-        let (nodes, leaves) = words(table(file, "word")?, table(file, "size")?)?;
+        let (nodes, leaves) = words(table(file, "word")?, table(file, "size")?, number(file, "sure")?)?;
         tables.integers.extend(nodes.columns());
         tables.floats.insert("leaf", leaves);
     } else if has("small") {
@@ -161,14 +161,18 @@ fn filled<T: Copy>(
 }
 
 /// Trees in preorder, as many words each as the second table says. A leaf is the bits of a float. The word of an inner node has its bin, 256 where a leaf is on its right, 512
-/// where one is on its left, 1024 times the words on its left, and 2^24 times its rank. A tree that is a leaf has a node above it, with the leaf on both sides.
-fn words(words: &[u32], sizes: &[u32]) -> Result<(Nodes, Vec<f64>), Difference> {
+/// where one is on its left, 1024 times the words on its left, and 2^24 times its rank. The first `sure` levels have no leaves, and the text does not ask there whether it has come to
+/// one: where the model has one, it stands below nodes of rank 255 in the levels from its own on, the last of them with 512, and nothing on the right of any.
+fn words(words: &[u32], sizes: &[u32], sure: u32) -> Result<(Nodes, Vec<f64>), Difference> {
     enum Visit {
-        Node,
+        /// What stands here, at this level, the first of which is 1.
+        Node(u32),
         Leaf,
         /// The left side of this node is complete, which stood at this word.
         LeftDone(usize, usize),
     }
+    // The text has code for so many levels.
+    same((1..=4).contains(&sure), WHAT)?;
     let (mut nodes, mut leaves) = (Nodes::default(), Vec::new());
     let mut rest = words;
     for &size in sizes {
@@ -176,13 +180,7 @@ fn words(words: &[u32], sizes: &[u32]) -> Result<(Nodes, Vec<f64>), Difference> 
         rest = &rest[tree.len()..];
         let before = nodes.bin.len();
         let mut at = 0;
-        if tree.first().is_some_and(|&root| root == (NEVER_RIGHT << 24 | 1 << 10 | 3 << 8)) {
-            same(tree.len() == 3 && tree[1] == tree[2], WHAT)?;
-            leaves.push(f64::from(f32::from_bits(tree[1])));
-            nodes.inner.push(0);
-            continue;
-        }
-        let mut open = vec![Visit::Node];
+        let mut open = vec![Visit::Node(1)];
         while let Some(visit) = open.pop() {
             let word = |at: usize| tree.get(at).copied().ok_or(Difference::Part(WHAT));
             match visit {
@@ -195,12 +193,21 @@ fn words(words: &[u32], sizes: &[u32]) -> Result<(Nodes, Vec<f64>), Difference> 
                     leaves.push(f64::from(f32::from_bits(word(at)?)));
                     at += 1;
                 }
-                Visit::Node => {
+                Visit::Node(level) if level <= sure && word(at)? >> 24 == NEVER_RIGHT => {
+                    for level in level..=sure {
+                        same(word(at)? == (NEVER_RIGHT << 24 | u32::from(level == sure) << 9), WHAT)?;
+                        at += 1;
+                    }
+                    open.push(Visit::Leaf);
+                }
+                Visit::Node(level) => {
                     let own = word(at)?;
-                    // The text has no end for trees that go left for ever: a rank that no row is above is for leaves alone.
+                    // A rank that no row is above is for leaves of the first levels alone.
                     same(own >> 24 != NEVER_RIGHT, WHAT)?;
+                    // The text looks for leaves from the last of these levels on.
+                    same(level >= sure || own & (256 | 512) == 0, WHAT)?;
                     let node = nodes.push(own & 255, own >> 24);
-                    let side = |leaf: u32| if own & leaf != 0 { Visit::Leaf } else { Visit::Node };
+                    let side = |leaf: u32| if own & leaf != 0 { Visit::Leaf } else { Visit::Node(level + 1) };
                     open.extend([side(256), Visit::LeftDone(node, at), side(512)]);
                     at += 1;
                 }
@@ -332,16 +339,16 @@ mod tests {
     fn words_have_one_spelling() {
         let node = |rank: u32, skip: u32, leaves: u32, bin: u32| rank << 24 | skip << 10 | leaves << 8 | bin;
         let (a, b, c) = (1.5f32.to_bits(), (-2.0f32).to_bits(), 0.25f32.to_bits());
-        let lone = node(255, 1, 3, 0);
+        let above = node(255, 0, 2, 0);
         // (a, (b, c)) and a leaf.
-        let tree = [node(4, 1, 2, 9), a, node(0, 1, 3, 2), b, c, lone, a, a];
-        let (nodes, leaves) = words(&tree, &[5, 3]).unwrap();
+        let tree = [node(4, 1, 2, 9), a, node(0, 1, 3, 2), b, c, above, a];
+        let (nodes, leaves) = words(&tree, &[5, 2], 1).unwrap();
         assert_eq!((&nodes.inner, &nodes.bin, &nodes.rank), (&vec![2, 0], &vec![9, 2], &vec![4, 0]));
         assert_eq!((nodes.left, leaves), (vec![0, 0], vec![1.5, -2.0, 0.25, 1.5]));
         // ((a, b), c).
-        let (nodes, _) = words(&[node(4, 3, 1, 9), node(0, 1, 3, 2), a, b, c], &[5]).unwrap();
+        let (nodes, _) = words(&[node(4, 3, 1, 9), node(0, 1, 3, 2), a, b, c], &[5], 1).unwrap();
         assert_eq!((nodes.left, nodes.bin), (vec![1, 0], vec![9, 2]));
-        assert!(words(&[node(4, 2, 1, 9), node(0, 1, 3, 2), a, b, c], &[5]).is_err(), "a wrong way right");
+        assert!(words(&[node(4, 2, 1, 9), node(0, 1, 3, 2), a, b, c], &[5], 1).is_err(), "a wrong way right");
         for (place, word) in [
             (0, node(4, 2, 2, 9)),
             (0, node(4, 1, 3, 9)),
@@ -349,17 +356,56 @@ mod tests {
             (0, node(255, 1, 2, 9)),
             (2, node(0, 1, 1, 2)),
             (2, node(255, 1, 3, 0)),
-            (5, node(255, 1, 3, 1)),
-            (5, node(255, 2, 3, 0)),
-            (6, b),
+            (2, above),
+            (5, node(255, 0, 2, 1)),
+            (5, node(255, 1, 2, 0)),
+            (5, node(255, 0, 3, 0)),
+            (5, node(255, 0, 0, 0)),
         ] {
             let mut other = tree;
             other[place] = word;
-            assert!(words(&other, &[5, 3]).is_err(), "{word} at {place}");
+            assert!(words(&other, &[5, 2], 1).is_err(), "{word} at {place}");
         }
-        for sizes in [&[5][..], &[3, 5], &[5, 3, 0], &[6, 2], &[8], &[5, 4], &[]] {
-            assert!(words(&tree, sizes).is_err(), "{sizes:?}");
+        for sizes in [&[5][..], &[2, 5], &[5, 2, 0], &[4, 3], &[7], &[5, 3], &[]] {
+            assert!(words(&tree, sizes, 1).is_err(), "{sizes:?}");
         }
+        for sure in [0, 2, 3, 5, u32::MAX] {
+            assert!(words(&tree, &[5, 2], sure).is_err(), "{sure} levels");
+        }
+    }
+
+    #[test]
+    fn the_first_levels_of_words_have_no_leaves() {
+        let node = |rank: u32, skip: u32, leaves: u32, bin: u32| rank << 24 | skip << 10 | leaves << 8 | bin;
+        let (a, b, c) = (1.5f32.to_bits(), (-2.0f32).to_bits(), 0.25f32.to_bits());
+        let (above, last) = (node(255, 0, 0, 0), node(255, 0, 2, 0));
+        // (a, (b, c)) and a leaf: on two and on three levels.
+        let two = [node(4, 2, 0, 9), last, a, node(0, 1, 3, 2), b, c, above, last, a];
+        let three =
+            [node(4, 3, 0, 9), above, last, a, node(0, 2, 0, 2), last, b, last, c, above, above, last, a];
+        for (tree, sizes, sure) in [(&two[..], [6, 3], 2), (&three[..], [9, 4], 3)] {
+            let (nodes, leaves) = words(tree, &sizes, sure).unwrap();
+            assert_eq!((&nodes.inner, &nodes.bin, &nodes.rank), (&vec![2, 0], &vec![9, 2], &vec![4, 0]));
+            assert_eq!((nodes.left, leaves), (vec![0, 0], vec![1.5, -2.0, 0.25, 1.5]));
+            for other in (0..=5).filter(|&other| other != sure) {
+                assert!(words(tree, &sizes, other).is_err(), "{other} levels in place of {sure}");
+            }
+            // One bit of a node more or less. What its bin and rank are is for the comparison with the model to say.
+            for (place, &word) in tree.iter().enumerate().filter(|&(_, word)| ![a, b, c].contains(word)) {
+                let bits = if word >> 24 == NEVER_RIGHT { 0..32 } else { 8..24 };
+                for bit in bits {
+                    let mut changed = tree.to_vec();
+                    changed[place] ^= 1 << bit;
+                    assert!(
+                        words(&changed, &sizes, sure).is_err(),
+                        "bit {bit} of word {place}, {sure} levels"
+                    );
+                }
+            }
+        }
+        // A node below one that stands for a leaf.
+        assert!(words(&[last, node(0, 1, 3, 2), b, c], &[4], 1).is_err());
+        assert!(words(&[above, node(0, 1, 3, 2), b, c], &[4], 2).is_err());
     }
 
     #[test]
