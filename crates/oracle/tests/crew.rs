@@ -155,7 +155,7 @@ fn strangers(seed: u64, decision: Option<Decision>) -> [Ensemble; 2] {
     let shape = Shape {
         categorical: 0,
         features: 9,
-        trees: 32,
+        trees: 44,
         depth: 4,
         thresholds: 6,
         ..shape(&mut rng, decision)
@@ -207,7 +207,7 @@ fn decisions_have_the_answer_and_the_certificate_of_one_thread() {
 #[test]
 fn scores_have_the_answer_and_the_certificate_of_one_thread() {
     let (mut proofs, mut exceeded, mut jobs) = (0, 0, 0);
-    for seed in 0..100 {
+    for seed in 0..150 {
         let decision = (seed & 1 == 0).then_some(Decision::Scores(Value::Score));
         let [first, second] = strangers(seed, decision);
         let Ok(comparison) = ScoreComparison::new(&first, &second, &SearchBudget::unlimited()) else {
