@@ -27,7 +27,7 @@ def forests(tmp_path_factory) -> tuple[pathlib.Path, pathlib.Path, float]:
     folder = tmp_path_factory.mktemp("forests")
     paths = [folder / "first.skops", folder / "second.skops"]
     for path, rows in zip(paths, (400, 350)):
-        skops.io.dump(RandomForestClassifier(24, max_depth=5, random_state=0).fit(X[:rows], y[:rows]), path)
+        skops.io.dump(RandomForestClassifier(36, max_depth=5, random_state=0).fit(X[:rows], y[:rows]), path)
     return *paths, secateur.verify(*paths, scores=True).at_most
 
 

@@ -81,12 +81,12 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 FAMILIES = {
     "xgboost": lambda: xgboost.XGBClassifier(n_estimators=30, max_depth=4, n_jobs=1),
     "lightgbm": lambda: lightgbm.LGBMClassifier(
-        n_estimators=40, num_leaves=15, min_child_samples=5, verbose=-1, n_jobs=1
+        n_estimators=60, num_leaves=15, min_child_samples=5, verbose=-1, n_jobs=1
     ),
     "catboost": lambda: catboost.CatBoostClassifier(
         iterations=30, depth=4, verbose=0, thread_count=1, allow_writing_files=False
     ),
-    "forest": lambda: RandomForestClassifier(12, max_depth=5, random_state=0),
+    "forest": lambda: RandomForestClassifier(20, max_depth=5, random_state=0),
     "adaboost": lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=30, random_state=0),
     "gradient boosting": lambda: GradientBoostingClassifier(n_estimators=40, max_depth=4, random_state=0),
     "histogram boosting": lambda: HistGradientBoostingClassifier(max_iter=50, max_depth=4, min_samples_leaf=5),
@@ -348,11 +348,11 @@ def thousand_trees() -> tuple[secateur.Model, secateur.Model]:
 
 @pytest.mark.parametrize("search", ["decisions", "scores", "a thousand trees"])
 def test_a_job_takes_little_memory_and_few_bytes(search):
-    """Searches that do not end, with their proof: the worst for a worker."""
+    """Searches that do not end, or take long, with their proof: the worst for a worker."""
     if search == "decisions":
         (first, second), asked = test_verify.hard_pair(), {"band": 0}
     elif search == "scores":
-        (first, second), asked = pair("lightgbm")[:2], {"scores": True, "within": pair("lightgbm")[2] * 0.999}
+        (first, second), asked = pair("lightgbm")[:2], {"scores": True, "within": pair("lightgbm")[2]}
     else:
         (first, second), asked = thousand_trees(), {"scores": True, "within": 60.0}
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
