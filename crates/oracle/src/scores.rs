@@ -23,49 +23,33 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 
 use num_bigint::BigInt;
-use num_traits::{One, Signed, Zero};
+use num_traits::One;
 use secateur_certificate::Digest;
-use secateur_model::{
-    CellId, Decision, Domain, DomainError, Ensemble, Exact, FeatureId, Grid, InputDomain, LabelMatch, LeafId,
-    Predictor,
-};
+use secateur_model::{CellId, Decision, Domain, DomainError, Ensemble, Exact, Grid, InputDomain, LabelMatch};
 
-use crate::climb::ascend;
 use crate::jobs::{About, Asked, Question, Setup, Task, serve_question};
 use crate::layout::Layout;
-use crate::lens::Lens;
 use crate::outline::{self, CompareError};
 use crate::solve::{Answer, Options, gather, solve, solve_from};
 use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
 
-/// Two bounds that are nearer to each other than this share of the upper one are next brought together at once.
-const NEAR: i64 = 1_000;
+mod judge;
+mod side;
+
+use judge::Judge;
+use side::Side;
+
 /// The search ends when what is open between its two bounds is at most this share of the bound that it proves, rounding
 /// included: four digits.
 const PRECISION: i64 = 1 << 14;
 /// It ends too when what is open is at most this share of the rounding in that bound: where rounding is most of it, as for
 /// conversions whose trees are the same, the exact difference need not be known any better.
 const PRECISION_IN_ROUNDING: i64 = 1 << 10;
-/// Boxes that count for a question that took fewer.
-const FEWEST: u64 = 1 << 9;
-/// A question may take so many times the boxes of the last one that was proved. The boxes of a proof grow exponentially as its
-/// target falls, so a target that turns out to be too low is put off for one in half the distance to the upper bound, which
-/// takes the square root of that.
-const MOST_GROWTH: u64 = 6;
-/// After so many targets that were too low, one behind the other, questions may take more boxes.
-const EASIEST: u32 = 2;
-/// After a proof that took up to so many quarters of the boxes of the one before, the next step is so many quarters of its step:
-/// for about three times the boxes.
-const STEPS: [(u64, u32); 5] = [(5, 12), (8, 6), (16, 4), (32, 3), (u64::MAX, 2)];
 /// All cells are looked at where these are so few, times the trees of both models: 2^17 cells and 200 trees, in a few seconds.
 const MOST_LOOKED_AT: f64 = 33_554_432.0;
 /// Cells whose scores are looked at before the search: this many of the caller's rows at most.
 const MOST_STARTS: usize = 1_000;
-/// Local search begins at this many of them, those of the largest differences, and at as many random cells.
-const CLIMBS: usize = 16;
-/// The same where the pieces have many leaves, so that looking along an axis takes a while.
-const CLIMBS_IF_LARGE: usize = 4;
 
 /// Two models whose scores are compared.
 pub struct ScoreComparison<'a> {
@@ -509,308 +493,6 @@ fn quotient_up(total: &Exact, divisor: &Exact) -> f64 {
         score = score.next_up();
     }
     score
-}
-
-/// One output and one direction: what is known of its greatest difference, in integers.
-struct Side<'a> {
-    output: usize,
-    terms: Vec<(usize, i64)>,
-    /// The difference at a cell, as a system whose bound is the constant part.
-    system: System<'a>,
-    /// The largest difference that was found, and where.
-    low: BigInt,
-    cells: Vec<CellId>,
-    /// No cell has a larger one.
-    high: BigInt,
-    /// The row as local search sees it; none before it has begun.
-    lens: Option<Lens>,
-    /// The last question was about the next integer, and there was a solution.
-    crept: bool,
-    /// How far below the upper bound the next question's target is.
-    step: BigInt,
-    /// Boxes that the last proof took, or more where questions near to it were put off.
-    boxes: u64,
-    /// Questions that were put off since.
-    put_off: u32,
-}
-
-impl<'a> Side<'a> {
-    fn new(comparison: &'a ScoreComparison<'_>, output: usize, sign: i64, starts: &[Vec<CellId>]) -> Self {
-        let terms = comparison.terms(output, sign);
-        let row = Row { terms: terms.clone(), bound: Exact::zero(), strict: false };
-        let system = System::new(&comparison.layout, &[row]);
-        let largest = (0..comparison.layout.pieces().len())
-            .map(|piece| system.piece_values(piece).iter().max().cloned().unwrap_or_else(BigInt::zero));
-        let high = largest.sum::<BigInt>() - &system.bounds()[0];
-        let valued = starts.iter().map(|start| (value(&system, start), start));
-        let (low, cells) = valued.max_by(|a, b| a.0.cmp(&b.0)).expect("there is a first cell");
-        Self {
-            output,
-            terms,
-            low,
-            cells: cells.clone(),
-            high,
-            system,
-            lens: None,
-            crept: false,
-            step: BigInt::zero(),
-            boxes: FEWEST,
-            put_off: 0,
-        }
-    }
-
-    fn is_settled(&self) -> bool {
-        self.low >= self.high
-    }
-
-    /// Local search from the best of these cells and from random ones. Gives all cells where it ended.
-    fn climb(
-        &mut self,
-        comparison: &ScoreComparison<'_>,
-        starts: &[Vec<CellId>],
-        options: &Options,
-    ) -> Vec<Vec<CellId>> {
-        let lens = self.lens.insert(Lens::of_row(&self.system, 0));
-        let sizes = comparison.layout.axis_sizes();
-        let mut rng = fastrand::Rng::with_seed(options.seed);
-        let count = if comparison.layout.is_large() { CLIMBS_IF_LARGE } else { CLIMBS };
-        let mut best: Vec<(i64, usize)> =
-            starts.iter().enumerate().map(|(index, start)| (lens.at(start), index)).collect();
-        best.sort_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
-        let mut begin: Vec<Vec<CellId>> =
-            best.iter().take(count).map(|&(_, index)| starts[index].clone()).collect();
-        begin.extend(
-            (0..count).map(|_| sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect::<Vec<_>>()),
-        );
-        let climb = |cells: Vec<CellId>| ascend(lens, &sizes, cells, &mut rng, &options.budget);
-        let ends: Vec<Vec<CellId>> = begin.into_iter().map(climb).collect();
-        ends.iter().filter(|cells| comparison.holds(cells)).for_each(|cells| self.keep(cells));
-        ends
-    }
-
-    /// Remembers a cell where the difference is larger than any that is known.
-    fn keep(&mut self, cells: &[CellId]) {
-        let value = value(&self.system, cells);
-        if value > self.low {
-            self.low = value;
-            self.cells = cells.to_vec();
-        }
-    }
-
-    /// Asks for a difference between the two bounds, and moves one of them, unless the question takes too many boxes.
-    fn ask(
-        &mut self,
-        comparison: &ScoreComparison<'_>,
-        options: &Options,
-        asked: u64,
-    ) -> crate::solve::Solved {
-        let gap = &self.high - &self.low;
-        self.step = match self.step.is_zero() {
-            true => (&gap + 1u32) >> 1,
-            false => self.step.clone().min(gap.clone()),
-        };
-        let near = &gap * NEAR <= self.high.abs();
-        // What is left is brought together at once where it is little, or no more than one step.
-        let last = near || &self.step * 5u32 >= &gap * 4u32;
-        let target = match last && !self.crept {
-            true => &self.low + 1u32,
-            false => &self.high - &self.step.clone().min(&gap >> 1),
-        };
-        // No step is empty.
-        let target = target.max(&self.low + 1u32);
-        let creeps = target == &self.low + 1u32;
-        let bound = Exact::new(target.clone(), comparison.layout.exponent());
-        let row = Row { terms: self.terms.clone(), bound, strict: false };
-        let system = comparison.system(row);
-        // Questions that are given up after a while stay at home.
-        let mut options = Options { crew: None, ..options.clone() };
-        // Another order of axes for each question's solution.
-        options.seed = options.seed.wrapping_add(asked);
-        let effort = self.boxes.saturating_mul(MOST_GROWTH);
-        options.budget.nodes = Some(options.budget.nodes.map_or(effort, |most| most.min(effort)));
-        // Local search has been done, and a single row leaves the other layers nothing to do.
-        options.starts.clear();
-        options.shortcuts = false;
-        let solved = solve(&system, &options, &|cells| comparison.holds(cells));
-        match &solved.answer {
-            Answer::Proof => {
-                let (made, boxes) = (&self.high - &target, solved.nodes.max(FEWEST));
-                let growth = boxes.saturating_mul(4) / self.boxes;
-                let quarters =
-                    STEPS.iter().find(|(most, _)| growth <= *most).map_or(1, |(_, quarters)| *quarters);
-                self.step = ((made * quarters) >> 2u32).max(BigInt::one());
-                self.high = target - 1u32;
-                self.crept = false;
-                self.boxes = boxes;
-                self.put_off = 0;
-            }
-            Answer::Witnesses(found) => {
-                self.crept = creeps;
-                let mut rng = fastrand::Rng::with_seed(options.seed);
-                let sizes = comparison.layout.axis_sizes();
-                for cells in found {
-                    self.keep(cells);
-                    let Some(lens) = &self.lens else { continue };
-                    let higher = ascend(lens, &sizes, cells.clone(), &mut rng, &options.budget);
-                    if comparison.holds(&higher) {
-                        self.keep(&higher);
-                    }
-                }
-            }
-            Answer::Undecided(_) => {
-                // What is next to the lower bound is the hardest of all.
-                self.crept |= creeps;
-                self.step = ((&self.high - &target) >> 1u32).max(BigInt::one());
-                self.put_off += 1;
-                if self.put_off > EASIEST {
-                    self.put_off = 0;
-                    self.boxes = self.boxes.saturating_mul(MOST_GROWTH);
-                }
-            }
-        }
-        solved
-    }
-}
-
-/// The difference at a cell, in integers.
-fn value(system: &System<'_>, cells: &[CellId]) -> BigInt {
-    let pieces = system.layout().pieces().iter().enumerate();
-    let sum: BigInt = pieces.map(|(index, piece)| &system.piece_values(index)[piece.leaf_of(cells)]).sum();
-    sum - &system.bounds()[0]
-}
-
-/// Looks at inputs as the libraries do.
-struct Judge<'a> {
-    comparison: &'a ScoreComparison<'a>,
-    predictors: [Predictor<'a>; 2],
-}
-
-impl<'a> Judge<'a> {
-    fn new(comparison: &'a ScoreComparison<'a>) -> Self {
-        Self { comparison, predictors: comparison.labels.models().map(Predictor::new) }
-    }
-
-    fn scores(&self, row: &[f64]) -> [Vec<f64>; 2] {
-        [0, 1].map(|model: usize| {
-            self.predictors[model].decided_scores(row).expect("a witness is in the domain of both models")
-        })
-    }
-
-    fn point(&self, cells: &[CellId], output: usize) -> ScorePoint {
-        let row = self.comparison.layout.grid().witness(cells);
-        let scores = self.scores(&row);
-        let [ours, theirs] = self.comparison.outputs[output].groups;
-        let scores = [scores[0][ours], scores[1][theirs]];
-        let distance = (&exact(scores[1]) - &exact(scores[0])).abs().to_f64_down();
-        ScorePoint { row, output, scores, distance }
-    }
-
-    /// Are the scores of a cell farther apart than the limit? One where only last bits that vary could make a difference is noted in
-    /// `open`.
-    fn exceeds(&self, cells: &[CellId], output: usize, limit: f64, open: &Mutex<Option<Vec<f64>>>) -> bool {
-        if !self.comparison.holds(cells) {
-            return false;
-        }
-        let most = exact(limit);
-        let point = self.point(cells, output);
-        let beyond = (&exact(point.scores[1]) - &exact(point.scores[0])).abs() > most;
-        let varies = self.comparison.labels.models().iter().any(|model| model.scores_vary());
-        if !beyond && varies && self.may_exceed(&point.row, output, &most) {
-            open.lock().expect("no thread panics while it holds the lock").get_or_insert(point.row);
-        }
-        beyond
-    }
-
-    /// May the scores of this input be farther apart than the limit, by last bits that the files do not fix?
-    fn may_exceed(&self, row: &[f64], output: usize, most: &Exact) -> bool {
-        let models = self.comparison.labels.models();
-        let both = &divisor(models[0]) * &divisor(models[1]);
-        self.apart_at_most(row, output).is_none_or(|apart| apart > most * &both)
-    }
-
-    /// How far the scores of an input can be apart, times both divisors, whatever the last bits are that the files do not fix:
-    /// exactly so far, where they fix all of them. Nothing where that is not known.
-    fn apart_at_most(&self, row: &[f64], output: usize) -> Option<Exact> {
-        let models = self.comparison.labels.models();
-        let mut rounding = Exact::zero();
-        // Each score times both divisors.
-        let scores = [0, 1].map(|model: usize| {
-            let (own, other) = (divisor(models[model]), divisor(models[1 - model]));
-            let group = self.comparison.outputs[output].groups[model];
-            if !models[model].scores_vary() {
-                let score = self.predictors[model].decided_scores(row).ok()?;
-                return Some(&(&Exact::from_f64(score[group])? * &own) * &other);
-            }
-            let read: Option<Vec<f64>> = row
-                .iter()
-                .enumerate()
-                .map(|(at, &value)| models[model].read(FeatureId::new(at), value))
-                .collect();
-            let leaves: Vec<LeafId> = models[model].leaves(&read?).collect();
-            let error = Exact::from_f64(models[model].rounding_at(group, &leaves)?)?;
-            rounding = &rounding + &(&(&error * &own) * &other);
-            Some(&models[model].exact_sums(leaves)[group] * &other)
-        });
-        let [Some(first), Some(second)] = scores else { return None };
-        Some(&(&second - &first).abs() + &rounding)
-    }
-
-    /// Looks at all cells: no scores are farther apart than this. Keeps the input where they are farthest. Nothing where the time
-    /// ended first, or where it is not known of some cell.
-    fn look_at_all(&self, best: &mut ScorePoint, budget: &SearchBudget) -> Option<f64> {
-        let models = self.comparison.labels.models();
-        let varies = models.iter().any(|model| model.scores_vary());
-        let sizes = self.comparison.layout.axis_sizes();
-        let mut cells = vec![CellId(0); sizes.len()];
-        let (mut farthest, mut highest) = (Exact::zero(), 0.0);
-        loop {
-            if budget.over().is_some() {
-                return None;
-            }
-            if self.comparison.holds(&cells) {
-                let row = self.comparison.layout.grid().witness(&cells);
-                let scores = self.scores(&row);
-                for output in 0..self.comparison.outputs.len() {
-                    let [ours, theirs] = self.comparison.outputs[output].groups;
-                    let scores = [scores[0][ours], scores[1][theirs]];
-                    // A difference that rounds to less than another is less.
-                    let near = (scores[1] - scores[0]).abs();
-                    if near >= highest {
-                        highest = near;
-                        let point = self.point(&cells, output);
-                        if point.distance > best.distance {
-                            *best = point;
-                        }
-                        if !varies {
-                            farthest = farthest.max((&exact(scores[1]) - &exact(scores[0])).abs());
-                        }
-                    }
-                    if varies {
-                        farthest = farthest.max(self.apart_at_most(&row, output)?);
-                    }
-                }
-            }
-            // The next cell: the first axis that is not at its end goes on, those before it begin again.
-            let Some(axis) = (0..sizes.len()).find(|&axis| cells[axis].0 + 1 < sizes[axis]) else { break };
-            cells[..axis].fill(CellId(0));
-            cells[axis].0 += 1;
-        }
-        if !varies {
-            // A claim about zero is one about the positive zero.
-            return Some(farthest.to_f64_up() + 0.0);
-        }
-        Some(quotient_up(&farthest, &(&divisor(models[0]) * &divisor(models[1]))))
-    }
-
-    /// Keeps the input of a cell where its scores are farther apart than those of the best one.
-    fn see(&self, cells: &[CellId], best: &mut Option<ScorePoint>) {
-        for output in 0..self.comparison.outputs.len() {
-            let point = self.point(cells, output);
-            if best.as_ref().is_none_or(|best| point.distance > best.distance) {
-                *best = Some(point);
-            }
-        }
-    }
 }
 
 /// Sums that cannot overflow are finite, and so is everything that the builder admits.

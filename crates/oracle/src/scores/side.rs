@@ -1,0 +1,198 @@
+//! How large the difference of one output can be in one direction: targets between what is known from below and from above, asked one after
+//! the other.
+
+use num_bigint::BigInt;
+use num_traits::{One, Signed, Zero};
+use secateur_model::{CellId, Exact};
+
+use super::ScoreComparison;
+use crate::climb::ascend;
+use crate::lens::Lens;
+use crate::solve::{Answer, Options, Solved, solve};
+use crate::system::{Row, System};
+
+/// Two bounds that are nearer to each other than this share of the upper one are next brought together at once.
+const NEAR: i64 = 1_000;
+/// Boxes that count for a question that took fewer.
+const FEWEST: u64 = 1 << 9;
+/// A question may take so many times the boxes of the last one that was proved. The boxes of a proof grow exponentially as its
+/// target falls, so a target that turns out to be too low is put off for one in half the distance to the upper bound, which
+/// takes the square root of that.
+const MOST_GROWTH: u64 = 6;
+/// After so many targets that were too low, one behind the other, questions may take more boxes.
+const EASIEST: u32 = 2;
+/// After a proof that took up to so many quarters of the boxes of the one before, the next step is so many quarters of its step:
+/// for about three times the boxes.
+const STEPS: [(u64, u32); 5] = [(5, 12), (8, 6), (16, 4), (32, 3), (u64::MAX, 2)];
+/// Local search begins at this many of them, those of the largest differences, and at as many random cells.
+const CLIMBS: usize = 16;
+/// The same where the pieces have many leaves, so that looking along an axis takes a while.
+const CLIMBS_IF_LARGE: usize = 4;
+
+/// One output and one direction: what is known of its greatest difference, in integers.
+pub(super) struct Side<'a> {
+    pub(super) output: usize,
+    terms: Vec<(usize, i64)>,
+    /// The difference at a cell, as a system whose bound is the constant part.
+    system: System<'a>,
+    /// The largest difference that was found, and where.
+    pub(super) low: BigInt,
+    pub(super) cells: Vec<CellId>,
+    /// No cell has a larger one.
+    pub(super) high: BigInt,
+    /// The row as local search sees it; none before it has begun.
+    pub(super) lens: Option<Lens>,
+    /// The last question was about the next integer, and there was a solution.
+    crept: bool,
+    /// How far below the upper bound the next question's target is.
+    step: BigInt,
+    /// Boxes that the last proof took, or more where questions near to it were put off.
+    boxes: u64,
+    /// Questions that were put off since.
+    put_off: u32,
+}
+
+impl<'a> Side<'a> {
+    pub(super) fn new(
+        comparison: &'a ScoreComparison<'_>,
+        output: usize,
+        sign: i64,
+        starts: &[Vec<CellId>],
+    ) -> Self {
+        let terms = comparison.terms(output, sign);
+        let row = Row { terms: terms.clone(), bound: Exact::zero(), strict: false };
+        let system = System::new(&comparison.layout, &[row]);
+        let largest = (0..comparison.layout.pieces().len())
+            .map(|piece| system.piece_values(piece).iter().max().cloned().unwrap_or_else(BigInt::zero));
+        let high = largest.sum::<BigInt>() - &system.bounds()[0];
+        let valued = starts.iter().map(|start| (value(&system, start), start));
+        let (low, cells) = valued.max_by(|a, b| a.0.cmp(&b.0)).expect("there is a first cell");
+        Self {
+            output,
+            terms,
+            low,
+            cells: cells.clone(),
+            high,
+            system,
+            lens: None,
+            crept: false,
+            step: BigInt::zero(),
+            boxes: FEWEST,
+            put_off: 0,
+        }
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        self.low >= self.high
+    }
+
+    /// Local search from the best of these cells and from random ones. Gives all cells where it ended.
+    pub(super) fn climb(
+        &mut self,
+        comparison: &ScoreComparison<'_>,
+        starts: &[Vec<CellId>],
+        options: &Options,
+    ) -> Vec<Vec<CellId>> {
+        let lens = self.lens.insert(Lens::of_row(&self.system, 0));
+        let sizes = comparison.layout.axis_sizes();
+        let mut rng = fastrand::Rng::with_seed(options.seed);
+        let count = if comparison.layout.is_large() { CLIMBS_IF_LARGE } else { CLIMBS };
+        let mut best: Vec<(i64, usize)> =
+            starts.iter().enumerate().map(|(index, start)| (lens.at(start), index)).collect();
+        best.sort_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
+        let mut begin: Vec<Vec<CellId>> =
+            best.iter().take(count).map(|&(_, index)| starts[index].clone()).collect();
+        begin.extend(
+            (0..count).map(|_| sizes.iter().map(|&size| CellId(rng.u32(0..size))).collect::<Vec<_>>()),
+        );
+        let climb = |cells: Vec<CellId>| ascend(lens, &sizes, cells, &mut rng, &options.budget);
+        let ends: Vec<Vec<CellId>> = begin.into_iter().map(climb).collect();
+        ends.iter().filter(|cells| comparison.holds(cells)).for_each(|cells| self.keep(cells));
+        ends
+    }
+
+    /// Remembers a cell where the difference is larger than any that is known.
+    fn keep(&mut self, cells: &[CellId]) {
+        let value = value(&self.system, cells);
+        if value > self.low {
+            self.low = value;
+            self.cells = cells.to_vec();
+        }
+    }
+
+    /// Asks for a difference between the two bounds, and moves one of them, unless the question takes too many boxes.
+    pub(super) fn ask(&mut self, comparison: &ScoreComparison<'_>, options: &Options, asked: u64) -> Solved {
+        let gap = &self.high - &self.low;
+        self.step = match self.step.is_zero() {
+            true => (&gap + 1u32) >> 1,
+            false => self.step.clone().min(gap.clone()),
+        };
+        let near = &gap * NEAR <= self.high.abs();
+        // What is left is brought together at once where it is little, or no more than one step.
+        let last = near || &self.step * 5u32 >= &gap * 4u32;
+        let target = match last && !self.crept {
+            true => &self.low + 1u32,
+            false => &self.high - &self.step.clone().min(&gap >> 1),
+        };
+        // No step is empty.
+        let target = target.max(&self.low + 1u32);
+        let creeps = target == &self.low + 1u32;
+        let bound = Exact::new(target.clone(), comparison.layout.exponent());
+        let row = Row { terms: self.terms.clone(), bound, strict: false };
+        let system = comparison.system(row);
+        // Questions that are given up after a while stay at home.
+        let mut options = Options { crew: None, ..options.clone() };
+        // Another order of axes for each question's solution.
+        options.seed = options.seed.wrapping_add(asked);
+        let effort = self.boxes.saturating_mul(MOST_GROWTH);
+        options.budget.nodes = Some(options.budget.nodes.map_or(effort, |most| most.min(effort)));
+        // Local search has been done, and a single row leaves the other layers nothing to do.
+        options.starts.clear();
+        options.shortcuts = false;
+        let solved = solve(&system, &options, &|cells| comparison.holds(cells));
+        match &solved.answer {
+            Answer::Proof => {
+                let (made, boxes) = (&self.high - &target, solved.nodes.max(FEWEST));
+                let growth = boxes.saturating_mul(4) / self.boxes;
+                let quarters =
+                    STEPS.iter().find(|(most, _)| growth <= *most).map_or(1, |(_, quarters)| *quarters);
+                self.step = ((made * quarters) >> 2u32).max(BigInt::one());
+                self.high = target - 1u32;
+                self.crept = false;
+                self.boxes = boxes;
+                self.put_off = 0;
+            }
+            Answer::Witnesses(found) => {
+                self.crept = creeps;
+                let mut rng = fastrand::Rng::with_seed(options.seed);
+                let sizes = comparison.layout.axis_sizes();
+                for cells in found {
+                    self.keep(cells);
+                    let Some(lens) = &self.lens else { continue };
+                    let higher = ascend(lens, &sizes, cells.clone(), &mut rng, &options.budget);
+                    if comparison.holds(&higher) {
+                        self.keep(&higher);
+                    }
+                }
+            }
+            Answer::Undecided(_) => {
+                // What is next to the lower bound is the hardest of all.
+                self.crept |= creeps;
+                self.step = ((&self.high - &target) >> 1u32).max(BigInt::one());
+                self.put_off += 1;
+                if self.put_off > EASIEST {
+                    self.put_off = 0;
+                    self.boxes = self.boxes.saturating_mul(MOST_GROWTH);
+                }
+            }
+        }
+        solved
+    }
+}
+
+/// The difference at a cell, in integers.
+fn value(system: &System<'_>, cells: &[CellId]) -> BigInt {
+    let pieces = system.layout().pieces().iter().enumerate();
+    let sum: BigInt = pieces.map(|(index, piece)| &system.piece_values(index)[piece.leaf_of(cells)]).sum();
+    sum - &system.bounds()[0]
+}
