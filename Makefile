@@ -76,7 +76,7 @@ WITH_HIGHS = PATH="$(abspath $(HIGHS))/bin:$$PATH" \
 test-highs: $(HIGHS)/.installed ## the LP suite and pruning on HiGHS too, whose first build takes minutes
 	$(WITH_HIGHS) cargo test --locked --target-dir target/highs -p secateur-lp -p secateur-prune -p secateur-cli \
 	  --features secateur-lp/highs,secateur-prune/highs,secateur-cli/highs \
-	  --lib --test back_ends --test growing --test multipliers --test solvers --test black_box
+	  --lib --test it --test black_box
 
 $(HIGHS)/.installed:
 	$(PYTHON) -m venv $(HIGHS)
@@ -144,7 +144,7 @@ catboost-rows: $(STAMP) ## 10,000 hostile rows for every CatBoost fixture, by Ca
 	$(CATBOOST_ROWS)/venv-1.2/bin/python testdata/models/catboost/make.py $(CATBOOST_ROWS)/1.2 10000
 	$(VENV)/bin/python testdata/models/catboost/make.py $(CATBOOST_ROWS)/1.2.10 10000
 	set -e; for version in 1.2 1.2.10; do \
-	  CATBOOST_FIXTURES=$(abspath $(CATBOOST_ROWS))/$$version cargo test --release --locked --quiet -p secateur-formats --test catboost_fixtures scores_and_classes; \
+	  CATBOOST_FIXTURES=$(abspath $(CATBOOST_ROWS))/$$version cargo test --release --locked --quiet -p secateur-formats --test it catboost_fixtures::scores_and_classes; \
 	done
 
 # The runtime under Miri, which sees reads outside of a table and undefined behaviour: the paths without wider instructions, as Miri has none.

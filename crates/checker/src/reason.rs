@@ -4,7 +4,7 @@
 //! **To add a reason** add one entry to the list at the end of this file: a doc comment, a name, the data in braces
 //! (none where there is nothing to tell), the code, and the sentence. The sentence is a format string; it may use
 //! the data by name, and expressions of them behind it. The compiler warns about data that the sentence does not
-//! name. Then add the code to section 8 of the specification, and a case to `tests/corpus.rs`, which asks for one.
+//! name. Then add the code to section 8 of the specification, and a case to `tests/it/corpus.rs`, which asks for one.
 
 use std::fmt;
 

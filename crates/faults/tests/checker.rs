@@ -1,6 +1,6 @@
 //! An oracle that goes wrong on purpose: what it certifies and is false, the checker refuses.
 
-#[path = "../../checker/tests/common/mod.rs"]
+#[path = "../../checker/tests/it/common/mod.rs"]
 mod common;
 
 use common::leads_by_more_than;

@@ -1,9 +1,7 @@
 //! Pruning that asks less than a proof: it keeps what it promises, which is the rows, and no more is said of it.
 
-mod memory;
-
+use crate::memory::{Memory, random_model};
 use fastrand::Rng;
-use memory::{Memory, random_model};
 use secateur_model::{Ensemble, Grid, Predictor};
 use secateur_oracle::{Band, Comparison, Options, Outline, Verdict};
 use secateur_prune::{Config, Effort, Moves, Scrutiny, Watch, certain_winner, prune_unchecked};

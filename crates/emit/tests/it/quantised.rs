@@ -1,12 +1,10 @@
 //! Source with quantised leaves: the program gives the sums of the model that the checker reads off it, these are within the bound of the
 //! library's scores, no class changes beyond it, and no sum leaves its type.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{Judged, judged};
+use crate::common::{self, Judged, judged};
 use fastrand::Rng;
 use secateur_checker::Difference;
 use secateur_checker::source::{Quantised, SourceFile, bound_by_trees, quantised, same_source};

@@ -1,11 +1,9 @@
 //! Claims about scores: what the oracle proves the checker accepts, what brute force refutes it refuses, and every field of
 //! accepted certificates is changed.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Opened, assert_told, certified_scores, stumps};
+use crate::common::{Opened, assert_told, certified_scores, stumps};
 use fastrand::Rng;
 use secateur_certificate::{Claim, Digest, Domain, Statement, Step};
 use secateur_checker::{Limits, Verdict, check};

@@ -1,9 +1,7 @@
 //! Models as WebAssembly, executed by an interpreter, give the exact predictor's bits on rows that reach every leaf and threshold and on hostile rows; the checker
 //! reads a module back as the model and as no other, and refuses every change of a byte.
 
-mod common;
-
-use common::judged;
+use crate::common::{self, judged};
 use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_checker::source::{SourceFile, bound_by_trees, quantised, same_source};
@@ -112,7 +110,7 @@ fn random_models(rng: &mut Rng, count: usize) -> Vec<Ensemble> {
 
 #[test]
 fn the_template_is_its_text() {
-    let made = wat::parse_str(include_str!("../../checker/src/source/template.wat")).unwrap();
+    let made = wat::parse_str(include_str!("../../../checker/src/source/template.wat")).unwrap();
     // Names of functions and variables are in sections of their own, which start with 0.
     let mut stripped = made[..8].to_vec();
     let mut rest = &made[8..];
@@ -127,7 +125,7 @@ fn the_template_is_its_text() {
     }
     let place = common::folder("template").join("template.wasm");
     std::fs::write(&place, &stripped).unwrap();
-    let ours: &[u8] = include_bytes!("../../checker/src/source/template.wasm");
+    let ours: &[u8] = include_bytes!("../../../checker/src/source/template.wasm");
     assert!(stripped == ours, "template.wasm is not template.wat, which makes {}", place.display());
 }
 

@@ -1,8 +1,6 @@
 //! Category labels: a proof about codes is no proof about labels, and the checker sees that by itself.
 
-mod common;
-
-use common::{Opened, certified};
+use crate::common::{Opened, certified};
 use secateur_checker::{MatchedLabels, Reason, Verdict};
 use secateur_formats::ModelFile;
 use secateur_oracle::Band;

@@ -3,11 +3,9 @@
 //! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-checker --test hostile` runs longer; the libFuzzer target
 //! `certificate` in `fuzz/` feeds the same steps.
 
-mod common;
-
 use std::path::Path;
 
-use common::{Opened, stumps};
+use crate::common::{Opened, stumps};
 use fastrand::Rng;
 use secateur_certificate::{BandClaim, Claim, Digest, Reader, Statement, Step, Writer, encode};
 use secateur_checker::{Limits, Verdict, check};

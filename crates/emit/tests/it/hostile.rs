@@ -1,8 +1,7 @@
 //! Hostile source: whatever is done to an emitted file, the checker's reader ends with a file or a short error, nothing that compares it with a model
 //! panics, and what is read as quantised keeps its promises. The same with coverage feedback is `fuzz/fuzz_targets/source.rs`.
 
-mod common;
-
+use crate::common;
 use fastrand::Rng;
 use secateur_checker::source::{SourceFile, bound_by_trees, quantised, same_source};
 use secateur_emit::{Form, LeafBits, Style};

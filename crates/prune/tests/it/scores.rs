@@ -1,12 +1,10 @@
 //! Random models, pruned so that their scores stay, judged on every cell by the libraries' own arithmetic; and the certificates of
 //! the results.
 
-mod memory;
-
 use std::sync::Arc;
 
+use crate::memory::{Memory, random_model};
 use fastrand::Rng;
-use memory::{Memory, random_model};
 use secateur_model::{Decision, Domain, Ensemble, Exact, Grid, Predictor, Value};
 use secateur_oracle::{Cancel, Progress};
 use secateur_prune::{

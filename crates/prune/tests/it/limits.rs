@@ -1,12 +1,10 @@
 //! Budgets that end a run: at the very start, and after any time.
 
-mod memory;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::memory::{Memory, check, random_model};
 use fastrand::Rng;
-use memory::{Memory, check, random_model};
 use secateur_oracle::{Band, Cancel, Comparison, Progress};
 use secateur_prune::{CertifyError, Config, Effort, Fate, Moves, Outcome, Watch, certify, prune_model};
 

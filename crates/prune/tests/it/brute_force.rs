@@ -1,11 +1,9 @@
 //! Random models, pruned in every way, judged on every cell.
 
-mod memory;
-
 use std::sync::Arc;
 
+use crate::memory::{Memory, check, random_model};
 use fastrand::Rng;
-use memory::{Memory, check, random_model};
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Domain, Ensemble, EnsembleBuilder, FeatureId, Features, Grid,
     GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,

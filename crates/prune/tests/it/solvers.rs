@@ -1,10 +1,8 @@
 //! Whoever solves the linear programs, what is proved is true: with each solver that is built in, and with
 //! solvers that lie.
 
-mod memory;
-
+use crate::memory::{Memory, check, random_model};
 use fastrand::Rng;
-use memory::{Memory, check, random_model};
 use secateur_lp::{Growing, Limits, LinearSolver, Reason, Saved, Sign, Solution, Status};
 use secateur_model::Ensemble;
 use secateur_oracle::{Band, Comparison};

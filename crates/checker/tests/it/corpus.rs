@@ -2,13 +2,11 @@
 //! certificate. `SECATEUR_WRITE_CORPUS=1 cargo test -p secateur-checker --test corpus` writes it anew; without
 //! that, the committed files are compared with what would be written.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Opened, assert_told, certified, certified_scores, certified_with, stumps, stumps_with};
+use crate::common::{Opened, assert_told, certified, certified_scores, certified_with, stumps, stumps_with};
 use num_bigint::BigUint;
 use secateur_certificate::{
     BandClaim, CoverTerm, CutTerm, Digest, Domain, Intercept, MAGIC, MAGIC_2, Slack, Statement, Step, Writer,

@@ -1,7 +1,6 @@
 //! What is emitted is read back by the checker as the same model, and as no other.
 
-mod common;
-
+use crate::common;
 use fastrand::Rng;
 use secateur_checker::same_model;
 use secateur_checker::source::{SourceFile, is_name, same_source};

@@ -1,14 +1,12 @@
 //! Emitted C, compiled by the machine's own compiler at several levels with every warning an error, gives the exact predictor's bits on
 //! rows that reach every leaf and threshold, on hostile rows, and on the libraries' own rows.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use common::{Judged, judged};
+use crate::common::{self, Judged, judged};
 use fastrand::Rng;
 use secateur_checker::source::{PROBABILITIES, SourceFile, quantised, same_source};
 use secateur_emit::{

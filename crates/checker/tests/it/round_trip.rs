@@ -1,8 +1,6 @@
 //! Random ensembles of every kind: what the oracle proves, the checker accepts, and brute force confirms.
 
-mod common;
-
-use common::{Opened, leads_by_more_than};
+use crate::common::{Opened, leads_by_more_than};
 use fastrand::Rng;
 use secateur_certificate::Step;
 use secateur_checker::{Limits, Verdict, check};

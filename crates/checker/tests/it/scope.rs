@@ -1,9 +1,7 @@
 //! Claims about inputs without missing values: proved, refuted and checked for those inputs, and never taken for
 //! a claim about every input.
 
-mod common;
-
-use common::{Opened, leads_by_more_than};
+use crate::common::{self, Opened, leads_by_more_than};
 use fastrand::Rng;
 use secateur_certificate::{Domain, Step};
 use secateur_checker::Verdict;

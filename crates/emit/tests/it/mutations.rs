@@ -1,8 +1,7 @@
 //! Each byte and each line of emitted source, changed: the checker refuses the file. What may change is listed: the comment for
 //! people, and where the lines of a table end.
 
-mod common;
-
+use crate::common;
 use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_checker::source::{PARTS, PROBABILITIES, RULES, SourceFile, same_source};

@@ -1,10 +1,8 @@
 //! Refusals that need other models or limits than the corpus has, and what bounds mean, by brute force.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Opened, assert_told, certified, searched_pair, stump_pair, stumps};
+use crate::common::{self, Opened, assert_told, certified, searched_pair, stump_pair, stumps};
 use fastrand::Rng;
 use num_bigint::BigUint;
 use secateur_certificate::{

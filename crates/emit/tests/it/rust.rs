@@ -1,13 +1,11 @@
 //! Emitted Rust, compiled by rustc with every warning an error, gives the exact predictor's bits on rows that reach every leaf and threshold and on hostile
 //! rows; it needs nothing but `core`, and the checker reads it back as the model and as no other.
 
-mod common;
-
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use common::judged;
+use crate::common::{self, judged};
 use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_checker::source::{SourceFile, same_source};

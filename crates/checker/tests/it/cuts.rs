@@ -1,9 +1,7 @@
 //! Claims about decisions at a cut of the caller's: proved, refuted and checked as they are defined, and never taken
 //! for a claim about the libraries' own decisions, nor for one about another cut.
 
-mod common;
-
-use common::{Opened, leads_by_more_than, stump_pair};
+use crate::common::{Opened, leads_by_more_than, stump_pair};
 use fastrand::Rng;
 use secateur_certificate::Statement;
 use secateur_checker::Verdict;

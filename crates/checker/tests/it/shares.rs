@@ -1,8 +1,6 @@
 //! Several threads that check one certificate: the verdict of one, whatever is wrong with it and wherever it is cut into parts.
 
-mod common;
-
-use common::{Opened, certified_with, searched_pair};
+use crate::common::{Opened, certified_with, searched_pair};
 use fastrand::Rng;
 use secateur_certificate::Step;
 use secateur_checker::Verdict;

@@ -1,11 +1,9 @@
 //! Every field of accepted certificates is changed, one at a time. What must be refused always is asserted to
 //! be; the other kinds of change are listed with the reason why an accepted one is harmless.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Opened, certified, certified_with, joined_pair, searched_pair};
+use crate::common::{self, Opened, certified, certified_with, joined_pair, searched_pair};
 use secateur_certificate::{BandClaim, Claim, Digest, Domain, Slack, Step};
 use secateur_model::{Ensemble, Grid};
 use secateur_oracle::{Band, Options, exact_class};

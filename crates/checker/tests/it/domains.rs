@@ -1,8 +1,6 @@
 //! Claims about the inputs of a domain, judged by their definition on every input of it.
 
-mod common;
-
-use common::{Opened, leads_by_more_than};
+use crate::common::{self, Opened, leads_by_more_than};
 use fastrand::Rng;
 use secateur_certificate::{Digest, Domain};
 use secateur_checker::command::domain_not_covered;

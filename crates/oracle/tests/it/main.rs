@@ -1,0 +1,9 @@
+//! The search against brute force, with limits, checkpoints and workers; one binary, so that the tests are linked once.
+
+mod brute_force;
+mod checkpoints;
+mod comparisons;
+mod crew;
+mod long_searches;
+mod records;
+mod scores;
