@@ -196,17 +196,12 @@ def of_steps(subject: Any) -> Domain | None:
     """What the steps before a pipeline's classifier guarantee; `None` for nothing."""
     if subject.before is None:
         return None
+    # Without a width nothing is known of the inputs, and the steps are refused all the same where they must be.
+    known = _preprocessing.guarantee(subject.before, int(getattr(subject.before, "n_features_in_", 0)))
     names = list(subject.model.feature_names)
-    if len(set(names)) < len(names):
+    if len(set(names)) < len(names) or len(known.columns) != len(names):
         return None
-    if subject.model.dialect.lower().startswith("xgboost") and _preprocessing.may_be_sparse(subject.before):
-        return None
-    try:
-        width = int(subject.before.n_features_in_)
-    except AttributeError:
-        return None
-    known = _preprocessing.guarantee([step for _, step in subject.before.steps], width)
-    if len(known.columns) != len(names):
+    if subject.model.dialect.lower().startswith("xgboost") and known.sparse:
         return None
     # A table's categories become codes of the model's own list, whatever label comes; one that is not in it is missing.
     hashed = set(subject.model.hashed_columns())
