@@ -203,12 +203,14 @@ def of_steps(subject: Any) -> Domain | None:
         return None
     if subject.model.dialect.lower().startswith("xgboost") and known.sparse:
         return None
-    # A table's categories become codes of the model's own list, whatever label comes; one that is not in it is missing.
+    # A frame's categories become codes of the model's own list, whatever label comes; one that is not in it is missing.
+    # Of an array the boosting libraries take any number for a code, scikit-learn looks it up as a label.
+    coded = _preprocessing.gives_frames(subject.before) or subject.model.dialect.lower().startswith("scikit-learn")
     hashed = set(subject.model.hashed_columns())
     for at, labels in subject.model.category_labels().items():
         column = known.columns[at]
         column.missing = True
-        if at not in hashed and column.group is None and not column.limits:
+        if coded and at not in hashed and column.group is None and not column.limits:
             column.limits["values"] = list(range(len(labels)))
     domain = Domain(**_preprocessing.arguments(known, names))
     return None if str(domain) == "every input" else domain

@@ -78,6 +78,13 @@ def guarantee(pipeline: Any, count: int) -> Guarantee:
     return _after(pipeline, Guarantee.nothing(count), "")
 
 
+def gives_frames(pipeline: Any) -> bool:
+    """Are these rows frames, whatever came in? A ColumnTransformer that was told so by `set_output` gives nothing else."""
+    last = pipeline.steps[-1][1]
+    told = getattr(last, "_sklearn_output_config", {}).get("transform") in ("pandas", "polars")
+    return told and _rule(last, pipeline.steps[-1][0]) is _column_transformer
+
+
 def arguments(known: Guarantee, names: list[str]) -> dict[str, Any]:
     """The arguments of `Domain` for columns of these names."""
     columns: dict[str, Any] = {}
