@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import pipelines
 import tables
 from families import FAMILIES
 from forge import Forged, forge
@@ -27,6 +28,8 @@ from seen import Seen
 # The families of the edges, each a function of a seed (see `seen.py`). A new one is a line here, and nothing else.
 EDGES: dict[str, Callable[[int], Seen]] = {
     "batches of every size": tables.batches,
+    "pipelines": pipelines.pipelines,
+    "replaced methods": pipelines.replaced,
 }
 
 # The shares of the time that models and the edges have; the rest is for certificates.

@@ -108,8 +108,9 @@ class Domain:
         """What the steps of a fitted scikit-learn pipeline guarantee of the rows that its last step gets.
 
         Every input of the pipeline lands there, so `prune` uses it for pipelines unless told otherwise. OneHotEncoder,
-        OrdinalEncoder, KBinsDiscretizer, SimpleImputer and its indicator, MinMaxScaler with `clip`, ColumnTransformer and
-        Pipeline are known; any other step guarantees nothing. Sparse rows guarantee nothing to XGBoost, which reads what
+        OrdinalEncoder, KBinsDiscretizer, SimpleImputer, MissingIndicator, MinMaxScaler with `clip`, ColumnTransformer,
+        FeatureUnion and Pipeline are known, each in its own dtype; any other step guarantees nothing, and a subclass of
+        these or a step with a replaced method is a `ModelError`. Sparse rows guarantee nothing to XGBoost, which reads what
         they do not hold as missing.
         """
         from secateur._model import recognise

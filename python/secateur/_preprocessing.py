@@ -267,7 +267,8 @@ def _encoded(step: Any) -> tuple[np.ndarray, np.ndarray] | None:
     probe = copy.copy(step)
     probe._sklearn_output_config = {"transform": "default"}
     probe._transform = every_code
-    given = probe.transform(np.zeros(codes.shape))
+    with np.errstate(all="ignore"):
+        given = probe.transform(np.zeros(codes.shape))
     return codes, given.toarray() if hasattr(given, "toarray") else np.asarray(given)
 
 
