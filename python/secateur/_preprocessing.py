@@ -118,7 +118,8 @@ def _after(step: Any, known: Guarantee, where: str) -> Guarantee:
         raise
     except Exception:  # noqa: BLE001 - an object that lacks what `fit` gives it, whose `transform` fails as well
         return Guarantee.nothing(_outputs(step, known))
-    if rule is _pipeline:
+    if rule in (_pipeline, _column_transformer):
+        # Their parts were counted; the whole may have no names.
         return after
     # Whatever a version of scikit-learn does otherwise than the rules know shows in the number of columns, if anywhere.
     count = _outputs(step, known)

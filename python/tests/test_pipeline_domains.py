@@ -82,10 +82,10 @@ def test_what_a_step_gives_is_in_its_domain(name, dtype):
 def test_settings_count_as_they_are_now():
     pipeline = fitted(OrdinalEncoder(), CODES)
     pipeline[0].set_params(dtype=np.int8)
-    assert secateur.Domain.from_pipeline(pipeline).to_dict()["columns"]["0"]["values"][0] == -128
+    assert secateur.Domain.from_pipeline(pipeline).to_dict()["columns"]["f0"]["values"][0] == -128
     pipeline = fitted(MinMaxScaler(clip=True), SCALE)
     pipeline[0].set_params(feature_range=(2, 3))
-    assert secateur.Domain.from_pipeline(pipeline).to_dict()["columns"]["0"]["max"] == 3
+    assert secateur.Domain.from_pipeline(pipeline).to_dict()["columns"]["f0"]["max"] == 3
     pipeline = fitted(OrdinalEncoder(), CODES)
     pipeline[0].categories_[0] = pipeline[0].categories_[0][::-1].copy()
     assert str(secateur.Domain.from_pipeline(pipeline)) == "every input"
@@ -98,7 +98,7 @@ def test_an_imputer_leaves_what_is_not_nan():
     assert pipeline[:-1].transform(np.array([[None]], dtype=object))[0, 0] is None
     assert str(secateur.Domain.from_pipeline(pipeline)) == "every input"
     domain = secateur.Domain.from_pipeline(fitted(SimpleImputer(), SCALE, model)).to_dict()
-    assert domain["columns"] == {"0": {"missing": False}}
+    assert domain["columns"] == {"f0": {"missing": False}}
 
 
 def test_sparse_rows_that_an_imputer_passes_on_guarantee_nothing_to_xgboost():
