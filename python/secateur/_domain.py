@@ -108,8 +108,9 @@ class Domain:
         """What the steps of a fitted scikit-learn pipeline guarantee of the rows that its last step gets.
 
         Every input of the pipeline lands there, so `prune` uses it for pipelines unless told otherwise. OneHotEncoder,
-        OrdinalEncoder, KBinsDiscretizer, SimpleImputer and its indicator, MinMaxScaler with `clip`, ColumnTransformer and
-        Pipeline are known; any other step guarantees nothing. Sparse rows guarantee nothing to XGBoost, which reads what
+        OrdinalEncoder, KBinsDiscretizer, SimpleImputer, MissingIndicator, MinMaxScaler with `clip`, ColumnTransformer,
+        FeatureUnion and Pipeline are known, each in its own dtype; any other step guarantees nothing, and a subclass of
+        these or a step with a replaced method is a `ModelError`. Sparse rows guarantee nothing to XGBoost, which reads what
         they do not hold as missing.
         """
         from secateur._model import recognise
@@ -196,24 +197,21 @@ def of_steps(subject: Any) -> Domain | None:
     """What the steps before a pipeline's classifier guarantee; `None` for nothing."""
     if subject.before is None:
         return None
+    # Without a width nothing is known of the inputs, and the steps are refused all the same where they must be.
+    known = _preprocessing.guarantee(subject.before, int(getattr(subject.before, "n_features_in_", 0)))
     names = list(subject.model.feature_names)
-    if len(set(names)) < len(names):
+    if len(set(names)) < len(names) or len(known.columns) != len(names):
         return None
-    if subject.model.dialect.lower().startswith("xgboost") and _preprocessing.may_be_sparse(subject.before):
+    if subject.model.dialect.lower().startswith("xgboost") and known.sparse:
         return None
-    try:
-        width = int(subject.before.n_features_in_)
-    except AttributeError:
-        return None
-    known = _preprocessing.guarantee([step for _, step in subject.before.steps], width)
-    if len(known.columns) != len(names):
-        return None
-    # A table's categories become codes of the model's own list, whatever label comes; one that is not in it is missing.
+    # A frame's categories become codes of the model's own list, whatever label comes; one that is not in it is missing.
+    # Of an array the boosting libraries take any number for a code, scikit-learn looks it up as a label.
+    coded = _preprocessing.gives_frames(subject.before) or subject.model.dialect.lower().startswith("scikit-learn")
     hashed = set(subject.model.hashed_columns())
     for at, labels in subject.model.category_labels().items():
         column = known.columns[at]
         column.missing = True
-        if at not in hashed and column.group is None and not column.limits:
+        if coded and at not in hashed and column.group is None and not column.limits:
             column.limits["values"] = list(range(len(labels)))
     domain = Domain(**_preprocessing.arguments(known, names))
     return None if str(domain) == "every input" else domain

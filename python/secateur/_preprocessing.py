@@ -1,20 +1,27 @@
 """What fitted scikit-learn steps guarantee of their outputs: `Domain.from_pipeline`.
 
 Every input of a pipeline lands in what its steps can give, whatever the data was. Only what a step guarantees by its
-code is taken: a step that is not known guarantees nothing, and a column that may be missing loses its other
-guarantees where a later step fills it.
+code is taken: a step that is not known guarantees nothing, a known one whose methods were replaced is refused, and a
+column that may be missing loses its other guarantees where a later step fills it.
 
-Floating point: a value list is computed by the very arithmetic of the step (`transform`), not by a formula of ours.
+Floating point: the numbers that a step gives are computed by its own `transform`, in its own dtype. Where they depend
+on the dtype of its input, which nobody knows before it comes, all of them count; and so does every rounding on the way
+to the trees (`_readings`). Settings count as they are now, whatever they were in `fit`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+import sys
+import types
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from secateur import _settings
 from secateur._errors import OptionError
+from secateur._secateur import ModelError
 
 
 @dataclass
@@ -24,6 +31,8 @@ class Column:
     missing: bool = True
     limits: dict[str, Any] = field(default_factory=dict)
     group: int | None = None
+    numeric: bool = False
+    """A missing value is NaN here, and neither None nor the text "nan" nor anything else that is read as NaN later."""
 
 
 @dataclass
@@ -32,6 +41,8 @@ class Guarantee:
 
     columns: list[Column]
     groups: dict[int, dict[str, Any]] = field(default_factory=dict)
+    sparse: bool = True
+    """Can the rows be sparse? XGBoost reads what such a row does not hold as missing, not as zero."""
 
     @classmethod
     def nothing(cls, count: int) -> Guarantee:
@@ -40,7 +51,7 @@ class Guarantee:
     def picked(self, positions: list[int]) -> Guarantee:
         """Some columns; a group that is not picked whole is gone, its columns stay 0 or 1."""
         columns = [self.columns[at] for at in positions]
-        result = Guarantee([Column(own.missing, dict(own.limits), own.group) for own in columns])
+        result = Guarantee([replace(own, limits=dict(own.limits)) for own in columns], sparse=self.sparse)
         for number, group in self.groups.items():
             members = [at for at, own in enumerate(result.columns) if own.group == number]
             if len(members) == group["count"] and len(set(positions)) == len(positions):
@@ -51,7 +62,7 @@ class Guarantee:
         return result
 
     def joined(self, other: Guarantee) -> Guarantee:
-        """The columns of the other behind these."""
+        """The columns of the other after these."""
         shift = 1 + max(self.groups, default=-1)
         for own in other.columns:
             if own.group is not None:
@@ -61,28 +72,17 @@ class Guarantee:
         return self
 
 
-def guarantee(steps: list[Any], count: int) -> Guarantee:
-    """What is known behind these steps of rows of `count` columns."""
-    known = Guarantee.nothing(count)
-    for step in steps:
-        known = _behind(step, known)
-    return known
+def guarantee(pipeline: Any, count: int) -> Guarantee:
+    """What is known of the rows that this pipeline of transformers gives, for inputs of `count` columns. A step that is
+    not what its class makes it is a `ModelError`."""
+    return _after(pipeline, Guarantee.nothing(count), "")
 
 
-def may_be_sparse(step: Any) -> bool:
-    """Could these steps give sparse rows? XGBoost reads what such a row does not hold as missing, not as zero."""
-    if step is None or isinstance(step, str):
-        return False
-    name = type(step).__name__
-    if name == "Pipeline":
-        return bool(step.steps) and may_be_sparse(step.steps[-1][1])
-    if name == "ColumnTransformer":
-        return bool(getattr(step, "sparse_output_", True))
-    if name == "OneHotEncoder":
-        return bool(step.sparse_output)
-    if name == "KBinsDiscretizer":
-        return step.encode == "onehot"
-    return name not in {"OrdinalEncoder", "SimpleImputer", "MinMaxScaler", "FunctionTransformer"}
+def gives_frames(pipeline: Any) -> bool:
+    """Are these rows frames, whatever came in? A ColumnTransformer that was told so by `set_output` gives nothing else."""
+    last = pipeline.steps[-1][1]
+    told = getattr(last, "_sklearn_output_config", {}).get("transform") in ("pandas", "polars")
+    return told and _rule(last, pipeline.steps[-1][0]) is _column_transformer
 
 
 def arguments(known: Guarantee, names: list[str]) -> dict[str, Any]:
@@ -105,21 +105,72 @@ def arguments(known: Guarantee, names: list[str]) -> dict[str, Any]:
     return {"columns": columns, "groups": groups}
 
 
-def _behind(step: Any, known: Guarantee) -> Guarantee:
+def _after(step: Any, known: Guarantee, where: str) -> Guarantee:
+    """What is known after a step; `where` is its name, after those of the steps that hold it."""
     if step is None or isinstance(step, str) and step == "passthrough":
         return known
-    name = type(step).__name__
-    if not type(step).__module__.startswith("sklearn."):
-        return Guarantee.nothing(_outputs(step, known))
-    rule = _RULES.get(name)
+    rule = _rule(step, where)
     if rule is None:
         return Guarantee.nothing(_outputs(step, known))
-    behind = rule(step, known)
-    if name == "Pipeline":
-        return behind
+    try:
+        after = rule(step, known, where)
+    except (ModelError, OptionError):
+        raise
+    except Exception:  # noqa: BLE001 - an object that lacks what `fit` gives it, whose `transform` fails as well
+        return Guarantee.nothing(_outputs(step, known))
+    if rule in (_pipeline, _column_transformer):
+        # Their parts were counted; the whole may have no names.
+        return after
     # Whatever a version of scikit-learn does otherwise than the rules know shows in the number of columns, if anywhere.
     count = _outputs(step, known)
-    return behind if len(behind.columns) == count else Guarantee.nothing(count)
+    return after if len(after.columns) == count else Guarantee.nothing(count)
+
+
+def _rule(step: Any, where: str) -> Any:
+    """The rule for a step of a known class, `None` for a step of which nothing is known."""
+    kind = type(step)
+    for (module, name), rule in RULES.items():
+        known = getattr(sys.modules.get(module), name, None)
+        if known is None or not issubclass(kind, known):
+            continue
+        if kind is not known:
+            raise _refused(where, f"is a {kind.__qualname__}, a subclass of {name}", f"use a {name} itself")
+        replaced = _settings.replaced_methods(step)
+        if replaced:
+            own = f"has a {replaced[0]} of its own instead of that of its class {name}"
+            raise _refused(where, own, f"delete it (del step.{replaced[0]})")
+        for method in _foreign_methods(kind):
+            raise _refused(where, f"is a {name}, whose {method} was replaced on the class", "undo that")
+        return rule
+    return None
+
+
+def _refused(where: str, what: str, remedy: str) -> ModelError:
+    subject = f"the step {where!r} of this pipeline" if where else "this pipeline"
+    return ModelError(
+        f"{subject} {what}, which may do anything, so that nothing is known of the rows that it gives; {remedy}, or say "
+        "which inputs of the last step can occur: domain=False for all of them, or a Domain of your own"
+    )
+
+
+def _foreign_methods(kind: type) -> list[str]:
+    """The methods of a class of scikit-learn that are not those of its source. Those of `fit`, which tracking tools
+    replace, have no part in `transform`, nor has a picture of the object."""
+    found = []
+    for owner in kind.__mro__[:-1]:
+        for name, method in vars(owner).items():
+            inner = getattr(method, "__func__", None) or getattr(method, "fget", None) or getattr(method, "fn", method)
+            if name.startswith(("fit", "_html_repr")) or not callable(inner):
+                continue
+            while isinstance(inner, types.FunctionType):
+                # The names in which a function looks up others, unlike `__module__`, are no copy of another one's.
+                own = str(inner.__globals__.get("__name__")).partition(".")[0] == "sklearn"
+                if not own or inner.__qualname__ != f"{owner.__qualname__}.{name}":
+                    found.append(name)
+                inner = getattr(inner, "__wrapped__", None)
+            if inner is not None and type(inner).__module__.partition(".")[0] != "sklearn":
+                found.append(name)
+    return found
 
 
 def _outputs(step: Any, known: Guarantee) -> int:
@@ -133,13 +184,17 @@ def _outputs(step: Any, known: Guarantee) -> int:
         return len(known.columns)
 
 
-def _pipeline(step: Any, known: Guarantee) -> Guarantee:
-    for _, inner in step.steps:
-        known = _behind(inner, known)
+def _pipeline(step: Any, known: Guarantee, where: str) -> Guarantee:
+    for name, inner in step.steps:
+        known = _after(inner, known, _inside(where, name))
     return known
 
 
-def _column_transformer(step: Any, known: Guarantee) -> Guarantee:
+def _inside(where: str, name: str) -> str:
+    return f"{where}/{name}" if where else name
+
+
+def _column_transformer(step: Any, known: Guarantee, where: str) -> Guarantee:
     result = Guarantee([])
     # Positions in the output, which need not be in the order of the transformers' list.
     parts: list[tuple[int, Guarantee]] = []
@@ -150,12 +205,25 @@ def _column_transformer(step: Any, known: Guarantee) -> Guarantee:
         positions = _positions(step, columns, len(known.columns))
         if place.stop == place.start:
             continue
-        part = _behind(inner, known.picked(positions))
-        if len(part.columns) != place.stop - place.start:
+        part = _after(inner, known.picked(positions), _inside(where, name))
+        # A weight multiplies everything, in the dtype of the part.
+        weighted = (step.transformer_weights or {}).get(name) is not None
+        if weighted or len(part.columns) != place.stop - place.start:
             part = Guarantee.nothing(place.stop - place.start)
         parts.append((place.start, part))
     for _, part in sorted(parts, key=lambda part: part[0]):
         result = result.joined(part)
+    result.sparse = bool(step.sparse_output_)
+    return result
+
+
+def _feature_union(step: Any, known: Guarantee, where: str) -> Guarantee:
+    result = Guarantee([], sparse=False)
+    everything = list(range(len(known.columns)))
+    for name, inner, weight in step._iter():
+        part = _after(inner, known.picked(everything), _inside(where, name))
+        result.sparse |= part.sparse
+        result = result.joined(part if weight is None else Guarantee.nothing(len(part.columns)))
     return result
 
 
@@ -179,104 +247,138 @@ def _positions(step: Any, columns: Any, count: int) -> list[int]:
     return [names.index(own) if isinstance(own, str) else int(own) % count for own in columns]
 
 
-def _one_hot(step: Any, known: Guarantee) -> Guarantee:
-    result = Guarantee([])
-    grouped = getattr(step, "_infrequent_enabled", False)
-    for at, categories in enumerate(step.categories_):
-        names = len(categories)
-        dropped = step.drop_idx_[at] is not None if step.drop_idx_ is not None else False
-        if grouped and step.infrequent_categories_[at] is not None:
-            names = names - len(step.infrequent_categories_[at]) + 1
-        width = names - int(dropped)
+def _encoded(step: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """The codes of every category and of one that is not known, and what the encoder's own `transform` makes of them, in
+    its dtype; `None` where its codes are none of those."""
+    counts = [len(categories) for categories in step.categories_]
+    if len(counts) != step.n_features_in_ or np.dtype(step.dtype).kind not in "biuf":
+        return None
+    if not all(_in_order(categories) for categories in step.categories_):
+        return None
+    rows = np.repeat(np.arange(max(counts)), 2)
+    codes = np.column_stack([rows % count for count in counts])
+    known = np.ones(codes.shape, dtype=bool)
+    if step.handle_unknown != "error":
+        known[1::2] = False
+
+    def every_code(X: Any, ignore_category_indices: Any = None, **_: Any) -> tuple[np.ndarray, np.ndarray]:
+        step._map_infrequent_categories(codes, known, ignore_category_indices)
+        return codes, known
+
+    probe = copy.copy(step)
+    probe._sklearn_output_config = {"transform": "default"}
+    probe._transform = every_code
+    with np.errstate(all="ignore"):
+        given = probe.transform(np.zeros(codes.shape))
+    return codes, given.toarray() if hasattr(given, "toarray") else np.asarray(given)
+
+
+def _in_order(categories: np.ndarray) -> bool:
+    """Does every known value have a code below the number of categories? Numbers are looked for by bisection, which in a
+    list that is not in its order ends anywhere; text is looked up."""
+    listed = categories.tolist()
+    present = [value for value in listed if value is not None and value == value]
+    if listed[: len(present)] != present:
+        return False
+    if categories.dtype.kind == "O" and all(isinstance(value, str) for value in present):
+        return True
+    return all(first < second for first, second in zip(present, present[1:]))
+
+
+def _one_hot(step: Any, known: Guarantee, where: str) -> Guarantee:
+    result = Guarantee([], sparse=bool(step.sparse_output))
+    encoded = _encoded(step)
+    if encoded is None or step._n_features_outs != step._compute_n_features_outs():
+        return Guarantee.nothing(_outputs(step, known))
+    rows, start = encoded[1], 0
+    for width in map(int, step._n_features_outs):
+        block = rows[:, start : start + width]
+        ones = (block == 1).sum(axis=1)
+        if not ((block == 0) | (block == 1)).all() or (ones > 1).any():
+            return Guarantee.nothing(_outputs(step, known))
+        start += width
         if width == 0:
             continue
         # A dropped category, and an unknown one where they are ignored, is a row of zeros.
-        ignored = step.handle_unknown in ("ignore", "warn") or step.handle_unknown == "infrequent_if_exist"
         number = len(result.groups)
-        result.groups[number] = {"none": bool(dropped or ignored), "count": width}
-        result.columns += [Column(missing=False, limits={"values": [0, 1]}, group=number) for _ in range(width)]
+        result.groups[number] = {"none": bool((ones == 0).any()), "count": width}
+        result.columns += [_listed(np.array([0, 1]), number) for _ in range(width)]
     return result
 
 
-def _ordinal(step: Any, known: Guarantee) -> Guarantee:
-    result = Guarantee([])
-    for at, categories in enumerate(step.categories_):
-        codes = [float(code) for code in range(len(categories))]
-        missing = False
-        if step.handle_unknown == "use_encoded_value":
-            if _is_nan(step.unknown_value):
-                missing = True
-            else:
-                codes.append(float(step.unknown_value))
-        encoded = getattr(step, "encoded_missing_value", np.nan)
-        if len(categories) and _is_nan(categories[-1]):
-            if _is_nan(encoded):
-                missing = True
-            else:
-                codes.append(float(encoded))
-        result.columns.append(Column(missing=missing, limits={"values": sorted(set(codes))}))
-    return result
+def _ordinal(step: Any, known: Guarantee, where: str) -> Guarantee:
+    encoded = _encoded(step)
+    if encoded is None:
+        return Guarantee.nothing(_outputs(step, known))
+    return Guarantee([_listed(own) for own in encoded[1].T], sparse=False)
 
 
-def _bins(step: Any, known: Guarantee) -> Guarantee:
-    if step.encode == "ordinal":
-        values = [[float(code) for code in range(int(bins))] for bins in step.n_bins_]
-        return Guarantee([Column(missing=False, limits={"values": own}) for own in values])
-    result = Guarantee([])
-    for number, bins in enumerate(step.n_bins_):
-        result.groups[number] = {"none": False, "count": int(bins)}
-        result.columns += [
-            Column(missing=False, limits={"values": [0, 1]}, group=number) for _ in range(int(bins))
-        ]
-    return result
+def _readings(values: np.ndarray) -> np.ndarray:
+    """What the trees may see of these numbers: the numbers, rounded to float32 (LightGBM does that to whole numbers of
+    NumPy), or read from the text that NumPy makes of them beside a column of text."""
+    with np.errstate(over="ignore"):
+        readings = [values, values.astype(np.float32), values.astype("U")]
+        return np.concatenate([own.astype(np.float64) for own in readings])
 
 
-def _imputer(step: Any, known: Guarantee) -> Guarantee:
+def _listed(values: np.ndarray, group: int | None = None) -> Column:
+    """A column of nothing but these numbers."""
+    numbers = np.unique(values.astype(np.uint8) if values.dtype.kind == "b" else values)
+    missing = bool(np.isnan(numbers).any())
+    readings = np.unique(_readings(numbers[~np.isnan(numbers)]))
+    # Whole numbers beyond 2^53 are rounded once or twice, and infinite ones are no values of a domain.
+    limits = {"values": readings.tolist()} if readings.size and (np.abs(readings) <= 2.0**53).all() else {}
+    return Column(missing, limits, group, numeric=True)
+
+
+def _bins(step: Any, known: Guarantee, where: str) -> Guarantee:
+    if step.encode != "ordinal":
+        # The encoder has its own settings, which `fit` gave it.
+        return _after(step._encoder, known, _inside(where, "_encoder"))
+    dtype = np.dtype(np.float64 if step.dtype is None else step.dtype)
+    if dtype.kind not in "biuf":
+        return Guarantee.nothing(_outputs(step, known))
+    return Guarantee([_listed(np.arange(len(own) - 1).astype(dtype)) for own in step.bin_edges_], sparse=False)
+
+
+def _imputer(step: Any, known: Guarantee, where: str) -> Guarantee:
     if not _is_nan(step.missing_values):
         return Guarantee.nothing(_outputs(step, known))
-    statistics = np.asarray(step.statistics_)
-    kept = [
-        at
-        for at, value in enumerate(statistics)
-        if step.keep_empty_features or not (isinstance(value, float) and np.isnan(value))
-    ]
+    kept = [at for at, value in enumerate(step.statistics_) if step.keep_empty_features or not _is_nan(value)]
     result = known.picked(kept)
-    for own in result.columns:
+    # These strategies make numbers of everything that can be missing; the others leave None and the text "nan".
+    numeric = step.strategy not in ("most_frequent", "constant") and step._fit_dtype.kind != "O"
+    for at, own in zip(kept, result.columns):
+        own.numeric |= numeric
         if own.missing:
             # What is filled in need not be within the limits.
             own.limits = {}
-            if own.group is not None:
-                result.groups.pop(own.group, None)
-                for other in result.columns:
-                    if other is not own and other.group == own.group:
-                        other.group = None
-                own.group = None
-        own.missing = False
+            own.missing = not own.numeric or not _is_number(step.statistics_[at])
     if step.add_indicator:
-        flags = len(step.indicator_.features_)
-        result = result.joined(
-            Guarantee([Column(missing=False, limits={"values": [0, 1]}) for _ in range(flags)])
-        )
+        result = result.joined(_after(step.indicator_, known, _inside(where, "indicator_")))
     return result
 
 
-def _indicator(step: Any, known: Guarantee) -> Guarantee:
-    flags = len(step.features_)
-    return Guarantee([Column(missing=False, limits={"values": [0, 1]}) for _ in range(flags)])
+def _indicator(step: Any, known: Guarantee, where: str) -> Guarantee:
+    return Guarantee([_listed(np.array([0, 1])) for _ in step.features_], sparse=step.sparse is not False)
 
 
-def _min_max(step: Any, known: Guarantee) -> Guarantee:
-    # Of float32 columns the ends are rounded.
-    low = min(float(step.feature_range[0]), float(np.float32(step.feature_range[0])))
-    high = max(float(step.feature_range[1]), float(np.float32(step.feature_range[1])))
-    columns = []
-    for own in known.columns:
-        limits = {"min": low, "max": high} if step.clip else {}
-        columns.append(Column(missing=own.missing, limits=limits))
-    return Guarantee(columns)
+def _min_max(step: Any, known: Guarantee, where: str) -> Guarantee:
+    """The ends are rounded to the dtype of the rows, which are clipped in it."""
+    limits = {}
+    scaled = bool(np.isfinite(step.scale_).all() and np.isfinite(step.min_).all())
+    if step.clip:
+        with np.errstate(over="ignore"):
+            dtypes = (np.float16, np.float32, np.float64)
+            ends = np.concatenate([_readings(np.array(step.feature_range[:2], dtype=own)) for own in dtypes])
+        scaled &= not np.isnan(ends).any()
+        named = {"min": float(ends.min()), "max": float(ends.max())}
+        limits = {name: end for name, end in named.items() if np.isfinite(end)}
+    columns = [Column(own.missing or not scaled, dict(limits), numeric=True) for own in known.columns]
+    return Guarantee(columns, sparse=False)
 
 
-def _function(step: Any, known: Guarantee) -> Guarantee:
+def _function(step: Any, known: Guarantee, where: str) -> Guarantee:
     """What a ColumnTransformer makes of "passthrough": no function at all."""
     return known if step.func is None else Guarantee.nothing(_outputs(step, known))
 
@@ -285,14 +387,20 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
-_RULES = {
-    "Pipeline": _pipeline,
-    "ColumnTransformer": _column_transformer,
-    "OneHotEncoder": _one_hot,
-    "OrdinalEncoder": _ordinal,
-    "KBinsDiscretizer": _bins,
-    "SimpleImputer": _imputer,
-    "MissingIndicator": _indicator,
-    "MinMaxScaler": _min_max,
-    "FunctionTransformer": _function,
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not _is_nan(value)
+
+
+# By the module that a class is imported from, and its name there.
+RULES = {
+    ("sklearn.pipeline", "Pipeline"): _pipeline,
+    ("sklearn.pipeline", "FeatureUnion"): _feature_union,
+    ("sklearn.compose", "ColumnTransformer"): _column_transformer,
+    ("sklearn.preprocessing", "OneHotEncoder"): _one_hot,
+    ("sklearn.preprocessing", "OrdinalEncoder"): _ordinal,
+    ("sklearn.preprocessing", "KBinsDiscretizer"): _bins,
+    ("sklearn.preprocessing", "MinMaxScaler"): _min_max,
+    ("sklearn.preprocessing", "FunctionTransformer"): _function,
+    ("sklearn.impute", "SimpleImputer"): _imputer,
+    ("sklearn.impute", "MissingIndicator"): _indicator,
 }

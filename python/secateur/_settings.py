@@ -300,13 +300,17 @@ PIPELINES = _settings(
 )
 
 
-def check_methods(model: Any) -> None:
+def replaced_methods(model: Any) -> list[str]:
     """Methods that were replaced on the object itself."""
-    kind = type(model)
-    replaced = [name for name in getattr(model, "__dict__", {}) if callable(getattr(kind, name, None))]
+    return [name for name in getattr(model, "__dict__", {}) if callable(getattr(type(model), name, None))]
+
+
+def check_methods(model: Any) -> None:
+    """Refuses a model that has methods of its own."""
+    replaced = replaced_methods(model)
     if replaced:
         raise ModelError(
-            f"this {kind.__qualname__} has a {replaced[0]} of its own in place of its class's, which may do anything; "
+            f"this {type(model).__qualname__} has a {replaced[0]} of its own in place of its class's, which may do anything; "
             f"delete it first (del model.{replaced[0]})"
         )
 
