@@ -1,7 +1,9 @@
-"""`make soak`: random models of every library with every cell decided by it, then forged certificates, for an hour.
+"""`make soak`: random models of every library with every cell decided by it, what happens at the edges (tables, batches, ...), then
+forged certificates, for an hour.
 
-    python soak/run.py --seconds 3600        as long as this, half of the time for each part at most
-    python soak/run.py --models 60           so many models, always the same ones: what `make test` runs a share of
+    python soak/run.py --seconds 3600             as long as this; each part has its share of the time
+    python soak/run.py --models 60 --edges 20     this many models and cases of the edges, always the same ones: `make test` runs a
+                                                  share of them
 """
 
 from __future__ import annotations
@@ -12,53 +14,75 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
+import tables
 from families import FAMILIES
 from forge import Forged, forge
 from judge import Tally, judge
+from seen import Seen
 
-# The share of the time that models have; the rest is for certificates.
-MODELS_SHARE = 0.8
+# The families of the edges, each a function of a seed (see `seen.py`). A new one is a line here, and nothing else.
+EDGES: dict[str, Callable[[int], Seen]] = {
+    "batches of every size": tables.batches,
+}
+
+# The shares of the time that models and the edges have; the rest is for certificates.
+MODELS_SHARE = 0.6
+EDGES_SHARE = 0.25
 HEADER = (
     "| family | models | refused | every cell | rows decided | changed in band | trees before | after | certificates "
     "| identical, different, undecided | seconds | wrong |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
 
-def numbers(first: int) -> Iterator[tuple[str, int]]:
+def numbers(names: Mapping[str, Any], first: int) -> Iterator[tuple[str, int]]:
     """Families in turn, each with its next number."""
     seed = first
     while True:
-        for family in FAMILIES:
+        for family in names:
             yield family, seed
         seed += 1
 
 
-def _one(work: tuple[str, int]) -> tuple[str, Tally]:
-    return work[0], judge(*work)
+def edge(family: str, seed: int) -> Seen:
+    """One case of a family of the edges. What it raises is a mistake of ours."""
+    started = time.monotonic()
+    try:
+        seen = EDGES[family](seed)
+    except Exception as error:  # noqa: BLE001
+        seen = Seen(cases=1, wrong=[f"{family} {seed}: {type(error).__name__}: {error}"])
+    seen.seconds = time.monotonic() - started
+    return seen
 
 
-def soak(first: int, count: int | None, until: float, jobs: int) -> dict[str, Tally]:
-    """Judges models until there are `count`, or until that time."""
-    tallies = {family: Tally() for family in FAMILIES}
+def _one(one: Callable[[str, int], Any], work: tuple[str, int]) -> tuple[str, Any]:
+    return work[0], one(*work)
+
+
+def soak(
+    tallies: dict[str, Any], one: Callable[[str, int], Any], first: int, count: int | None, until: float, jobs: int
+) -> dict[str, Any]:
+    """Judges cases of these families until there are `count`, or until that time, and adds them up."""
 
     def work() -> Iterator[tuple[str, int]]:
-        for index, item in enumerate(numbers(first)):
+        for index, item in enumerate(numbers(tallies, first)):
             if index == count or time.monotonic() >= until:
                 return
             yield item
 
-    def take(results: Iterator[tuple[str, Tally]]) -> None:
+    def take(results: Iterator[tuple[str, Any]]) -> None:
         for done, (family, tally) in enumerate(results, start=1):
             tallies[family].add(tally)
             for wrong in tally.wrong:
                 print(f"WRONG: {wrong}", flush=True)
             if done % 200 == 0:
-                print(f"{done} models", file=sys.stderr, flush=True)
+                print(f"{done} done", file=sys.stderr, flush=True)
 
     if jobs == 1:
-        take(map(_one, work()))
+        take(map(partial(_one, one), work()))
     else:
         # A pool takes all work at once, and there is no end of it: no more than a few models wait.
         waiting = threading.Semaphore(3 * jobs)
@@ -68,13 +92,13 @@ def soak(first: int, count: int | None, until: float, jobs: int) -> dict[str, Ta
                 waiting.acquire()
                 yield item
 
-        def done(results: Iterator[tuple[str, Tally]]) -> Iterator[tuple[str, Tally]]:
+        def done(results: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
             for result in results:
                 waiting.release()
                 yield result
 
         with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-            take(done(pool.imap_unordered(_one, admitted())))
+            take(done(pool.imap_unordered(partial(_one, one), admitted())))
     return tallies
 
 
@@ -98,6 +122,12 @@ def show(tallies: dict[str, Tally]) -> None:
         print(f"- refused {count} times: {reason}")
 
 
+def show_edges(edges: dict[str, Seen]) -> None:
+    print("\n| at the edge | cases | rows compared | refused | seconds | wrong |\n|---|---|---|---|---|---|")
+    for family, seen in edges.items():
+        print(f"| {family} | {seen.cases} | {seen.rows} | {seen.refused} | {seen.seconds:.0f} | {len(seen.wrong)} |")
+
+
 def show_forged(forged: Forged) -> None:
     print(
         f"\nForged certificates: {forged.count} of {forged.pairs} pairs, {forged.differing} for pairs that differ; "
@@ -112,16 +142,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=3600.0, help="for everything")
     parser.add_argument("--models", type=int, help="no more models than this, whatever the time")
+    parser.add_argument("--edges", type=int, help="no more cases of the edges than this, whatever the time")
     parser.add_argument("--forged", type=int, help="no more forged certificates than this")
     parser.add_argument("--first", type=int, default=0, help="the number of the first model")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     chosen = parser.parse_args()
     started = time.monotonic()
-    tallies = soak(chosen.first, chosen.models, started + MODELS_SHARE * chosen.seconds, chosen.jobs)
+    until = started + MODELS_SHARE * chosen.seconds
+    tallies = soak({family: Tally() for family in FAMILIES}, judge, chosen.first, chosen.models, until, chosen.jobs)
     show(tallies)
+    until = time.monotonic() + EDGES_SHARE * chosen.seconds
+    edges = soak({family: Seen() for family in EDGES}, edge, chosen.first, chosen.edges, until, chosen.jobs)
+    show_edges(edges)
     forged = forge(chosen.first, chosen.forged, started + chosen.seconds)
     show_forged(forged)
-    wrong = [wrong for tally in tallies.values() for wrong in tally.wrong] + forged.wrong
+    wrong = [wrong for tally in (*tallies.values(), *edges.values()) for wrong in tally.wrong] + forged.wrong
     for line in wrong:
         print(f"WRONG: {line}")
     print(f"\n{time.monotonic() - started:.0f} s, {len(wrong)} wrong")

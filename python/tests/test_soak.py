@@ -20,6 +20,8 @@ with warnings.catch_warnings():
     from families import FAMILIES, draw
     from forge import forge
     from judge import Tally, judge, leads
+    from run import EDGES, edge
+    from seen import Seen
 
 import secateur  # noqa: E402
 
@@ -27,6 +29,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 # Models of each family: about two minutes for all.
 EACH = 30
 FORGED = 6_000
+# Cases of each family of the edges.
+EDGE_CASES = 20
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -39,6 +43,16 @@ def test_every_cell_is_decided_as_before(family):
     # A share without meaning would be one where nothing was looked at.
     assert total.every_cell >= EACH // 2
     assert total.certificates >= EACH // 2 and total.verified["identical"] > 0
+
+
+@pytest.mark.parametrize("family", EDGES)
+def test_the_edges(family):
+    total = Seen()
+    for seed in range(EDGE_CASES):
+        total.add(edge(family, seed))
+    assert not total.wrong, "\n".join(total.wrong)
+    # A family without meaning would be one where nothing was compared.
+    assert total.cases == EDGE_CASES and total.rows > 0
 
 
 def test_a_wrong_answer_would_be_seen():
