@@ -244,17 +244,17 @@ def _listed(names: list[str]) -> str:
 
 def _matched(columns: dict[str, Any], reader: Reader) -> dict[str, Any]:
     """The model's columns in its order: by name where it has names, and then other columns do not matter; else by position."""
-    by_name = dict(columns)
+    by_name = {name: name for name in columns}
     if reader.library == "lightgbm":
         # LightGBM writes spaces as underscores.
         for name in columns:
             written = name.replace(" ", "_")
             if written != name and written in by_name and written in reader.names:
                 raise InputError(f"X has more than one column that LightGBM would write as {written!r}")
-            by_name.setdefault(written, columns[name])
+            by_name.setdefault(written, name)
     missing = [name for name in reader.names if name not in by_name]
     if not missing:
-        return {name: by_name[name] for name in reader.names}
+        return {by_name[name]: columns[by_name[name]] for name in reader.names}
     if not reader.named:
         return columns
     known = set(reader.names)
@@ -286,7 +286,8 @@ def _frame(columns: dict[Any, Any], container: str, reader: Reader, words: str) 
 
 def _missing(column: Any) -> int:
     """How many values of a column are missing."""
-    if isinstance(column, np.ndarray):
+    if isinstance(column, np.ndarray) or str(column.dtype) == "Object":
+        column = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
         return int(sum(value is None or value != value for value in column)) if column.dtype.kind in "Of" else 0
     missing = column.isna() if hasattr(column, "isna") else column.is_null() | (column != column)
     return int(missing.sum())
