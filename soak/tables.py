@@ -11,6 +11,7 @@ import xgboost
 from families import FAMILIES, draw
 from seen import Seen
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from threadpoolctl import threadpool_limits
 
 import secateur
 
@@ -27,13 +28,14 @@ CONTAINERS = {
     "sparse": scipy.sparse.csr_matrix,
 }
 LIBRARIES = {
-    "LightGBM": lambda: lightgbm.LGBMRegressor(n_estimators=3, num_leaves=100, min_child_samples=1, verbose=-1),
+    "LightGBM": lambda: lightgbm.LGBMRegressor(n_estimators=3, num_leaves=100, min_child_samples=1, verbose=-1, n_jobs=1),
     "XGBoost": lambda: xgboost.XGBRegressor(n_estimators=3, max_depth=8, n_jobs=1),
     "forest": lambda: RandomForestRegressor(3, random_state=0),
     "hist": lambda: HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=1, max_leaf_nodes=100, early_stopping=False),
 }
 
 
+@threadpool_limits.wrap(limits=1)
 def judge(seed: int) -> Seen:
     """A table of every container and a random type becomes what the library makes of it, or is refused."""
     random = np.random.default_rng([seed, 13])
