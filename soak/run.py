@@ -27,6 +27,7 @@ from seen import Seen
 
 # The families of the edges, each a function of a seed (see `seen.py`). A new one is a line here, and nothing else.
 EDGES: dict[str, Callable[[int], Seen]] = {
+    "tables by container and dtype": tables.judge,
     "batches of every size": tables.batches,
     "pipelines": pipelines.pipelines,
     "replaced methods": pipelines.replaced,

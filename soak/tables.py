@@ -1,12 +1,78 @@
-"""Edge families about tables: batches of every size."""
+"""Edge families about tables: every container and type of number, and batches of every size."""
 
 from __future__ import annotations
 
+import lightgbm
 import numpy as np
+import pandas as pd
+import polars
+import scipy.sparse
+import xgboost
 from families import FAMILIES, draw
 from seen import Seen
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from threadpoolctl import threadpool_limits
 
 import secateur
+
+TYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "g", ">i4", ">i8", ">f4", ">f8"]
+CONTAINERS = {
+    "array": np.ascontiguousarray,
+    "by columns": np.asfortranarray,
+    "list": lambda rows: rows.tolist(),
+    "objects": lambda rows: rows.astype(object),
+    "pandas": pd.DataFrame,
+    "pandas, mixed": lambda rows: pd.DataFrame({0: rows[:, 0], 1: rows[:, 1].astype("f4")}),
+    "pandas, nullable": lambda rows: pd.DataFrame(rows).convert_dtypes(),
+    "polars": lambda rows: polars.DataFrame({"0": rows[:, 0], "1": rows[:, 1]}),
+    "sparse": scipy.sparse.csr_matrix,
+}
+LIBRARIES = {
+    "LightGBM": lambda: lightgbm.LGBMRegressor(n_estimators=3, num_leaves=100, min_child_samples=1, verbose=-1, n_jobs=1),
+    "XGBoost": lambda: xgboost.XGBRegressor(n_estimators=3, max_depth=8, n_jobs=1),
+    "forest": lambda: RandomForestRegressor(3, random_state=0),
+    "hist": lambda: HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=1, max_leaf_nodes=100, early_stopping=False),
+}
+
+
+@threadpool_limits.wrap(limits=1)
+def judge(seed: int) -> Seen:
+    """A table of every container and a random type becomes what the library makes of it, or is refused."""
+    random = np.random.default_rng([seed, 13])
+    library = list(LIBRARIES)[seed % len(LIBRARIES)]
+    dtype = np.dtype(str(random.choice(TYPES)))
+    seen = Seen(cases=1)
+    # Neighbours of a large number, where rounding shows.
+    if dtype.kind == "f":
+        middle = float(random.choice([0.1, 1.0, 1000.0, 60000.0]))
+        values = (middle * (1.0 + random.normal(size=(300, 2)) * 10.0 ** -float(random.integers(1, 9)))).astype(dtype)
+    else:
+        info = np.iinfo(dtype)
+        power = int(random.integers(4, 8 * dtype.itemsize - 1))
+        spread = random.integers(-40, 41, (300, 2)) * 2 ** int(random.integers(0, max(power - 20, 0) + 1))
+        exact = [[min(max(2**power + int(value), int(info.min)), int(info.max)) for value in row] for row in spread]
+        values = np.array(exact, dtype=dtype)
+    with np.errstate(over="ignore"):
+        fitted = LIBRARIES[library]().fit(values.astype(np.float64), random.normal(size=300))
+    ours = [secateur.load(fitted), secateur.pack(fitted)]
+    for name, make in CONTAINERS.items():
+        try:
+            table = make(values)
+            expected = np.asarray(fitted.predict(table))
+        except Exception:  # noqa: BLE001
+            # There is no such table, or the library refuses it.
+            seen.refused += 1
+            continue
+        for model in ours:
+            try:
+                found = model.predict(table)
+            except secateur.InputError:
+                seen.refused += 1
+                continue
+            seen.rows += len(values)
+            if not np.array_equal(found, expected):
+                seen.wrong.append(f"tables {seed}: {library}, {dtype} in {name}: {type(model).__name__} gives other numbers")
+    return seen
 
 
 def batches(seed: int) -> Seen:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from secateur import _preprocessing
+from secateur import _preprocessing, _rows
 from secateur._errors import OptionError
 from secateur._secateur import (
     Model,
@@ -91,13 +91,11 @@ class Domain:
         it; nothing applies it by itself. `domain.support` has a sentence for each part, with how many rows support it.
         `X` is a table of numbers: an array, or a DataFrame whose names are used.
         """
-        names = getattr(X, "columns", None)
-        rows = np.ascontiguousarray(np.asarray(X, dtype=np.float64))
+        names, rows = _rows.named(X)
+        rows = np.ascontiguousarray(rows)
         if rows.ndim != 2 or rows.shape[0] == 0:
             raise OptionError("X must be a table with at least one row")
-        listed = [str(name) for name in names] if names is not None else [str(at) for at in range(rows.shape[1])]
-        if len(set(listed)) < len(listed):
-            raise OptionError("X has two columns of one name")
+        listed = names if names is not None else [str(at) for at in range(rows.shape[1])]
         text, support = propose_domain(listed, names is not None, rows)
         domain = cls._of(text)
         domain.support = tuple(support)

@@ -49,7 +49,7 @@ def recognise(model: Any, thresholds: bool = False) -> Subject:
         return Subject(
             read,
             rebuild=lambda pruned: _boosting.xgboost_rebuild(model, pruned),
-            rows=_numbers(read, absent=np.nan),
+            rows=_numbers(read),
         )
     if package == "lightgbm":
         read = _boosting.lightgbm_model(model)
@@ -155,8 +155,8 @@ def _base(kind: type) -> str:
     return ""
 
 
-def _numbers(model: Model, absent: float = 0.0) -> Callable[[Any], np.ndarray | None]:
-    return lambda X: _rows.numbers(X, model, absent)
+def _numbers(model: Model) -> Callable[[Any], np.ndarray | None]:
+    return lambda X: _rows.numbers(X, model)
 
 
 def _pipeline(pipeline: Any) -> Subject:

@@ -64,6 +64,7 @@ class PackedModel:
         self._packed = packed
         # What was packed, where it was packed here: source is made of it, so that its certificate is about it.
         self._original = original
+        self._reader = _rows.Reader.of_packed(packed)
 
     def raw_scores(self, X: Any, *, threads: int = 1, path: str | None = None) -> np.ndarray:
         """The library's raw scores, a column for each output, in the type of the library's sums, with its very bits.
@@ -267,55 +268,7 @@ class PackedModel:
         return self._packed.tree_count
 
     def _rows(self, X: Any) -> np.ndarray:
-        if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-            X = self._frame(X)
-        elif hasattr(X, "tocsr"):
-            # What a sparse matrix leaves out is missing for XGBoost, and zero for the others.
-            X = _rows._sparse(X.tocsr(), np.nan if self._packed.framework == "xgboost" else 0.0)
-        array = self._hashed(X)
-        if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
-            try:
-                array = array.astype(np.float64)
-            except (TypeError, ValueError) as error:
-                raise InputError(f"X cannot be read as numbers: {error}") from None
-        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
-            raise InputError(f"X has the shape {array.shape}, the model has {self.n_features_in_} columns")
-        if not (array.flags.c_contiguous or array.flags.f_contiguous):
-            array = np.ascontiguousarray(array)
-        return array
-
-    def _frame(self, frame: Any) -> np.ndarray:
-        names = self._packed.feature_names
-        columns = list(frame.columns)
-        if names is not None and set(names) <= {str(column) for column in columns}:
-            by_name = {str(column): column for column in columns}
-            columns = [by_name[name] for name in names]
-        elif len(columns) != self.n_features_in_:
-            raise InputError(f"X has {len(columns)} columns, the model has {self.n_features_in_}")
-        labels = self._packed.category_labels()
-        hashed = self._packed.framework == "catboost"
-        listed = [
-            _category_codes(frame[column], labels[index])
-            if hashed and index in labels
-            else _rows._column(frame[column], labels.get(index))
-            for index, column in enumerate(columns)
-        ]
-        return np.column_stack(listed) if listed else np.empty((len(frame), 0))
-
-    def _hashed(self, X: Any) -> np.ndarray:
-        """An array; CatBoost's categories, texts and whole numbers, become codes. An array of floats, which CatBoost would
-        refuse, has the codes already."""
-        if self._packed.framework != "catboost" or isinstance(X, np.ndarray) and X.dtype.kind == "f":
-            return np.asarray(X)
-        labels = self._packed.category_labels()
-        array = np.asarray(X) if not labels else np.asarray(X, dtype=object)
-        if not labels or array.ndim != 2:
-            return array
-        columns = [
-            _category_codes(array[:, index], labels[index]) if index in labels else array[:, index].astype(np.float64)
-            for index in range(array.shape[1])
-        ]
-        return np.column_stack(columns)
+        return _rows.to_pack(X, self._reader)
 
     def _model(self) -> Model:
         return Model.parse(self.to_bytes())
@@ -352,22 +305,6 @@ def _own(path: str, what: str, start: str) -> None:
                     f"{path}: {what} of the packed model would go there, and this file is not one that secateur "
                     "wrote; give the model another name"
                 )
-
-
-def _category_codes(values: Any, labels: list[str]) -> np.ndarray:
-    """The codes of CatBoost's categories, which are texts or whole numbers there; -1 for those that the model does not know."""
-    codes = {label: float(code) for code, label in enumerate(labels)}
-
-    def code(value: Any) -> float:
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, bytes, int, np.integer)):
-            raise InputError(
-                f"{value!r} is no category: CatBoost takes texts and whole numbers, and knows others by the text that they "
-                "were given as"
-            )
-        text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-        return codes.get(Model.category_hash(text), -1.0)
-
-    return np.array([code(value) for value in values], dtype=np.float64)
 
 
 def _unpickled(data: bytes, certificate: bytes | None) -> PackedModel:

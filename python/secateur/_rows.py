@@ -1,144 +1,319 @@
-"""Tables of any library as rows of numbers, as the model's library would read them.
+"""What a table becomes: the one place where a user's rows are made the numbers that the model's library would read.
 
-For a search (`numbers`) rows are only where it starts, and what is proved does not depend on them. So a value that has no number
-here (a word that is no category of the model) becomes a missing value instead of an error. For a prediction (`to_predict`) it
-is an error.
+`becomes` is the rule, by library, container and type; docs/guide/tables.md shows it, and python/tests/test_tables.py holds every cell
+of it against the library. Everything that takes rows comes through here: `numbers` for a search, `to_predict` for `Model`, `to_pack` for
+`PackedModel`, `named` for `Domain.from_data`.
+
+For a search rows are only where it starts, and what is proved does not depend on them. So a value that has no number here (a word that
+is no category of the model) becomes a missing value instead of an error. For a prediction it is an error.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from secateur._secateur import InputError, Model
+from secateur._secateur import InputError, Model, Packed
 
 # More rows teach the search nothing.
 MOST = 100_000
+# From here on neighbouring whole numbers have one float64, so that rounding it to float32 rounds twice.
+INEXACT = 2.0**53
 
 
-def numbers(X: Any, model: Model, absent: float) -> np.ndarray | None:
-    """The rows of a NumPy array, a pandas or polars frame or a SciPy matrix; `absent` is what the model's
-    library takes for the entries that a sparse matrix leaves out."""
+@dataclass(frozen=True)
+class Reader:
+    """What a model's library knows of its columns."""
+
+    library: str
+    names: list[str]
+    named: bool
+    """The names are the model's own. LightGBM makes names up for arrays, Column_0 and so on, and writes them like others."""
+    labels: dict[int, list[str]]
+    hashed: frozenset[int]
+    """CatBoost's categories, known by a hash of their text."""
+
+    @staticmethod
+    def of_model(model: Model) -> Reader:
+        names = model.feature_names
+        return Reader._of(model.dialect, names, model.has_feature_names, model.category_labels(), model.hashed_columns())
+
+    @staticmethod
+    def of_packed(packed: Packed) -> Reader:
+        labels = packed.category_labels()
+        names = packed.feature_names
+        width = range(packed.feature_count)
+        hashed = list(labels) if packed.framework == "catboost" else []
+        return Reader._of(packed.source, names or [f"f{at}" for at in width], names is not None, labels, hashed)
+
+    @staticmethod
+    def _of(dialect: str, names: list[str], named: bool, labels: dict[int, list[str]], hashed: list[int]) -> Reader:
+        library = _library(dialect)
+        if library == "lightgbm" and names == [f"Column_{at}" for at in range(len(names))]:
+            named = False
+        return Reader(library, names, named, labels, frozenset(hashed))
+
+    @property
+    def wide(self) -> bool:
+        """The trees compare float64 numbers."""
+        return self.library in ("lightgbm", "hist", "onnx double")
+
+
+def _library(dialect: str) -> str:
+    dialect = dialect.rpartition("packed model, version 1, of ")[2]
+    if dialect.startswith("ONNX"):
+        return "onnx double" if dialect.endswith("double") else "onnx"
+    for library in ("LightGBM", "XGBoost", "CatBoost"):
+        if library in dialect:
+            return library.lower()
+    return "hist" if "HistGradientBoosting" in dialect else "forest"
+
+
+def becomes(library: str, container: str, dtype: np.dtype, alike: bool = True) -> str:
+    """What a library makes of the values of this type in this container ("array", "list", "pandas", "polars", "columns" for other tables
+    with named columns, "sparse"), whose columns are `alike` if they have one type.
+
+    - "wide": float64, which a library of float32 rounds then;
+    - "once": float32, rounded once from the value itself;
+    - "either": the library refuses such a table, or its interfaces disagree. It is taken where all ways give one number.
+    """
+    if dtype.kind not in "biufOUST":
+        raise InputError(f"X holds {dtype} values, which are no numbers")
+    if library == "xgboost" and not dtype.isnative:
+        raise InputError("XGBoost misreads numbers of the other byte order; give X.astype(X.dtype.newbyteorder('='))")
+    if dtype.char == "g" and (library == "xgboost" or library == "lightgbm" and container == "pandas"):
+        raise InputError("the library does not read long doubles; give X.astype('float64')")
+    if dtype.kind in "biuf" and (dtype.itemsize <= 2 or dtype.isnative and dtype.char in "fd") or library in ("hist", "onnx double"):
+        return "wide"
+    if library == "onnx" or dtype.kind in "UST":
+        return "either"
+    if dtype.kind == "O":
+        return "either" if library == "lightgbm" else "wide"
+    if library == "lightgbm":
+        return {"array": "once", "list": "once", "sparse": "either"}.get(container, "wide")
+    if library == "xgboost":
+        return "either" if container in ("polars", "columns") else "once"
+    if container in ("list", "columns") or library == "catboost" and not dtype.isnative or library == "forest" and not alike:
+        return "either"
+    return "once"
+
+
+def numbers(X: Any, model: Model) -> np.ndarray | None:
+    """The first rows of a table, for a search."""
     if X is None:
         return None
     model.check_rows()
-    names = model.feature_names
-    shape = getattr(X, "shape", None)
-    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        rows = _frame(X[:MOST], names, model)
+    if isinstance(X, Mapping):
+        X = {name: values[:MOST] for name, values in X.items()}
     elif hasattr(X, "tocsr"):
-        rows = _sparse(X.tocsr()[:MOST], absent)
-    else:
-        hashed = model.hashed_columns()
-        if shape is None or len(shape) != 2:
-            # Words beside numbers would all become words.
-            X = np.asarray(X, dtype=object if hashed else None)
-        if hashed:
-            rows = _with_hashes(X[:MOST], hashed, model)
-        else:
-            rows = _plain(X[:MOST])
-    if rows.ndim != 2 or rows.shape[1] != len(names):
-        raise InputError(f"X has the shape {shape or rows.shape}, the model has {len(names)} columns")
-    return np.ascontiguousarray(rows)
+        X = X.tocsr()[:MOST]
+    elif hasattr(X, "__getitem__"):
+        X = X[:MOST]
+    return np.ascontiguousarray(_read(X, Reader.of_model(model), "missing"), dtype=np.float64)
 
 
 def to_predict(X: Any, model: Model) -> np.ndarray:
-    """The rows of a table of any kind, every one of them and each value as the model's library takes it. What is neither a
-    number nor a category is an error."""
-    names = model.feature_names
-    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        columns = _matched(X, names, model)
-        absent = [name for name in names if name not in map(str, X.columns)]
-        if columns == list(X.columns) and model.has_feature_names and 0 < len(absent) < len(names):
-            raise InputError(f"X has no column {absent[0]!r}, which the model needs")
-        rows = _frame(X, names, model)
-        for column, values in zip(columns, rows.T):
-            if np.isnan(values).sum() > _missing(X[column]):
-                raise InputError(f"column {column!r} holds a value that is neither a number nor a category of the model")
-    elif hasattr(X, "tocsr"):
-        rows = _sparse(X.tocsr(), np.nan if model.dialect.startswith("XGBoost") else 0.0)
+    """Every row of a table. What is neither a number nor a category of the model is an error."""
+    return np.ascontiguousarray(_read(X, Reader.of_model(model), "error"), dtype=np.float64)
+
+
+def to_pack(X: Any, reader: Reader) -> np.ndarray:
+    """Every row of a table, in float32 or float64 and in either order. A label that the model does not know is missing, a word where a
+    number belongs is an error."""
+    rows = _read(X, reader, "label missing")
+    return rows if rows.flags.c_contiguous or rows.flags.f_contiguous else np.ascontiguousarray(rows)
+
+
+def named(X: Any) -> tuple[list[str] | None, np.ndarray]:
+    """The names of a table's columns, where it has names, and its values for no model in particular: float64."""
+    columns, container = _columns(X)
+    if columns is None:
+        return None, np.asarray(X, dtype=np.float64)
+    free = Reader("hist", list(columns), True, {}, frozenset())
+    return free.names, _frame(columns, container, free, "error")
+
+
+def _read(X: Any, reader: Reader, words: str) -> np.ndarray:
+    """`words` says what a value becomes that is no number here: "error", "missing", or "label missing"."""
+    if isinstance(X, np.ndarray) and X.dtype.char in "fd" and X.dtype.isnative:
+        # CatBoost, which would refuse floats as categories, has their codes here.
+        rows = X
     else:
-        hashed = model.hashed_columns()
-        array = np.asarray(X, dtype=object if hashed else None)
-        if array.ndim != 2:
-            raise InputError(f"X has the shape {array.shape}; give a row for each input, so two dimensions")
-        try:
-            rows = _with_hashes(array, hashed, model) if hashed else np.asarray(array, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"X cannot be read as numbers: {error}") from None
-    if rows.shape[1] != len(names):
-        raise InputError(f"X has {rows.shape[1]} columns, the model has {len(names)}")
-    return np.ascontiguousarray(rows)
+        columns, container = _columns(X)
+        if columns is not None:
+            rows = _frame(_matched(columns, reader), container, reader, words)
+        elif hasattr(X, "tocsr"):
+            rows = _sparse(X.tocsr(), reader)
+        else:
+            rows = _array(X, reader, words)
+    if rows.ndim != 2:
+        raise InputError(f"X has the shape {rows.shape}; give a row for each input, so two dimensions")
+    if rows.shape[1] != len(reader.names):
+        raise InputError(f"X has the shape {rows.shape}: {rows.shape[1]} columns, the model has {len(reader.names)} columns")
+    return rows
+
+
+def _settled(values: np.ndarray, how: str, reader: Reader) -> np.ndarray:
+    """An array of any type as float32 or float64."""
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            wide = values.astype(np.float64)
+            if how == "wide":
+                return wide
+            once = values.astype(np.float32)
+            if how == "once":
+                return once
+            read = wide if reader.wide else wide.astype(np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X cannot be read as numbers: {error}") from None
+    if not np.array_equal(once, read, equal_nan=True):
+        raise InputError(
+            f"X holds {values.dtype} values that the library rounds in one way or another, depending on how they are given; "
+            "give an array of float32 or float64"
+        )
+    return wide
+
+
+def _array(X: Any, reader: Reader, words: str) -> np.ndarray:
+    container = "array" if isinstance(X, np.ndarray) else "list"
+    try:
+        # Words beside numbers would all become words.
+        array = np.asarray(X, dtype=object if reader.hashed and container == "list" else None)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"X cannot be read as numbers: {error}") from None
+    if array.ndim != 2:
+        raise InputError(f"X has the shape {array.shape}; give a row for each input, so two dimensions")
+    how = becomes(reader.library, container, array.dtype)
+    if not reader.hashed and (words != "missing" or array.dtype.kind not in "OUST"):
+        return _settled(array, how, reader)
+    columns = dict(enumerate(array.T))
+    return _frame(columns, container, reader, words) if array.shape[1] else np.empty(array.shape)
+
+
+def _sparse(matrix: Any, reader: Reader) -> np.ndarray:
+    """What a sparse matrix leaves out is missing for XGBoost, and zero for the others."""
+    entries = matrix.tocoo()
+    values = _settled(entries.data, becomes(reader.library, "sparse", entries.data.dtype), reader)
+    rows = np.full(matrix.shape, np.nan if reader.library == "xgboost" else 0.0, values.dtype)
+    rows[entries.row, entries.col] = values
+    return rows
+
+
+def _columns(X: Any) -> tuple[dict[str, Any] | None, str]:
+    """The columns of a table by name, and what kind of table it is; `None` for a table without names."""
+    if isinstance(X, Mapping):
+        pairs, container = [(str(name), np.asarray(values)) for name, values in X.items()], "columns"
+        if len({values.shape for _, values in pairs}) > 1:
+            raise InputError("the columns of X have different lengths")
+    elif hasattr(X, "column_names") and hasattr(X, "column"):
+        # PyArrow's tables and batches; missing values become NaN.
+        names = list(X.column_names)
+        pairs = [(name, _of_arrow(X.column(at))) for at, name in enumerate(names)]
+        container = "columns"
+    elif hasattr(X, "columns") and hasattr(X, "__getitem__") or hasattr(X, "collect"):
+        X = X.collect() if hasattr(X, "collect") else X
+        container = "polars" if type(X).__module__.partition(".")[0] == "polars" else "pandas"
+        texts = [str(column) for column in X.columns]
+        pairs = [] if len(set(texts)) < len(texts) else [(str(column), X[column]) for column in X.columns]
+        _single(texts)
+    else:
+        return None, ""
+    _single([name for name, _ in pairs])
+    return dict(pairs), container
+
+
+def _single(names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise InputError(f"X has two columns of one name: {_listed(twice)}")
+
+
+def _of_arrow(column: Any) -> np.ndarray:
+    try:
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    except TypeError:
+        return np.asarray(column.to_numpy())
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _matched(columns: dict[str, Any], reader: Reader) -> dict[str, Any]:
+    """The model's columns in its order: by name where it has names, and then other columns do not matter; else by position."""
+    by_name = {name: name for name in columns}
+    if reader.library == "lightgbm":
+        # LightGBM writes spaces as underscores.
+        for name in columns:
+            written = name.replace(" ", "_")
+            if written != name and written in by_name and written in reader.names:
+                raise InputError(f"X has more than one column that LightGBM would write as {written!r}")
+            by_name.setdefault(written, name)
+    missing = [name for name in reader.names if name not in by_name]
+    if not missing:
+        return {by_name[name]: columns[by_name[name]] for name in reader.names}
+    if not reader.named:
+        return columns
+    known = set(reader.names)
+    extra = [name for name in columns if name not in known and name.replace(" ", "_") not in known]
+    raise InputError(
+        f"X has no column {_listed(missing)}, which the model needs"
+        + (f"; the model does not know {_listed(extra)}" if extra else "")
+        + f". X has {len(columns)} columns, the model has {len(reader.names)}; if they are the model's in its order, give X.to_numpy()"
+    )
+
+
+def _frame(columns: dict[Any, Any], container: str, reader: Reader, words: str) -> np.ndarray:
+    alike = len({str(column.dtype) for column in columns.values()}) <= 1
+    listed = []
+    for at, (name, column) in enumerate(columns.items()):
+        labels = reader.labels.get(at)
+        if at in reader.hashed and labels is not None:
+            listed.append(_hash_codes(column, labels, words))
+            continue
+        values = _column(column, labels, container, reader, alike)
+        if words == "error" or words == "label missing" and labels is None:
+            if np.isnan(values).sum() > _missing(column):
+                raise InputError(
+                    f"X cannot be read as numbers: column {name!r} holds a value that is neither a number nor a category of the model"
+                )
+        listed.append(values)
+    return np.column_stack(listed) if listed else np.empty((0, 0))
 
 
 def _missing(column: Any) -> int:
-    """How many values of a frame's column are missing."""
+    """How many values of a column are missing."""
+    if isinstance(column, np.ndarray) or str(column.dtype) == "Object":
+        column = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+        return int(sum(value is None or value != value for value in column)) if column.dtype.kind in "Of" else 0
     missing = column.isna() if hasattr(column, "isna") else column.is_null() | (column != column)
     return int(missing.sum())
 
 
-def _plain(X: Any) -> np.ndarray:
-    try:
-        return np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.array([[_number(value, {}) for value in row] for row in X], dtype=np.float64)
-
-
-def _with_hashes(X: Any, hashed: list[int], model: Model) -> np.ndarray:
-    """Rows with CatBoost's categories in some columns."""
-    labels = model.category_labels()
-    columns = [
-        _hash_codes(X[:, index], labels[index]) if index in hashed else _plain(X[:, [index]])[:, 0]
-        for index in range(X.shape[1])
-    ]
-    return np.column_stack(columns)
-
-
-def _hash_codes(values: Any, labels: list[str]) -> np.ndarray:
-    """The codes of categories that CatBoost knows by a hash of their text; -1 for others, and NaN for what CatBoost refuses
-    there, which is all but text and whole numbers."""
+def _hash_codes(values: Any, labels: list[str], words: str) -> np.ndarray:
+    """The codes of categories that CatBoost knows by a hash of their text; -1 for those that the model does not know. CatBoost takes
+    texts and whole numbers alone."""
     codes = {label: float(code) for code, label in enumerate(labels)}
 
     def code(value: Any) -> float:
         if isinstance(value, bytes):
             value = value.decode(errors="replace")
-        elif not isinstance(value, (str, int, np.integer, np.bool_)):
-            return np.nan
+        elif isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, int, np.integer)):
+            if words == "missing":
+                return np.nan
+            raise InputError(
+                f"{value!r} is no category: CatBoost takes texts and whole numbers, and knows others by the text that they "
+                "were given as"
+            )
         return codes.get(Model.category_hash(str(value)), -1.0)
 
     return np.array([code(value) for value in values], dtype=np.float64)
 
 
-def _sparse(matrix: Any, absent: float) -> np.ndarray:
-    rows = np.full(matrix.shape, absent)
-    entries = matrix.tocoo()
-    rows[entries.row, entries.col] = entries.data
-    return rows
-
-
-def _matched(frame: Any, names: list[str], model: Model) -> list[Any]:
-    """The columns of a frame that are the model's features: by name where it has all of them, else all in their order."""
-    columns = list(frame.columns)
-    # LightGBM writes spaces as underscores.
-    by_name = {str(column).replace(" ", "_"): column for column in columns} | {str(column): column for column in columns}
-    if model.has_feature_names and set(names) <= by_name.keys():
-        return [by_name[name] for name in names]
-    return columns
-
-
-def _frame(frame: Any, names: list[str], model: Model) -> np.ndarray:
-    columns = _matched(frame, names, model)
-    labels = model.category_labels()
-    hashed = model.hashed_columns()
-    listed = [
-        _hash_codes(frame[column], labels[index]) if index in hashed else _column(frame[column], labels.get(index))
-        for index, column in enumerate(columns)
-    ]
-    return np.column_stack(listed) if listed else np.empty((len(frame), 0))
-
-
-def _column(column: Any, labels: list[str] | None) -> np.ndarray:
+def _column(column: Any, labels: list[str] | None, container: str, reader: Reader, alike: bool) -> np.ndarray:
     categories = getattr(column.dtype, "categories", None)
     if labels is None and categories is not None and hasattr(column, "cat") and hasattr(column.cat, "codes"):
         # pandas: a model that does not know the labels was given numbers, or the codes.
@@ -148,12 +323,31 @@ def _column(column: Any, labels: list[str] | None) -> np.ndarray:
         codes[codes < 0] = np.nan
         return codes
     if labels is None:
+        kind = str(column.dtype).lower()
+        if isinstance(column, np.ndarray):
+            values = column
+        elif hasattr(column.dtype, "na_value") and kind.startswith(("int", "uint", "float", "boolean", "bool", "double")):
+            # pandas' types with missing values.
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy(column.dtype.numpy_dtype)
+        else:
+            values = column.to_numpy()
+        if values.dtype.kind == "f" and kind.startswith(("int", "uint")):
+            # Whole numbers that became floats, as there are missing ones beside them.
+            if not reader.wide and (np.abs(values) >= INEXACT).any():
+                raise InputError(f"X holds {column.dtype} values from 2^53 beside missing ones; give an array of float32 or float64")
+            return values.astype(np.float64)
+        how = becomes(reader.library, container, values.dtype, alike)
+        if values.dtype.kind in "biuf":
+            return _settled(values, how, reader)
         try:
-            return np.asarray(column.to_numpy(), dtype=np.float64)
-        except (TypeError, ValueError):
-            pass
+            return _settled(values, how, reader)
+        except InputError as error:
+            if "cannot be read" not in str(error):
+                raise
+    else:
+        values = column if isinstance(column, np.ndarray) else column.to_numpy()
     codes = {label: float(code) for code, label in enumerate(labels or [])}
-    return np.array([_number(value, codes) for value in column.to_numpy()], dtype=np.float64)
+    return np.array([_number(value, codes) for value in values], dtype=np.float64)
 
 
 def _number(value: Any, codes: dict[str, float]) -> float:

@@ -1,0 +1,223 @@
+"""Every library, container and type of number: a table becomes what the library makes of it, or is refused (docs/guide/tables.md)."""
+
+from __future__ import annotations
+
+import warnings
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+import scipy.sparse
+import xgboost
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
+
+import secateur
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+TYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "g"]
+TYPES += [">i2", ">i4", ">i8", ">u8", ">f2", ">f4", ">f8"]
+
+
+def hostile(dtype: str) -> np.ndarray:
+    """Values of this type that a way of rounding changes."""
+    kind = np.dtype(dtype)
+    if kind.kind == "b":
+        return np.array([False, True, True])
+    if kind.kind == "f":
+        with np.errstate(over="ignore"):
+            values = np.array([0.0, 0.1, 1 / 3, 2.0**24 + 1, 1731900000.123, 1.0009765625, 1e-7, 65504.0]).astype(kind)
+        return values[np.isfinite(values)]
+    info = np.iinfo(kind)
+    values = [0, 1, 2, 127, 1731900000123456789, 1731900000123456, 1731900000, info.max, info.min]
+    for power in (15, 24, 25, 31, 53, 54, 62, 63):
+        values += [2**power + near for near in (-3, -1, 0, 1, 3)]
+    for power in (54, 60, 62):
+        # Halfway between two float32 numbers, and next to it: rounding by way of float64 goes the other way.
+        half = 2**power + 2 ** (power - 24)
+        values += [half - 1, half, half + 1, half + 2 ** (power - 23) - 1]
+    return np.array(sorted({value for value in values if info.min <= value <= info.max}), dtype=kind)
+
+
+def with_gaps(rows: np.ndarray) -> np.ndarray:
+    return np.repeat(np.repeat(rows, 2, 0), 2, 1)[::2, ::2]
+
+
+def nullable(rows: np.ndarray, missing: bool = False) -> pd.DataFrame:
+    kind, size = rows.dtype.kind, 8 * rows.dtype.itemsize
+    names = {"b": "boolean", "i": f"Int{size}", "u": f"UInt{size}", "f": f"Float{size}"}
+    frame = pd.DataFrame(rows, columns=["a", "b"]).astype(names[kind])
+    if missing:
+        frame.loc[0, "a"] = pd.NA
+    return frame
+
+
+CONTAINERS = {
+    "C order": np.ascontiguousarray,
+    "Fortran order": np.asfortranarray,
+    "gaps": with_gaps,
+    "list": lambda rows: rows.tolist(),
+    "objects": lambda rows: rows.astype(object),
+    "pandas": lambda rows: pd.DataFrame(rows, columns=["a", "b"]),
+    "pandas, objects": lambda rows: pd.DataFrame(rows.astype(object), columns=["a", "b"]),
+    "pandas, beside float32": lambda rows: pd.DataFrame({"a": rows[:, 0], "b": np.zeros(len(rows), "f4")}),
+    "pandas, beside int64": lambda rows: pd.DataFrame({"a": rows[:, 0], "b": np.zeros(len(rows), "i8")}),
+    "pandas, nullable": nullable,
+    "pandas, missing": lambda rows: nullable(rows, True),
+    "polars": lambda rows: polars.DataFrame({"a": rows[:, 0], "b": rows[:, 1]}),
+    "csr": scipy.sparse.csr_matrix,
+    "csc": scipy.sparse.csc_matrix,
+}
+
+
+def points() -> np.ndarray:
+    """Where models split: at every way of rounding the hostile values, and next to it."""
+    values = [hostile(dtype) for dtype in TYPES]
+    with np.errstate(over="ignore"):
+        ways = [way for one in values for way in (one.astype(float), one.astype("f4").astype(float))]
+    found = np.concatenate([*ways, *(way.astype("f4").astype(float) for way in ways)])
+    return np.unique(np.concatenate([found, np.nextafter(found, np.inf)]))
+
+
+def fit(library: str):
+    values = points()
+    X = pd.DataFrame({"a": values, "b": np.zeros(len(values))})
+    y = np.random.default_rng(0).permutation(len(values)).astype(float)
+    if library == "lightgbm":
+        options = {"num_leaves": 1000, "min_child_samples": 1, "min_child_weight": 0, "max_bin": 4000, "min_data_in_bin": 1}
+        model = lightgbm.LGBMRegressor(n_estimators=1, learning_rate=1.0, verbose=-1, **options).fit(X, y)
+        return model, [model.predict, model.booster_.predict]
+    if library == "xgboost":
+        options = {"max_depth": 0, "max_leaves": 1000, "grow_policy": "lossguide", "max_bin": 4000, "min_child_weight": 0}
+        model = xgboost.XGBRegressor(n_estimators=1, learning_rate=1.0, reg_lambda=0, **options).fit(X.to_numpy(), y)
+        booster = model.get_booster()
+        return model, [
+            model.predict,
+            lambda rows: booster.predict(xgboost.DMatrix(rows), validate_features=False),
+            lambda rows: booster.inplace_predict(rows, validate_features=False),
+        ]
+    if library == "catboost":
+        options = {"depth": 8, "border_count": 4000, "verbose": 0, "allow_writing_files": False}
+        model = catboost.CatBoostRegressor(iterations=60, learning_rate=0.5, **options).fit(X.astype("f4"), y)
+    elif library == "forest":
+        model = RandomForestRegressor(3, random_state=0).fit(X, y)
+    elif library == "boosting":
+        model = GradientBoostingRegressor(n_estimators=3, max_depth=12).fit(X, y)
+    else:
+        options = {"max_leaf_nodes": None, "min_samples_leaf": 1, "early_stopping": False}
+        model = HistGradientBoostingRegressor(max_iter=5, learning_rate=1.0, **options).fit(X, y)
+    return model, [model.predict]
+
+
+LIBRARIES = ["lightgbm", "xgboost", "catboost", "forest", "boosting", "hist"]
+
+
+@pytest.fixture(scope="module", params=LIBRARIES)
+def fitted(request):
+    model, predict = fit(request.param)
+    return request.param, predict, [secateur.load(model), secateur.pack(model)]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_cell(fitted, dtype, container):
+    """Where we answer, every interface of the library that answers gives the same numbers."""
+    library, interfaces, ours = fitted
+    values = hostile(dtype)
+    try:
+        table = CONTAINERS[container](np.column_stack([values, np.zeros_like(values)]))
+    except Exception:  # noqa: BLE001
+        # There is no such table.
+        return
+    expected = []
+    for predict in interfaces:
+        try:
+            expected.append(np.asarray(predict(table)))
+        except Exception:  # noqa: BLE001
+            # The library refuses it.
+            continue
+    for model in ours:
+        try:
+            found = model.predict(table)
+        except secateur.InputError:
+            # Plain numbers of the usual types are never refused.
+            usual = dtype in ("?", "i1", "i2", "i4", "u1", "u2", "u4", "f2", "f4", "f8")
+            assert not (usual and container in ("C order", "Fortran order", "gaps", "pandas", "pandas, nullable")), library
+            continue
+        for answer in expected:
+            assert np.array_equal(found, answer), (type(model).__name__, np.flatnonzero(found != answer))
+
+
+def test_unix_times_as_the_library_reads_them():
+    """LightGBM's Python package rounds arrays of whole numbers to float32, and frames it does not."""
+    random = np.random.default_rng(0)
+    times = 1731900000 + random.integers(0, 100_000, (2000, 2))
+    y = (times[:, 0] % 977 > 488).astype(int)
+    library = lightgbm.LGBMClassifier(n_estimators=5, num_leaves=200, min_child_samples=1, verbose=-1).fit(times.astype(float), y)
+    for dtype in ("i4", "i8", "u4", "u8"):
+        rows = times.astype(dtype)
+        for model in (secateur.load(library), secateur.pack(library)):
+            assert (model.predict(rows) == library.predict(rows)).all()
+            assert (model.predict(pd.DataFrame(rows)) == library.predict(pd.DataFrame(rows))).all()
+    assert (library.predict(times) != library.predict(pd.DataFrame(times))).any(), "the test tests nothing"
+
+
+KINDS = {
+    "pandas": lambda frame: frame,
+    "polars": polars.from_pandas,
+    "lazy": lambda frame: polars.from_pandas(frame).lazy(),
+    "dict": lambda frame: {name: frame[name].to_numpy() for name in frame},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "forest", "hist"])
+def test_names_decide(kind, library):
+    random = np.random.default_rng(1)
+    X = pd.DataFrame(random.normal(size=(200, 3)), columns=["one", "two", "three"])
+    y = X["one"] + 2 * X["two"] > 0
+    classes = {
+        "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=5, verbose=-1),
+        "xgboost": lambda: xgboost.XGBClassifier(n_estimators=5),
+        "forest": lambda: __import__("sklearn.ensemble", fromlist=["x"]).RandomForestClassifier(5, random_state=0),
+        "hist": lambda: __import__("sklearn.ensemble", fromlist=["x"]).HistGradientBoostingClassifier(max_iter=5),
+    }
+    fitted = classes[library]().fit(X, y.astype(int))
+    expected = fitted.predict(X)
+    give = KINDS[kind]
+    reversed_ = X[X.columns[::-1]]
+    for model in (secateur.load(fitted), secateur.pack(fitted)):
+        assert (model.predict(give(reversed_)) == expected).all()
+        assert (model.predict(give(reversed_.assign(other=1.0))) == expected).all()
+        for spoiled in (reversed_.rename(columns={"two": "zwei"}), X.rename(columns={"two": "zwei"})):
+            with pytest.raises(secateur.InputError, match="no column 'two'.*does not know 'zwei'.*to_numpy"):
+                model.predict(give(spoiled))
+        with pytest.raises(secateur.InputError, match="no column 'one', 'two', 'three'"):
+            model.predict(give(X.rename(columns=lambda name: name + "!")))
+        assert (model.predict(X.rename(columns={"two": "zwei"}).to_numpy()) == expected).all()
+    with pytest.raises(secateur.InputError, match="no column 'two'.*does not know 'zwei'"):
+        secateur.prune(fitted, give(X.rename(columns={"two": "zwei"})), time_limit=1)
+
+
+def test_names_that_are_not_unique():
+    X = pd.DataFrame(np.random.default_rng(1).normal(size=(100, 2)), columns=["a b", "c"])
+    fitted = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(X, X["c"])
+    for model in (secateur.load(fitted), secateur.pack(fitted)):
+        assert (model.predict(X) == fitted.predict(X)).all()
+        with pytest.raises(secateur.InputError, match="two columns of one name: 'c'"):
+            model.predict(X.set_axis(["c", "c"], axis=1))
+        with pytest.raises(secateur.InputError, match="more than one column that LightGBM would write as 'a_b'"):
+            model.predict(X.assign(a_b=1.0))
+
+
+def test_a_model_without_names_reads_by_position():
+    X = np.random.default_rng(1).normal(size=(100, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(X, X[:, 1])
+    for model in (secateur.load(fitted), secateur.pack(fitted)):
+        assert (model.predict(pd.DataFrame(X, columns=["x", "y"])) == fitted.predict(X)).all()
+        with pytest.raises(secateur.InputError, match="the model has 2 columns"):
+            model.predict(pd.DataFrame(np.c_[X, X]))
