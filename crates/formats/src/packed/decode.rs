@@ -525,6 +525,12 @@ impl<'a> In<'a> {
             let known = self.count(2 * bytes, "values")?;
             (0..known).map(|_| self.little_endian(bytes)).collect::<Result<_, _>>()?
         };
+        if mode == 2 {
+            // Those that no leaf uses too: the runtime's reader refuses a list with one.
+            if let Some(top) = known.iter().find(|&&top| top >> (full - mantissa) != 0) {
+                return Err(self.wrong(&top.to_string(), "a sign and an exponent"));
+            }
+        }
         let width = width(known.len());
         let mut bits = BitsIn::new(self);
         let mut leaves = Vec::with_capacity(count);
@@ -536,13 +542,7 @@ impl<'a> In<'a> {
                 let Some(&top) = known.get(at as usize) else {
                     return Err(bits.input.wrong(&at.to_string(), "the place of a value in the list"));
                 };
-                if mode == 1 {
-                    top
-                } else if top >> (full - mantissa) == 0 {
-                    top << mantissa | bits.take(mantissa)?
-                } else {
-                    return Err(bits.input.wrong(&top.to_string(), "a sign and an exponent"));
-                }
+                if mode == 1 { top } else { top << mantissa | bits.take(mantissa)? }
             }));
         }
         bits.end()?;
