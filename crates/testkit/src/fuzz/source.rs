@@ -10,7 +10,8 @@ use secateur_formats::packed::Link;
 
 /// A small model of several classes, of which the seeds are made.
 static MODEL: LazyLock<ModelFile> = LazyLock::new(|| {
-    ModelFile::parse(include_bytes!("../../../../testdata/models/lightgbm/multiclass.txt")).expect("a fixture")
+    ModelFile::parse(include_bytes!("../../../../testdata/models/lightgbm/multiclass.txt"))
+        .expect("a fixture")
 });
 
 /// Checks an input; true where it can be read.
