@@ -88,6 +88,11 @@ impl Target {
         }
     }
 
+    /// Is it the reader of a library's models, with fixtures of its own?
+    pub fn reads_models(self) -> bool {
+        self.fixtures().is_some()
+    }
+
     /// The folder of its fixtures in `testdata/models`, and what their names end with.
     fn fixtures(self) -> Option<(&'static str, &'static str)> {
         Some(match self {
