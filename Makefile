@@ -89,6 +89,7 @@ lint: $(STAMP) ## formatting, clippy, ruff and documentation, warnings as errors
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy -p secateur-faults --all-targets --features on --locked -- -D warnings
 	cargo check -p secateur-checker --features program --bins --locked
+	cargo check --manifest-path fuzz/Cargo.toml --no-default-features --locked --target-dir target
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	@echo "what the checker depends on:"
 	cargo tree --package secateur-checker --edges normal --locked
@@ -158,21 +159,10 @@ test-sanitizer: ## the runtime on every instruction set and the C library under 
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address SECATEUR_C_FLAGS=-fsanitize=address \
 	  cargo test --locked -p secateur-runtime -p secateur-c --lib --tests --target $(SANITIZED) --target-dir target/sanitizer
 
-FUZZ_SECONDS := 60
-FUZZ_PACKED := lightgbm/multiclass.txt catboost/scale_multiclass.cbm catboost/several_labels.cbm catboost/uncertainty.cbm catboost/categories.cbm sklearn/isolation.skops
-FUZZ_SEEDS := xgboost_json:xgboost/*.json xgboost_ubj:xgboost/*.ubj lightgbm:lightgbm/*.txt catboost_binary:catboost/*.cbm catboost_json:catboost/*.json sklearn:sklearn/*.skops onnx:onnx/*.onnx
+FUZZ_SECONDS ?= 60
 
-fuzz: ## each reader in libFuzzer for a minute; needs cargo-fuzz and a nightly compiler (fuzz/README.md)
-	$(PYTHON) fuzz/seeds.py fuzz/corpus/certificate
-	mkdir -p fuzz/corpus/source fuzz/corpus/packed
-	set -e; for model in $(FUZZ_PACKED); do \
-	  cargo run --release --locked --quiet --bin secateur -- pack testdata/models/$$model -o fuzz/corpus/packed/$$(basename $$model).spk > /dev/null; done
-	set -e; for options in "-o fuzz/corpus/source/exact.c" "-o fuzz/corpus/source/exact.rs" "-o fuzz/corpus/source/exact.wasm" "-o fuzz/corpus/source/leaves.c --leaves 8 --time-limit 1s" "-o fuzz/corpus/source/leaves.wasm --leaves 8 --time-limit 1s"; do \
-	  cargo run --release --locked --quiet --bin secateur -- pack testdata/models/lightgbm/multiclass.txt $$options > /dev/null; done
-	set -e; for pair in $(FUZZ_SEEDS) packed certificate source; do target=$${pair%%:*}; mkdir -p fuzz/corpus/$$target; \
-	  case $$pair in *:*) cp testdata/models/$${pair#*:} fuzz/corpus/$$target/;; esac; \
-	  cargo +nightly fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -max_len=262144; \
-	done
+fuzz: ## every reader in libFuzzer for a minute each (FUZZ_SECONDS=3600 FUZZ_TARGETS="packed onnx"); says what it needs (fuzz/README.md)
+	$(PYTHON) fuzz/run.py --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 bench: $(STAMP) ## reading and prediction against the libraries; tables with ratios
 	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet

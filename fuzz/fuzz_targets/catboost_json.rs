@@ -1,4 +1,6 @@
 //! The reader of CatBoost's JSON, and all that follows a successful reading.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| secateur_testkit::fuzz::check(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    secateur_testkit::fuzz::Target::CatBoostJson.check(bytes);
+});

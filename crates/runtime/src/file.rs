@@ -199,8 +199,8 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
         infinities: r.flag()?,
         zero_window: if r.flag()? { Some(r.f64()?) } else { None },
     };
-    if domain.zero_window.is_some_and(|window| window.is_nan()) {
-        return Err(LoadError::Invalid("the window of zero is no number"));
+    if domain.zero_window.is_some_and(|window| window.is_nan() || window >= 1.0) {
+        return Err(LoadError::Invalid("the window of zero is no number below 1"));
     }
     let sums = sums(r)?;
     let features = r.u32()?;
@@ -250,7 +250,7 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
     if !fits {
         return Err(LoadError::Invalid("the probabilities do not fit the scores and classes"));
     }
-    let columns = columns(r, features, &categories)?;
+    let columns = columns(r, features, &categories, domain.number)?;
     let mut file = File {
         digest,
         cover_rows,
@@ -437,7 +437,12 @@ fn value(r: &mut Reader<'_>) -> Result<Value, LoadError> {
     })
 }
 
-fn columns(r: &mut Reader<'_>, features: u32, categories: &[Category]) -> Result<Vec<Column>, LoadError> {
+fn columns(
+    r: &mut Reader<'_>,
+    features: u32,
+    categories: &[Category],
+    number: Number,
+) -> Result<Vec<Column>, LoadError> {
     let count = r.count(3)?;
     let mut columns: Vec<Column> = Vec::with_capacity(count);
     // The widths of the numbers of each column, for the section of bits behind them.
@@ -460,15 +465,21 @@ fn columns(r: &mut Reader<'_>, features: u32, categories: &[Category]) -> Result
             6 => Kind::Member { members_left: true },
             _ => return Err(LoadError::Invalid("an unknown kind of column")),
         };
-        let categorical = categories.binary_search_by_key(&feature, |category| category.feature).is_ok();
+        let category = categories.binary_search_by_key(&feature, |category| category.feature);
+        let categorical = category.is_ok();
+        let short = number == Number::F32 && category.is_ok_and(|at| categories[at].rule == Rule::Truncate);
         if categorical != matches!(kind, Kind::Member { .. }) {
             return Err(LoadError::Invalid("a feature is both a number and a category"));
         }
         let mut is_wide = false;
         let tests = match kind {
             Kind::Member { .. } => {
-                let sets = r.count(1)?;
-                Tests::Sets((0..sets).map(|_| set(r)).collect::<Result<_, _>>()?)
+                let count = r.count(1)?;
+                let sets: Vec<Vec<u32>> = (0..count).map(|_| set(r)).collect::<Result<_, _>>()?;
+                if short && sets.iter().any(|set| set.last().is_some_and(|&code| code >= 1 << 24)) {
+                    return Err(LoadError::Invalid("a category that no f32 can hold"));
+                }
+                Tests::Sets(sets)
             }
             Kind::Equal => {
                 let numbers = r.floats()?;

@@ -1,19 +1,21 @@
-//! Fuzzing of the model file readers: what holds for every input, and hostile inputs without end.
+//! Fuzzing of whatever reads files of others: what holds for every input, and hostile inputs without end.
 //!
-//! A [`Target`] is one reader with its seed files. [`Target::hostile`] makes an input out of the seeds, the
-//! same one for the same number; [`check`] panics where a reader or what follows it breaks a promise. The
-//! smoke test runs both on stable Rust, and the libFuzzer targets in `fuzz/` call the same [`check`].
+//! A [`Target`] is one reader with its seeds. [`Target::hostile`] makes an input out of the seeds, the same one for
+//! the same number; [`Target::check`] panics where a reader or what follows it breaks a promise. The smoke test runs
+//! both on stable Rust, and the libFuzzer targets in `fuzz/` are a line each that calls [`Target::check`].
 
 mod binary;
+mod certificate;
 mod check;
 mod mutate;
+mod source;
 mod text;
 mod zip;
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-pub use check::{both_readers, check, follow_up, read};
+pub use check::{both_readers, follow_up, read};
 
 /// A reader under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +34,17 @@ pub enum Target {
     Sklearn,
     /// ONNX.
     Onnx,
-    /// Packed models.
+    /// Packed models, by both of their readers.
     Packed,
+    /// Certificates, and the checker.
+    Certificate,
+    /// Models as source, as the checker reads them.
+    Source,
 }
 
 impl Target {
     /// Every reader.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::XgBoostJson,
         Self::XgBoostUbj,
         Self::LightGbm,
@@ -47,6 +53,8 @@ impl Target {
         Self::Sklearn,
         Self::Onnx,
         Self::Packed,
+        Self::Certificate,
+        Self::Source,
     ];
 
     /// The name of the target in `fuzz/`.
@@ -60,12 +68,34 @@ impl Target {
             Self::Sklearn => "sklearn",
             Self::Onnx => "onnx",
             Self::Packed => "packed",
+            Self::Certificate => "certificate",
+            Self::Source => "source",
         }
     }
 
-    /// The folder of its fixtures in `testdata/models`, and what their names end with.
-    fn fixtures(self) -> (&'static str, &'static str) {
+    /// Reads an input and checks all that follows from it; true where it can be read.
+    pub fn check(self, bytes: &[u8]) -> bool {
         match self {
+            Self::Certificate => certificate::check_input(bytes),
+            Self::Source => source::check_input(bytes),
+            Self::Packed => {
+                // Without its checksum nothing of a file is looked at.
+                let mut bytes = bytes.to_vec();
+                secateur_formats::packed::File::seal(&mut bytes);
+                check::check(&bytes)
+            }
+            _ => check::check(bytes),
+        }
+    }
+
+    /// Is it the reader of a library's models, with fixtures of its own?
+    pub fn reads_models(self) -> bool {
+        self.fixtures().is_some()
+    }
+
+    /// The folder of its fixtures in `testdata/models`, and what their names end with.
+    fn fixtures(self) -> Option<(&'static str, &'static str)> {
+        Some(match self {
             Self::XgBoostJson => ("xgboost", "json"),
             Self::XgBoostUbj => ("xgboost", "ubj"),
             Self::LightGbm => ("lightgbm", "txt"),
@@ -73,26 +103,34 @@ impl Target {
             Self::CatBoostJson => ("catboost", "json"),
             Self::Sklearn => ("sklearn", "skops"),
             Self::Onnx => ("onnx", "onnx"),
-            // Packed from the fixtures of the others.
-            Self::Packed => ("packed", "spk"),
-        }
+            Self::Packed | Self::Certificate | Self::Source => return None,
+        })
     }
 
-    /// The seed corpus: every small fixture of this format, in the order of the names.
-    pub fn seeds(self) -> io::Result<Vec<Vec<u8>>> {
-        if self == Self::Packed {
-            let mut seeds = Vec::new();
-            for target in Self::ALL.into_iter().filter(|&target| target != Self::Packed) {
-                seeds.extend(target.seeds()?.iter().filter_map(|bytes| packed(bytes)));
-            }
-            seeds.sort_by_key(Vec::len);
-            seeds.dedup();
-            return Ok(seeds);
-        }
-        let (folder, extension) = self.fixtures();
+    /// Every small fixture of this format, in the order of the names; none for what has no format of its own.
+    fn models(self) -> io::Result<Vec<Vec<u8>>> {
+        let Some((folder, extension)) = self.fixtures() else { return Ok(Vec::new()) };
         let paths = files(&root().join("testdata/models").join(folder), Some(extension))?;
         let seeds: Vec<Vec<u8>> = paths.iter().map(fs::read).collect::<io::Result<_>>()?;
         Ok(seeds.into_iter().filter(|seed| seed.len() <= SMALL).collect())
+    }
+
+    /// The seed corpus: the fixtures of this format, or what is made of those of others.
+    pub fn seeds(self) -> io::Result<Vec<Vec<u8>>> {
+        match self {
+            Self::Packed => {
+                let mut seeds = Vec::new();
+                for target in Self::ALL {
+                    seeds.extend(target.models()?.iter().filter_map(|bytes| packed(bytes)));
+                }
+                seeds.sort_by_key(Vec::len);
+                seeds.dedup();
+                Ok(seeds)
+            }
+            Self::Certificate => certificate::seeds(),
+            Self::Source => Ok(source::seeds()),
+            _ => self.models(),
+        }
     }
 
     /// Inputs that once broke a promise, with their paths.

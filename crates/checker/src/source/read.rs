@@ -190,7 +190,8 @@ impl<'a> Lines<'a> {
     }
 
     fn wrong(&self, what: &str) -> Unreadable {
-        Unreadable { line: self.at, what: what.to_owned() }
+        // A word of the file may be quoted, and be as long as the file.
+        Unreadable { line: self.at, what: what.chars().take(200).collect() }
     }
 }
 

@@ -40,8 +40,9 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
         infinities: input.flag()?,
         zero_window: input.option()?,
     };
-    if domain.zero_window.is_some_and(f64::is_nan) {
-        return Err(input.wrong("NaN", "the magnitude up to which values are zero"));
+    // Below 1, so that every category but the first keeps its number.
+    if let Some(window) = domain.zero_window.filter(|&window| window.is_nan() || window >= 1.0) {
+        return Err(input.wrong(&window.to_string(), "a magnitude below 1 up to which values are zero"));
     }
     let number = input.number()?;
     let intercept = if input.flag()? { InterceptPosition::Last } else { InterceptPosition::First };
@@ -73,7 +74,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
     if input.flag()? {
         builder.intercept_errors(input.floats()?)?;
     }
-    let tests = input.tests(&known)?;
+    let tests = input.tests(&known, domain.number)?;
     input.trees(&tests, groups, number, &mut builder)?;
     if input.at != input.end {
         return Err(input.wrong("more bytes", "the checksum, which ends the file"));
@@ -334,7 +335,7 @@ impl<'a> In<'a> {
     }
 
     /// The tests of all columns, one after the other.
-    fn tests(&mut self, features: &Features) -> Result<Vec<Question>, FormatError> {
+    fn tests(&mut self, features: &Features, number: NumberType) -> Result<Vec<Question>, FormatError> {
         let columns = self.count(6, "columns")?;
         let mut tests: Vec<Question> = Vec::new();
         // Where the thresholds of a column stand, and whether they are f64.
@@ -347,7 +348,11 @@ impl<'a> In<'a> {
                 return Err(self.wrong(&format!("feature {feature}, kind {kind}"), "the next column"));
             }
             last = Some((feature, kind));
-            let categorical = features.categories(FeatureId(feature)).is_some();
+            let categories = features.categories(FeatureId(feature));
+            let categorical = categories.is_some();
+            // From 2^24 on not every code is a number that an f32 can hold.
+            let short = number == NumberType::F32
+                && categories.is_some_and(|categories| categories.rule == CategoryRule::Truncate);
             if feature as usize >= features.len() || categorical != (kind >> 1 > 4) {
                 return Err(self.wrong(&format!("feature {feature}, kind {kind}"), "a feature of this kind"));
             }
@@ -371,6 +376,9 @@ impl<'a> In<'a> {
                 _ => {
                     for _ in 0..self.count(2, "sets")? {
                         let set = self.set()?;
+                        if let Some(code) = set.last().filter(|&&code| short && code >= 1 << 24) {
+                            return Err(self.wrong(&code.to_string(), "a category that an f32 can hold"));
+                        }
                         tests.push(question(0.0, set));
                     }
                 }
@@ -525,6 +533,12 @@ impl<'a> In<'a> {
             let known = self.count(2 * bytes, "values")?;
             (0..known).map(|_| self.little_endian(bytes)).collect::<Result<_, _>>()?
         };
+        if mode == 2 {
+            // Those that no leaf uses too: the runtime's reader refuses a list with one.
+            if let Some(top) = known.iter().find(|&&top| top >> (full - mantissa) != 0) {
+                return Err(self.wrong(&top.to_string(), "a sign and an exponent"));
+            }
+        }
         let width = width(known.len());
         let mut bits = BitsIn::new(self);
         let mut leaves = Vec::with_capacity(count);
@@ -536,13 +550,7 @@ impl<'a> In<'a> {
                 let Some(&top) = known.get(at as usize) else {
                     return Err(bits.input.wrong(&at.to_string(), "the place of a value in the list"));
                 };
-                if mode == 1 {
-                    top
-                } else if top >> (full - mantissa) == 0 {
-                    top << mantissa | bits.take(mantissa)?
-                } else {
-                    return Err(bits.input.wrong(&top.to_string(), "a sign and an exponent"));
-                }
+                if mode == 1 { top } else { top << mantissa | bits.take(mantissa)? }
             }));
         }
         bits.end()?;

@@ -15,12 +15,12 @@ const LONGEST_MESSAGE: usize = 1000;
 /// Rows are made only for models whose rows are short.
 const WIDEST_ROW: usize = 2000;
 
-/// Reads an input and checks all that follows from it.
-pub fn check(bytes: &[u8]) {
+/// Reads a model and checks all that follows from it; true where it can be read.
+pub(super) fn check(bytes: &[u8]) -> bool {
     both_readers(bytes);
-    if let Some(file) = read(bytes) {
-        follow_up(bytes, &file);
-    }
+    let file = read(bytes);
+    file.iter().for_each(|file| follow_up(bytes, file));
+    file.is_some()
 }
 
 /// A packed file that one reader takes, the other takes too, and both models have the same scores on every path. (The
@@ -198,7 +198,7 @@ fn bits(scores: &[f64]) -> Vec<u64> {
     scores.iter().map(|score| score.to_bits()).collect()
 }
 
-fn short(what: &str, message: &str) {
+pub(super) fn short(what: &str, message: &str) {
     assert!(!message.is_empty(), "{what}: an error without words");
     assert!(message.len() <= LONGEST_MESSAGE, "{what}: a message of {} bytes", message.len());
 }

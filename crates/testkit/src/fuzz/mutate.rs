@@ -31,11 +31,13 @@ fn mutated(rng: &mut Rng, target: Target, mut bytes: Vec<u8>, donor: &[u8]) -> V
         return bytes;
     }
     match target {
-        Target::XgBoostJson | Target::LightGbm | Target::CatBoostJson => text::mutate(rng, &mut bytes),
+        Target::XgBoostJson | Target::LightGbm | Target::CatBoostJson | Target::Source => {
+            text::mutate(rng, &mut bytes);
+        }
         Target::CatBoostBinary => binary::words(rng, &mut bytes),
         Target::XgBoostUbj => binary::ubj(rng, &mut bytes),
         Target::Onnx => binary::protobuf(rng, &mut bytes, 0),
-        Target::Packed => plain(rng, &mut bytes, donor),
+        Target::Packed | Target::Certificate => plain(rng, &mut bytes, donor),
         Target::Sklearn => {
             // Inside a member, with sums and sizes that fit again.
             let Some(mut members) = zip::unpack(&bytes) else { return bytes };
