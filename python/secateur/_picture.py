@@ -11,6 +11,7 @@ _INPUTS = {
     "all": "",
     "no_missing": " for inputs without missing values",
     "domain": " for every input of its domain",
+    "f32_domain": " for every input of f32 numbers of its domain",
 }
 
 if TYPE_CHECKING:

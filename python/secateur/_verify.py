@@ -30,7 +30,8 @@ class Verification:
     With `exact` (`band=0`) all this is about the models' exact sums: where a library's rounding decides, its classes can
     differ.
     `scope` says which inputs are meant: "all", "no_missing" where those with missing values are left out, or "domain",
-    and `domain` is that domain. `notes` says
+    and `domain` is that domain. Of a model that reads float64 (LightGBM, HistGradientBoosting) and one that reads float32
+    the answer is about float32 numbers only, and `scope` is "f32", "f32_no_missing" or "f32_domain". `notes` says
     what else to know of the comparison, such as classes that could only be matched by position.
     `certificate` is the proof, or where it was written, as asked for; `checked` says whether the independent checker
     accepted it. `str` gives what `secateur verify` prints.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use secateur_model::Cut;
+use secateur_model::{Accepted, Cut};
 
 use crate::claim::{BandClaim, Claim, Statement};
 use crate::step::{Intercept, Slack, Step};
@@ -28,13 +28,10 @@ pub fn explain_claim(claim: &Claim) -> String {
         }
     };
     let scope = match &claim.domain {
-        domain if domain.is_everything() => "every input that both models accept".to_owned(),
-        domain if domain.is_no_missing() => {
-            "every input without missing values that both models accept".to_owned()
-        }
+        domain if domain.is_everything() => Accepted::OF_UNKNOWN_MODELS.to_owned(),
         domain => {
             let parts = domain.words(&|column| format!("column {column}"));
-            format!("every input that both models accept with: {}", parts.join("; "))
+            format!("{}; of those: {}", Accepted::OF_UNKNOWN_MODELS, parts.join("; "))
         }
     };
     format!("original {}\npruned   {}\n{statement}scope    {scope}\n", claim.original, claim.pruned)

@@ -16,7 +16,7 @@ use secateur_certificate::{
 use secateur_formats::{DomainFile, ModelFile, cut_covers, threshold_cut};
 use secateur_model::{ClassId, Cut, Domain, Ensemble};
 
-use words::{domain_words, packing_words, words};
+use words::{column_name, packing_words, words};
 pub use words::{packing_json, to_json};
 
 use crate::covers::covers;
@@ -52,7 +52,8 @@ Options:
                  other decisions is invalid. Without this option, one about a
                  threshold is
   --every-input  Demand a claim about every input. A certificate that leaves
-                 any out is invalid
+                 any out is invalid, and so is one for a model that reads f64
+                 beside one that reads f32: it is about f32 numbers
   --where FILE   A model whose scores the claim's domain asks for; may be given
                  more than once. Models that the --domain file names are known
   --threads N    Check with N threads, each of which lays the models out for
@@ -380,7 +381,7 @@ fn quantised_not_asked(
 pub fn packing_covering(verdict: PackingVerdict, asked: &Domain, original: &Ensemble) -> PackingVerdict {
     let PackingVerdict::Valid(proved) = verdict else { return verdict };
     let not_covered = |claim: &Proved| {
-        let why = domain_not_covered(&claim.claim.domain, asked, original);
+        let why = domain_not_covered(&claim.claim.domain, claim.accepted.mixed, asked, original);
         why.map(|why| Reason::ClaimDomainAsked { why })
     };
     if let Some(reason) = proved.pruning.as_ref().and_then(not_covered) {
@@ -423,28 +424,38 @@ fn not_what_was_asked(
         }
     }
     let claimed = &proved.claim.domain;
-    if arguments.every_input && !claimed.is_everything() {
-        return Some(Reason::ClaimScopeAsked { inputs: domain_words(claimed, original) });
+    let left_out = || proved.accepted.left_out(claimed, &column_name(original));
+    if let Some(inputs) = arguments.every_input.then(left_out).flatten() {
+        return Some(Reason::ClaimScopeAsked { inputs });
     }
-    domain_not_covered(claimed, asked?, original).map(|why| Reason::ClaimDomainAsked { why })
+    domain_not_covered(claimed, proved.accepted.mixed, asked?, original)
+        .map(|why| Reason::ClaimDomainAsked { why })
 }
 
-/// Why a claim about one domain does not cover another, for inputs of this model; `None` where it does.
-pub fn domain_not_covered(claimed: &Domain, asked: &Domain, original: &Ensemble) -> Option<String> {
+/// Why a claim about one domain does not cover another, for inputs of this model; `None` where it does. With `mixed` the
+/// claim is about f32 numbers alone ([`Accepted`](secateur_model::Accepted)).
+pub fn domain_not_covered(
+    claimed: &Domain,
+    mixed: bool,
+    asked: &Domain,
+    original: &Ensemble,
+) -> Option<String> {
     let columns = original.features().len();
     let fits = |domain: &Domain| {
         if original.accepts_missing() { domain.clone() } else { domain.without_missing_values() }
     };
-    covers(&fits(claimed), &fits(asked), columns).err()
+    covers(&fits(claimed), mixed, &fits(asked), columns).err()
 }
 
 /// The verdict where a claim about this domain is asked for: a valid certificate that does not cover it is refused.
 pub fn covering(verdict: Verdict, asked: &Domain, original: &Ensemble) -> Verdict {
     match verdict {
-        Verdict::Valid(proved) => match domain_not_covered(&proved.claim.domain, asked, original) {
-            Some(why) => Verdict::Invalid { reason: Reason::ClaimDomainAsked { why }, step: None },
-            None => Verdict::Valid(proved),
-        },
+        Verdict::Valid(proved) => {
+            match domain_not_covered(&proved.claim.domain, proved.accepted.mixed, asked, original) {
+                Some(why) => Verdict::Invalid { reason: Reason::ClaimDomainAsked { why }, step: None },
+                None => Verdict::Valid(proved),
+            }
+        }
         other => other,
     }
 }

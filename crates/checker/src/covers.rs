@@ -9,18 +9,26 @@
 
 use std::collections::BTreeMap;
 
-use secateur_model::{Column, Domain, FeatureId};
+use secateur_model::{Column, Domain, FeatureId, NumberType};
 
 /// Tuples that are listed at most.
 const MOST_TUPLES: usize = 1 << 16;
 /// Whole numbers up to this magnitude are f32 values.
 const WHOLE_F32: f64 = 16_777_216.0;
 
-/// Is every input of `asked` one of `claimed`? A reason in words where it is not, or where that cannot be told.
-pub(crate) fn covers(claimed: &Domain, asked: &Domain, columns: usize) -> Result<(), String> {
+/// Is every input of `asked` one of `claimed`, where only f32 numbers count if the claim is about models that read different
+/// number types (`mixed`)? A reason in words where it is not, or where that cannot be told.
+pub(crate) fn covers(claimed: &Domain, mixed: bool, asked: &Domain, columns: usize) -> Result<(), String> {
+    let note = if mixed {
+        "; one model reads f64 and the other f32, so that the claim is about f32 numbers alone (in a domain: f32 = true, or \
+         a list of values that are)"
+    } else {
+        ""
+    };
     for feature in (0..columns).map(FeatureId::new).filter(|&feature| claimed.group_of(feature).is_none()) {
         let plain = Column { missing: claimed.missing(), ..Column::default() };
-        let part = claimed.column(feature).unwrap_or(&plain);
+        let part = claimed.column(feature).unwrap_or(&plain).clone();
+        let part = Column { f32_only: part.f32_only || mixed, ..part };
         let held = match asked.group_of(feature) {
             Some(group) => {
                 let group = &asked.groups()[group];
@@ -29,11 +37,11 @@ pub(crate) fn covers(claimed: &Domain, asked: &Domain, columns: usize) -> Result
             }
             None => {
                 let plain = Column { missing: asked.missing(), ..Column::default() };
-                column_covers(part, asked.column(feature).unwrap_or(&plain))
+                column_covers(&part, asked.column(feature).unwrap_or(&plain))
             }
         };
         if !held {
-            return Err(format!("column {feature} can hold what the claim leaves out"));
+            return Err(format!("column {feature} can hold what the claim leaves out{note}"));
         }
     }
     for (index, group) in claimed.groups().iter().enumerate() {
@@ -41,8 +49,9 @@ pub(crate) fn covers(claimed: &Domain, asked: &Domain, columns: usize) -> Result
         let tuples = projection(asked, &group.columns).ok_or_else(|| {
             format!("its values in the columns of the claim's group {number} cannot be listed")
         })?;
-        if !tuples.iter().all(|tuple| group.contains(tuple)) {
-            return Err(format!("it has tuples that are not in the claim's group {number}"));
+        let counts = |&value: &f64| !mixed || value.is_nan() || NumberType::F32.round(value) == value;
+        if !tuples.iter().all(|tuple| group.contains(tuple) && tuple.iter().all(counts)) {
+            return Err(format!("it has tuples that are not in the claim's group {number}{note}"));
         }
     }
     // Inputs on which a model scores more are among those on which it scores as much. Nothing else tells that scores of

@@ -3,7 +3,9 @@
 //! # What is proved
 //! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An input is a
 //! row of values that both libraries accept: every float of their input type, missing values and infinities
-//! where both take them; a claim may leave inputs out, and says so (its domain). The *lead* of class y
+//! where both take them. Where one library reads f64 and the other f32, its numbers are those that an f32 holds:
+//! both read these exactly, and of others they see different numbers ([`Proved::accepted`]). A claim may leave more
+//! inputs out, and says so (its domain). The *lead* of class y
 //! over class c is the exact difference that A's (B's) decision rule looks at, on the stored numbers, nothing
 //! rounded. A valid certificate with band b proves:
 //!
@@ -42,10 +44,10 @@
 //! scores are more than eps apart, the exact ones are by more than eps without both roundings: a system of one row
 //! for each output and each sign (`scores.rs`).
 //!
-//! # One thread
-//! Steps come as one compressed stream, and where a system's section ends is known only when its steps have been
-//! followed. Checking sections or sides of splits at the same time would need the steps in memory or an index that
-//! the format does not have; either costs more than it is worth here, and would make the argument longer to read.
+//! # Threads
+//! [`check`] has one: steps come as one compressed stream, and where a part ends is known only when its steps have been
+//! followed. [`check_with_threads`] has several: each follows the whole certificate, leaves parts of it to the others,
+//! and all of them have to accept (`shares.rs`).
 //!
 //! # What is trusted
 //! `secateur-model` (what a model computes, its rounding, the grid), `secateur-formats` (what a file means),
@@ -329,7 +331,17 @@ fn follow(
                 let (columns, cost, thresholds) = run.bounds.proved();
                 let (claim, systems) = (reader.claim().clone(), run.systems);
                 let labels = MatchedLabels::default();
-                return Ok(Ok(Proved { claim, labels, systems, steps: at, columns, cost, thresholds }));
+                let accepted = *layout.grid.accepted();
+                return Ok(Ok(Proved {
+                    claim,
+                    accepted,
+                    labels,
+                    systems,
+                    steps: at,
+                    columns,
+                    cost,
+                    thresholds,
+                }));
             }
         }
         at = reader.steps();

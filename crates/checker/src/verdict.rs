@@ -1,6 +1,7 @@
 //! What the checker says: a verdict, what a valid certificate proves, and the limits that a checker has.
 
 use secateur_certificate::{Claim, Intercept};
+use secateur_model::Accepted;
 
 use crate::reason::Reason;
 
@@ -31,6 +32,9 @@ pub enum Verdict {
 pub struct Proved {
     /// The claim.
     pub claim: Claim,
+    /// What both libraries take, as the cells of the proof were laid out for it: the inputs of the claim are those of its
+    /// domain among these.
+    pub accepted: Accepted,
     /// How category labels were matched.
     pub labels: MatchedLabels,
     /// The number of systems that were shown to be empty.

@@ -18,7 +18,7 @@
 //! stopping), `leaves` and `bytes` (each `before` and `after`), `lower_bound` (no fewer trees can do, within
 //! the moves; null with `--within`, where no bound is claimed), `minimal` (the bound is met), `irreducible` (no tree can go on its own, by the solver's word),
 //! `dialect` (of the file that is written, in words),
-//! `scope` (`all`, `no_missing` where missing values are left out, or `domain`), `domain` (null for all, or `missing`, `columns`,
+//! `scope` (`all`, `no_missing` where missing values are left out, or `domain`; of models that read different number types `f32`, `f32_no_missing` or `f32_domain`), `domain` (null for all, or `missing`, `columns`,
 //! `groups`, `where` as in a domain file, and `cells_log10`), `rows_outside_domain` (null, or `rows` and the `first` of them), `band` (`score`, `probability`, `exact`: the claim is
 //! about exact sums; null with `--within`), `threshold` (null for the library's own decisions, or `probability`: what it is compared with, and
 //! the `score` there with its `gap`), `within` (how far scores may be from the original's, or null), `score_shift` (with `--within` and

@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::accepted::Accepted;
 use crate::domain::{Column, Domain, DomainError};
 use crate::ensemble::Ensemble;
 use crate::feature::{Categories, CategoryRule, InputDomain, NumberType};
@@ -63,7 +64,7 @@ pub enum GridError {
 /// The cells of every feature that some split uses.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    domain: InputDomain,
+    accepted: Accepted,
     feature_count: usize,
     axes: Vec<Axis>,
     by_feature: BTreeMap<FeatureId, usize>,
@@ -118,9 +119,10 @@ struct Tuples {
 
 impl Grid {
     /// The inputs that one or more models with the same columns all accept, and those whose scores their domain asks for.
-    pub fn common_domain(ensembles: &[&Ensemble]) -> Result<InputDomain, GridError> {
+    pub fn common_domain(ensembles: &[&Ensemble]) -> Result<Accepted, GridError> {
         let first = ensembles[0];
         let mut domain = *first.domain();
+        let mut mixed = false;
         for other in &ensembles[1..] {
             if other.features().len() != first.features().len() {
                 return Err(GridError::FeatureCount {
@@ -131,22 +133,25 @@ impl Grid {
             if other.features().steps() != first.features().steps() {
                 return Err(GridError::Steps);
             }
+            mixed |= other.domain().number != first.domain().number;
             narrow(&mut domain, other.domain());
         }
         for scorer in ensembles.iter().flat_map(|model| model.inputs().scorers()) {
             if scorer.features().steps() != first.features().steps() {
                 return Err(GridError::Steps);
             }
+            mixed |= scorer.domain().number != first.domain().number;
             narrow(&mut domain, scorer.domain());
         }
-        Ok(domain)
+        Ok(Accepted { values: domain, mixed })
     }
 
     /// The common grid of one or more models with the same columns, over the inputs that all accept and that they are
     /// looked at for.
     pub fn new(ensembles: &[&Ensemble]) -> Result<Self, GridError> {
-        let domain = Self::common_domain(ensembles)?;
-        let inputs = common_inputs(ensembles)?;
+        let accepted = Self::common_domain(ensembles)?;
+        let domain = accepted.values;
+        let inputs = common_inputs(ensembles, accepted.mixed)?;
         let first = ensembles[0];
         let mut makers: BTreeMap<FeatureId, AxisMaker> = BTreeMap::new();
         for ensemble in ensembles.iter().copied().chain(inputs.scorers()) {
@@ -233,12 +238,17 @@ impl Grid {
             return Err(DomainError::JoinedLabels { column }.into());
         }
         let feature_count = first.features().len();
-        Ok(Self { domain, feature_count, axes, by_feature, labels_only, never_missing, inputs, elsewhere })
+        Ok(Self { accepted, feature_count, axes, by_feature, labels_only, never_missing, inputs, elsewhere })
     }
 
     /// The inputs that all the models accept.
     pub fn domain(&self) -> &InputDomain {
-        &self.domain
+        &self.accepted.values
+    }
+
+    /// The same, and whether the models read different number types.
+    pub fn accepted(&self) -> &Accepted {
+        &self.accepted
     }
 
     /// One axis for each feature that some split uses, in the order of the features.
@@ -272,7 +282,7 @@ impl Grid {
             row[feature.index()] = value;
         }
         for (axis, &cell) in self.axes.iter().zip(cells) {
-            axis.for_each_value(cell, &self.domain, |feature, value| row[feature.index()] = value);
+            axis.for_each_value(cell, self.domain(), |feature, value| row[feature.index()] = value);
         }
         row
     }
@@ -301,10 +311,10 @@ impl Grid {
         }
         let cell = |axis: &Axis| match &axis.kind {
             Kind::Tuples(tuples) => {
-                let values = tuples.columns.iter().map(|column| self.domain.read(row[column.index()]));
+                let values = tuples.columns.iter().map(|column| self.domain().read(row[column.index()]));
                 tuples.cell_of(&values.collect::<Option<Vec<f64>>>()?)
             }
-            _ => axis.cell_of(self.domain.read(row[axis.feature.index()])?),
+            _ => axis.cell_of(self.domain().read(row[axis.feature.index()])?),
         };
         self.axes.iter().map(cell).collect()
     }
@@ -549,7 +559,7 @@ fn narrow(domain: &mut InputDomain, other: &InputDomain) {
 }
 
 /// The inputs that models are looked at for: those of the one that has a domain, or that all of them have.
-fn common_inputs(ensembles: &[&Ensemble]) -> Result<Arc<Domain>, GridError> {
+fn common_inputs(ensembles: &[&Ensemble], mixed: bool) -> Result<Arc<Domain>, GridError> {
     let limited = ensembles.iter().find(|model| !model.inputs().is_everything());
     let Some(limited) = limited else { return Ok(ensembles[0].inputs.clone()) };
     let fits = |model: &&Ensemble| {
@@ -563,9 +573,7 @@ fn common_inputs(ensembles: &[&Ensemble]) -> Result<Arc<Domain>, GridError> {
         return Err(DomainError::TwoDomains.into());
     }
     // Models that read other number types have the values of the smaller one in common.
-    let scorers = limited.inputs().scorers();
-    let mut numbers = ensembles.iter().copied().chain(scorers).map(|model| model.domain().number);
-    if numbers.any(|number| number != ensembles[0].domain().number) {
+    if mixed {
         return limited.inputs().of_f32().map(Arc::new).ok_or(DomainError::NoCommonValue.into());
     }
     Ok(limited.inputs.clone())

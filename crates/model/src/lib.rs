@@ -8,6 +8,7 @@
 //! Ensembles are made only by [`EnsembleBuilder`], which checks every index and number, so no other code
 //! has to.
 
+mod accepted;
 mod band;
 mod builder;
 mod decision;
@@ -25,6 +26,7 @@ mod matching;
 mod predict;
 mod tree;
 
+pub use accepted::Accepted;
 pub use band::{LocalRounding, NoMargin, Rounding};
 pub use builder::{BuildError, EnsembleBuilder, MAX_FEATURES};
 pub use decision::{Cut, Decision, Softmax, Transform, Value};

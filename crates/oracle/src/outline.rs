@@ -3,8 +3,8 @@
 
 use secateur_certificate::{BandClaim, Claim, Digest, Statement};
 use secateur_model::{
-    ClassId, ClassLabels, Domain, DomainError, Ensemble, Grid, GridError, InputDomain, LabelError,
-    LabelMatch, NoMargin,
+    Accepted, ClassId, ClassLabels, Domain, DomainError, Ensemble, Grid, GridError, LabelError, LabelMatch,
+    NoMargin,
 };
 use thiserror::Error;
 
@@ -88,7 +88,7 @@ pub struct Outline<'a> {
     read: [&'a Ensemble; 2],
     /// The models over the same category codes.
     labels: LabelMatch<'a>,
-    domain: InputDomain,
+    accepted: Accepted,
     classes: Vec<ClassId>,
     band: Option<f64>,
     slack: f64,
@@ -123,12 +123,12 @@ impl<'a> Outline<'a> {
                 }
             }
         };
-        let domain = Grid::common_domain(&[first, second])?;
+        let accepted = Grid::common_domain(&[first, second])?;
         if !first.inputs().is_everything() {
             // What the second model does not accept at all is told here, as the checker would.
             second.within(first.inputs())?;
         }
-        Ok(Self { read, labels, domain, classes, band, slack })
+        Ok(Self { read, labels, accepted, classes, band, slack })
     }
 
     /// Lays the models out; [`CompareError::Stopped`] where the budget ends first.
@@ -177,8 +177,8 @@ impl<'a> Outline<'a> {
     }
 
     /// The inputs that both models accept.
-    pub fn domain(&self) -> &InputDomain {
-        &self.domain
+    pub fn accepted(&self) -> &Accepted {
+        &self.accepted
     }
 
     /// The decimal logarithm of the number of cells of the claim's inputs, where the models have a common grid.

@@ -136,7 +136,7 @@ impl<'a> ScoreComparison<'a> {
                 return Err(CompareError::ScoreOrder);
             }
         }
-        let domain = Grid::common_domain(&[first, second])?;
+        let domain = Grid::common_domain(&[first, second])?.values;
         if !first.inputs().is_everything() {
             second.within(first.inputs())?;
         }

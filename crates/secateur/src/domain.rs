@@ -2,7 +2,7 @@
 
 use secateur_certificate::Digest;
 use secateur_formats::{DomainFile, DomainFileError, ModelFile};
-use secateur_model::{Domain, Ensemble, FeatureId, Grid, InputDomain, NumberType, Outside};
+use secateur_model::{Accepted, Domain, Ensemble, FeatureId, Grid, Outside};
 use serde_json::{Value, json};
 
 use crate::text::{counted, printable};
@@ -10,43 +10,26 @@ use crate::text::{counted, printable};
 /// Rows outside a domain whose numbers are told.
 const TOLD: usize = 5;
 
-/// One word for the inputs of a claim: `all`, `no_missing` or `domain`.
-pub(crate) fn scope_name(domain: &Domain) -> &'static str {
-    match domain {
-        domain if domain.is_everything() => "all",
-        domain if domain.is_no_missing() => "no_missing",
-        _ => "domain",
-    }
+/// The inputs of a claim about one model, or about one and another that was made of it.
+pub(crate) fn accepted(model: &Ensemble, domain: &Domain) -> Accepted {
+    let narrowed = model.within(domain).ok();
+    let model = narrowed.as_deref().unwrap_or(model);
+    Grid::common_domain(&[model]).unwrap_or(Accepted { values: *model.domain(), mixed: false })
 }
 
 /// The inputs of a claim in a few words; `None` for every input.
-pub(crate) fn inputs_in_short(domain: &Domain) -> Option<&'static str> {
-    match scope_name(domain) {
-        "all" => None,
-        "no_missing" => Some("every input without missing values"),
-        _ => Some("every input of the domain"),
-    }
+pub(crate) fn inputs_in_short(accepted: &Accepted, domain: &Domain) -> Option<&'static str> {
+    (accepted.scope(domain) != "all").then(|| accepted.in_short(domain))
 }
 
 /// How a sentence about a claim begins where it leaves inputs out.
-pub(crate) fn begin(domain: &Domain) -> String {
-    inputs_in_short(domain).map_or_else(String::new, |inputs| format!("for {inputs}, "))
+pub(crate) fn begin(accepted: &Accepted, domain: &Domain) -> String {
+    inputs_in_short(accepted, domain).map_or_else(String::new, |inputs| format!("for {inputs}, "))
 }
 
 /// Which inputs the claim is about: what the libraries take, and what of that the domain leaves.
-pub(crate) fn inputs_words(accepted: &InputDomain, domain: &Domain, original: &Ensemble) -> String {
-    let number = match accepted.number {
-        NumberType::F32 => "every f32 number",
-        NumberType::F64 => "every f64 number",
-    };
-    let infinities = if accepted.infinities { ", infinities" } else { "" };
-    let missing = if accepted.missing { ", missing values" } else { "" };
-    let text = format!("{number}{infinities}{missing}, in every column");
-    match scope_name(domain) {
-        "all" => text,
-        "no_missing" => format!("{text}; no missing values"),
-        _ => format!("{text}; of those: {}", parts(domain, original).join("; ")),
-    }
+pub(crate) fn inputs_words(accepted: &Accepted, domain: &Domain, original: &Ensemble) -> String {
+    accepted.words(domain, &|column: FeatureId| printable(&original.features().name(column)).into_owned())
 }
 
 /// The parts of a domain in words.

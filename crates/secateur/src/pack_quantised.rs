@@ -21,7 +21,7 @@ use secateur_oracle::{
 use serde_json::{Map, Value, json};
 
 use crate::budget::Budget;
-use crate::domain::{begin, scope_name};
+use crate::domain::{accepted, begin};
 use crate::error::Error;
 use crate::pack_source::{made_test, refused_by_packing, style_notes, table_bytes, written_beside};
 use crate::prune::threads;
@@ -361,7 +361,7 @@ impl QuantisedPacking {
             "of_input": self.at_least.as_ref().map(|point| point.scores),
             "ended": self.ended,
             "certain_beyond": self.certain_beyond(ensemble),
-            "scope": scope_name(&self.domain),
+            "scope": accepted(ensemble, &self.domain).scope(&self.domain),
             "domain": domain,
             "of_pruned": self.pruned,
         });
@@ -380,7 +380,7 @@ impl QuantisedPacking {
             upper(self.within)
         );
         let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
-        let inputs = begin(&self.domain);
+        let inputs = begin(&accepted(ensemble, &self.domain), &self.domain);
         line(
             "claim",
             &format!(

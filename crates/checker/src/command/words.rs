@@ -2,7 +2,7 @@
 
 use secateur_certificate::{BandClaim, Intercept, Statement};
 use secateur_formats::DomainFile;
-use secateur_model::{Domain, Ensemble, FeatureId};
+use secateur_model::{Ensemble, FeatureId};
 use serde_json::{Value, json};
 
 use crate::{
@@ -48,22 +48,15 @@ pub(super) fn packing_words(proved: &PackingProved, is_source: bool, original: &
 /// What is said of quantised leaves.
 fn quantised_words(proved: &PackingProved, leaves: &QuantisedProved, original: &Ensemble) -> String {
     let model = if proved.pruning.is_some() { "the pruned model" } else { "the model" };
-    let inputs = match leaves.scores.as_ref().map(|scores| &scores.claim.domain) {
-        None => "every input",
-        Some(domain) if domain.is_everything() => "every input",
-        Some(domain) if domain.is_no_missing() => "every input without missing values",
-        Some(_) => "every input of the domain below",
-    };
+    let scores = leaves.scores.as_ref();
+    let inputs = scores.map_or("every input", |scores| scores.accepted.in_short(&scores.claim.domain));
     let mut text = format!(
         "valid: the source asks the questions of {model}, and its leaves are quantised: its code is the known text, its tables were compared \
          node by node, and no sum leaves its type. Its scores are at most {:e} from the raw scores of {model}'s library, averaged where it averages, on \
          {inputs}, the rounding of the library included, wherever compiler and processor follow the language\n",
         leaves.within
     );
-    let domain = leaves.scores.as_ref().map(|scores| &scores.claim.domain);
-    if let Some(domain) = domain.filter(|domain| !domain.is_everything() && !domain.is_no_missing()) {
-        text += &format!("domain: {}\n", domain_words(domain, original));
-    }
+    text += &scores.map_or_else(String::new, |scores| inputs_words(scores, original));
     if let Some(decisions) = &leaves.decisions {
         let words = words(&Verdict::Valid(decisions.clone()), original);
         text += &words.replacen("valid: the two models", "decisions: the source and the model", 1);
@@ -104,10 +97,14 @@ pub(super) fn packing_claim(proved: &PackingProved, original: &Ensemble) -> Valu
     })
 }
 
-/// The domain in words, with the original's names of columns.
-pub(super) fn domain_words(domain: &Domain, original: &Ensemble) -> String {
-    let name = |column: FeatureId| original.features().name(column).escape_debug().to_string();
-    domain.words(&name).join("; ")
+/// The original's names of columns, as they are printed.
+pub(super) fn column_name(original: &Ensemble) -> impl Fn(FeatureId) -> String {
+    |column| original.features().name(column).escape_debug().to_string()
+}
+
+/// Which inputs were looked at, and what the domain leaves of them.
+fn inputs_words(proved: &Proved, original: &Ensemble) -> String {
+    format!("inputs: {}\n", proved.accepted.words(&proved.claim.domain, &column_name(original)))
 }
 
 pub(super) fn words(verdict: &Verdict, original: &Ensemble) -> String {
@@ -115,12 +112,7 @@ pub(super) fn words(verdict: &Verdict, original: &Ensemble) -> String {
         Verdict::Invalid { reason, step } => format!("invalid: {}\n", reason.describe(*step)),
         Verdict::Incomplete { reason, step } => format!("incomplete: {}\n", reason.describe(*step)),
         Verdict::Valid(proved) => {
-            let domain = &proved.claim.domain;
-            let inputs = match domain {
-                domain if domain.is_everything() => "every input",
-                domain if domain.is_no_missing() => "every input without missing values",
-                _ => "every input of the domain below",
-            };
+            let inputs = proved.accepted.in_short(&proved.claim.domain);
             let mut text = match proved.claim.band() {
                 None => {
                     let within = proved.claim.within().unwrap_or_default();
@@ -149,9 +141,7 @@ pub(super) fn words(verdict: &Verdict, original: &Ensemble) -> String {
                     first.score, second.score, first.gap, second.gap
                 );
             }
-            if !domain.is_everything() && !domain.is_no_missing() {
-                text += &format!("domain: {}\n", domain_words(domain, original));
-            }
+            text += &inputs_words(proved, original);
             text += &label_words(&proved.labels);
             let family = |bound: &ColumnBound| {
                 let intercept = match bound.intercept {
@@ -227,7 +217,8 @@ fn claim_json(proved: &Proved, original: &Ensemble) -> Value {
         "band": proved.claim.band().map(|band| json!({"exact": band == BandClaim::Exact, "score": band.score()})),
         "within": proved.claim.within(),
         "cuts": proved.claim.cuts().map(|cuts| cuts.map(|cut| json!({"score": cut.score, "gap": cut.gap}))),
-        "scope": scope_name(domain),
+        "scope": proved.accepted.scope(domain),
+        "inputs": proved.accepted.words(domain, &column_name(original)),
         "domain": (!domain.is_everything()).then(|| DomainFile::of(domain, original.features()).to_json()),
         "labels": {
             "by_label": proved.labels.by_label,
@@ -240,15 +231,6 @@ fn claim_json(proved: &Proved, original: &Ensemble) -> Value {
         "cost": proved.cost.as_ref().map(bound),
         "threshold_splits": proved.thresholds,
     })
-}
-
-/// One word for the inputs of a claim.
-fn scope_name(domain: &Domain) -> &'static str {
-    match domain {
-        domain if domain.is_everything() => "all",
-        domain if domain.is_no_missing() => "no_missing",
-        _ => "domain",
-    }
 }
 
 fn intercept_word(intercept: Intercept) -> &'static str {

@@ -8,6 +8,7 @@ mod domain;
 mod files;
 #[cfg(unix)]
 mod guide;
+mod inputs;
 mod inspect;
 mod labels;
 mod output;

@@ -43,7 +43,7 @@ impl PruneReport<'_> {
                 probability: self.probability(),
                 inputs: self.inputs(),
                 threshold: self.options.threshold,
-                limited_to: inputs_in_short(&pruned.domain).map(str::to_owned),
+                limited_to: inputs_in_short(&self.accepted(), &pruned.domain).map(str::to_owned),
                 matching: None,
                 classes: classes(ensemble),
             },
@@ -103,7 +103,7 @@ impl PruneReport<'_> {
                 "Decisions where the original\u{2019}s winner leads by {band} or less, in score."
             ));
         }
-        if let Some(inputs) = inputs_in_short(&self.pruning.pruned.domain) {
+        if let Some(inputs) = inputs_in_short(&self.accepted(), &self.pruning.pruned.domain) {
             all.push(format!("Inputs that are not among those of the claim: it is about {inputs}."));
         }
         if !self.pruning.checked() {

@@ -1,13 +1,13 @@
 //! What a run of `prune` says, in every interface: one JSON object, or words for people.
 
 use secateur_formats::{Framework, ModelFile};
-use secateur_model::{ClassId, Cut, Decision, Ensemble, FeatureId};
+use secateur_model::{Accepted, ClassId, Cut, Decision, Ensemble, FeatureId};
 use secateur_oracle::Band;
 use secateur_prune::{Certificate, Claim, Editable, Effort, Fate, Moves, Outcome, Pair, Relevant};
 use serde_json::{Value, json};
 
 use super::{PruneOptions, Pruning};
-use crate::domain::{begin, inputs_in_short, inputs_words, scope_name};
+use crate::domain::{accepted, begin, inputs_in_short, inputs_words};
 use crate::logistic;
 use crate::places::Places;
 use crate::probabilities::Probabilities;
@@ -84,7 +84,7 @@ impl PruneReport<'_> {
             "irreducible": self.pruning.pruned.irreducible,
             "cut_short": self.pruning.pruned.cut_short,
             "dialect": pruned.file.dialect(),
-            "scope": scope_name(&pruned.domain),
+            "scope": self.accepted().scope(&pruned.domain),
             "domain": self.domain_json(),
             "rows_outside_domain":
                 self.pruning.outside.as_ref().map(|rows| rows.json(self.original.ensemble())),
@@ -141,7 +141,8 @@ impl PruneReport<'_> {
             self.options
                 .threshold
                 .map_or_else(String::new, |threshold| format!(" at the threshold {threshold}")),
-            inputs_in_short(&pruned.domain).map_or_else(String::new, |inputs| format!(" for {inputs}")),
+            inputs_in_short(&self.accepted(), &pruned.domain)
+                .map_or_else(String::new, |inputs| format!(" for {inputs}")),
             if self.moves_scores() { "; scores and probabilities change" } else { "" }
         );
         let mut text = match self.pruning.pruned.outcome {
@@ -421,7 +422,7 @@ impl PruneReport<'_> {
             }
             Claim::Scores { within } => self.score_claim_words(within),
         };
-        begin(&self.pruning.pruned.domain) + &words
+        begin(&self.accepted(), &self.pruning.pruned.domain) + &words
     }
 
     fn threshold_claim_words(&self, asked: Band) -> String {
@@ -468,11 +469,12 @@ impl PruneReport<'_> {
 
     /// Which inputs the claim is about, in words.
     pub(super) fn inputs(&self) -> String {
-        let (original, domain) = (self.original.ensemble(), &self.pruning.pruned.domain);
-        match original.within(domain) {
-            Ok(narrowed) => inputs_words(narrowed.domain(), domain, original),
-            Err(_) => inputs_words(original.domain(), domain, original),
-        }
+        inputs_words(&self.accepted(), &self.pruning.pruned.domain, self.original.ensemble())
+    }
+
+    /// What the library takes, and models whose scores the domain asks for.
+    pub(super) fn accepted(&self) -> Accepted {
+        accepted(self.original.ensemble(), &self.pruning.pruned.domain)
     }
 
     fn domain_json(&self) -> Value {
@@ -485,7 +487,7 @@ impl PruneReport<'_> {
     }
 
     fn scope_flag(&self) -> &'static str {
-        match scope_name(&self.pruning.pruned.domain) {
+        match self.accepted().scope(&self.pruning.pruned.domain) {
             "all" => "",
             "no_missing" => " --no-missing",
             _ => " --domain FILE",

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secateur_formats::{ModelFile, threshold_cut};
-use secateur_model::{ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain};
+use secateur_model::{Accepted, ClassId, ClassLabels, Domain, Ensemble, FeatureId};
 use secateur_oracle::{
     Band, CompareError, Crew, Options, Outline, Progress, SearchBudget, StopReason, Undecided, Verdict,
     has_inputs,
@@ -91,7 +91,7 @@ pub struct Verification {
     /// The inputs of the claim.
     pub domain: Domain,
     /// Which values both libraries take.
-    pub accepted: InputDomain,
+    pub accepted: Accepted,
     /// The decimal logarithm of the number of cells of that domain; `None` for every input.
     pub cells_log10: Option<f64>,
     /// Rows of the caller that are outside of the domain: nothing is claimed about them.
@@ -174,7 +174,7 @@ pub fn verify(
     if options.threshold.is_some() && outline.class_in_second(ClassId(1)) != ClassId(1) {
         return Err(Error::ThresholdClasses);
     }
-    let (band, domain, accepted) = (outline.band(), outline.inputs(), *outline.domain());
+    let (band, domain, accepted) = (outline.band(), outline.inputs(), *outline.accepted());
     let cells_log10 = if domain.is_everything() { None } else { outline.log10_cells() };
     let outside = OutsideRows::find(ours, rows);
     let seen = seen_rows(&outline, rows, options.band)?;
@@ -210,7 +210,7 @@ pub(crate) fn verify_models(
     progress: &Arc<Progress>,
 ) -> Result<Verification, Error> {
     let outline = Outline::new(ours, &theirs, options.band)?;
-    let (band, domain, accepted) = (outline.band(), outline.inputs(), *outline.domain());
+    let (band, domain, accepted) = (outline.band(), outline.inputs(), *outline.accepted());
     let cells_log10 = if domain.is_everything() { None } else { outline.log10_cells() };
     let found = search(outline, [ours, &theirs], &[], options, budget, progress)?;
     Ok(Verification {

@@ -45,7 +45,7 @@ impl VerifyReport<'_> {
                 probability: self.probability(answer.band),
                 inputs: self.inputs(&labels),
                 threshold: None,
-                limited_to: inputs_in_short(&answer.domain).map(str::to_owned),
+                limited_to: inputs_in_short(&answer.accepted, &answer.domain).map(str::to_owned),
                 matching: Some(matching),
                 classes: classes(self.models()[0]),
             },

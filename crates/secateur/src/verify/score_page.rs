@@ -51,7 +51,7 @@ impl ScoreReport<'_> {
             claim: page::Claim {
                 inputs: self.inputs(&labels),
                 threshold: None,
-                limited_to: inputs_in_short(&answer.domain).map(str::to_owned),
+                limited_to: inputs_in_short(&answer.accepted, &answer.domain).map(str::to_owned),
                 matching: Some(matching),
                 classes: classes(self.models()[0]),
                 ..page::Claim::default()
@@ -93,7 +93,7 @@ impl ScoreReport<'_> {
     }
 
     fn value(&self, labels: &LabelMatch<'_>, feature: FeatureId, value: f64) -> String {
-        labels::value_words(labels, feature, value, self.answer.accepted.number)
+        labels::value_words(labels, feature, value, self.answer.accepted.values.number)
     }
 
     /// How far the scores are apart when one column of the input moves, the columns first where that changes most.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{
-    ClassId, ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, InputDomain, LabelMatch, NumberType,
+    Accepted, ClassId, ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, LabelMatch, NumberType,
 };
 use secateur_oracle::{
     CompareError, Crew, Limit, Options, Progress, ScoreComparison, ScorePoint, SearchBudget, StopReason,
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::{align, labels, words};
 use crate::budget::Budget;
 use crate::checkpoint::Checkpoint;
-use crate::domain::{begin, inputs_words, scope_name};
+use crate::domain::{begin, inputs_words};
 use crate::error::Error;
 use crate::prune::threads;
 use crate::text::{counted, entry, number, plain, printable};
@@ -98,7 +98,7 @@ pub struct ScoreVerification {
     /// The inputs that are meant.
     pub domain: Domain,
     /// Which values both libraries take.
-    pub accepted: InputDomain,
+    pub accepted: Accepted,
     /// Which of the two libraries rounds the doubles that the other reads, where every double is meant
     /// ([`ScoreOptions::doubles`]) and that makes a difference.
     pub rounds: Option<usize>,
@@ -447,7 +447,7 @@ impl ScoreReport<'_> {
                 "ended": answer.ended,
                 "probability": answer.probability,
             },
-            "scope": scope_name(&answer.domain),
+            "scope": answer.accepted.scope(&answer.domain),
             "inputs": self.inputs(&labels),
             "domain": domain,
             "labels": labels::json(&labels, features),
@@ -461,7 +461,7 @@ impl ScoreReport<'_> {
     /// The answer for people, a line for each fact; `verbose` with every column of the input.
     pub fn words(&self, verbose: bool) -> String {
         let answer = self.answer;
-        let inputs = begin(&answer.domain);
+        let inputs = begin(&answer.accepted, &answer.domain);
         let mut text = match (answer.outcome, answer.within, answer.at_most) {
             (ScoreOutcome::Within, Some(within), _) => format!("within {}: proved\n", plain(within)),
             (ScoreOutcome::Exceeds, Some(within), _) => format!("exceeds {}\n", plain(within)),
@@ -551,7 +551,7 @@ impl ScoreReport<'_> {
             }
             let name = features.name(FeatureId::new(index));
             let value =
-                labels::value_words(labels, FeatureId::new(index), value, self.answer.accepted.number);
+                labels::value_words(labels, FeatureId::new(index), value, self.answer.accepted.values.number);
             line(&printable(&name), &value);
         }
         if unused > 0 {

@@ -8,7 +8,7 @@ use secateur_prune::RowsSeen;
 use serde_json::{Map, Value, json};
 
 use super::{Verification, labels, reading};
-use crate::domain::{begin, inputs_words, scope_name};
+use crate::domain::{begin, inputs_words};
 use crate::logistic;
 use crate::places::Places;
 use crate::text::{counted, entry, number, printable, rounded_up};
@@ -76,7 +76,7 @@ impl VerifyReport<'_> {
             },
             "data": self.answer.seen.as_ref().map(rows_json),
             "proved_above": self.answer.proved_above,
-            "scope": scope_name(&self.answer.domain),
+            "scope": self.answer.accepted.scope(&self.answer.domain),
             "inputs": self.inputs(&labels),
             "domain": self.domain_json(),
             "rows_outside_domain": self.answer.outside.as_ref().map(|rows| rows.json(self.models()[0])),
@@ -130,7 +130,7 @@ impl VerifyReport<'_> {
             Verdict::Undecided(why) => format!("undecided: {}\n", undecided(why)),
         };
         let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
-        let mut inputs = begin(&self.answer.domain);
+        let mut inputs = begin(&self.answer.accepted, &self.answer.domain);
         if let Some(threshold) = self.answer.threshold {
             inputs += &format!("with the probability of the second class compared with {threshold}, ");
         }
