@@ -9,6 +9,8 @@
 //! one value more for a comparison; what these rows are must not change, since the hash of their scores is in those files.
 
 mod aimed;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 
 use alloc::vec::Vec;
 
@@ -43,12 +45,10 @@ pub(crate) fn rows(file: &File, watch: &mut dyn FnMut(f64) -> bool) -> Option<Ve
 }
 
 /// The rows, and how many nodes the search for them visited (counted in the second cover only).
-pub(crate) fn rows_and_visits(
-    file: &File,
-    watch: &mut dyn FnMut(f64) -> bool,
-) -> Option<(Vec<f64>, usize)> {
+pub(crate) fn rows_and_visits(file: &File, watch: &mut dyn FnMut(f64) -> bool) -> Option<(Vec<f64>, usize)> {
     let aimed = file.cover_rows & AIMED != 0;
-    let mut maker = Maker { file, aimed, values: Vec::new(), state: 1, rows: Vec::new(), columns: Vec::new() };
+    let mut maker =
+        Maker { file, aimed, values: Vec::new(), state: 1, rows: Vec::new(), columns: Vec::new() };
     for column in 0..file.columns.len() {
         maker.columns.extend((0..file.columns[column].tests.len()).map(|test| (column as u32, test as u32)));
     }
@@ -133,7 +133,11 @@ impl Maker<'_> {
     /// Is there no place for another row? The second cover ends where its scores would take too long, too.
     fn is_full(&self) -> bool {
         let width = self.file.features as usize;
-        let most = if self.aimed { (MOST / self.file.trees.len().max(1)).saturating_mul(width) } else { MOST_VALUES };
+        let most = if self.aimed {
+            (MOST / self.file.trees.len().max(1)).saturating_mul(width)
+        } else {
+            MOST_VALUES
+        };
         self.rows.len() + width > most.min(MOST_VALUES)
     }
 

@@ -178,7 +178,8 @@ fn choices_of(maker: &Maker<'_>, slot: usize) -> Choices {
     let category = maker.file.categories.binary_search_by_key(feature, |known| known.feature).ok();
     let mut codes: Vec<_> = category.map_or(Vec::new(), |category| {
         let rule = &maker.file.categories[category].rule;
-        let code = |value: f64| Some(read(value)).filter(|value| !value.is_nan()).and_then(|value| rule.code(value));
+        let code =
+            |value: f64| Some(read(value)).filter(|value| !value.is_nan()).and_then(|value| rule.code(value));
         values.iter().zip(0..).map(|(&value, choice)| (code(value), choice)).collect()
     });
     codes.sort_unstable();
