@@ -14,7 +14,6 @@ use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString as _};
-use alloc::vec;
 use core::ffi::c_char;
 
 use secateur_runtime::{Float, Model, Path, PredictError, Rows};
@@ -33,6 +32,15 @@ type Failure = (i32, String);
 
 fn null() -> Failure {
     (BAD_ARGUMENT, "a pointer is NULL".to_owned())
+}
+
+fn too_large() -> Failure {
+    (BAD_ARGUMENT, "the sizes do not fit into memory".to_owned())
+}
+
+/// So many values of a type, which memory has room for: slices have at most `isize::MAX` bytes.
+fn checked<T>(count: Option<usize>) -> Result<usize, Failure> {
+    count.filter(|&count| core::alloc::Layout::array::<T>(count).is_ok()).ok_or_else(too_large)
 }
 
 fn refused(error: PredictError) -> Failure {
@@ -93,6 +101,7 @@ pub unsafe extern "C" fn secateur_load(
         if bytes.is_null() || model.is_null() {
             return Err(null());
         }
+        let length = checked::<u8>(Some(length))?;
         // SAFETY: not null, and as long as the caller says.
         let bytes = unsafe { core::slice::from_raw_parts(bytes, length) };
         let loaded = Model::load(bytes).map_err(|error| (BAD_FILE, error.to_string()))?;
@@ -172,16 +181,12 @@ unsafe fn raw_scores<T: Float>(
     if table.rows.is_null() || scores.is_null() {
         return Err(null());
     }
-    let too_large = || (BAD_ARGUMENT, "the sizes of the table do not fit into memory".to_owned());
     let reach = |count: usize, stride: usize| count.saturating_sub(1).checked_mul(stride);
     let length = reach(count, table.row_stride)
         .zip(reach(width, table.column_stride))
-        .and_then(|(rows, columns)| rows.checked_add(columns)?.checked_add(1))
-        .filter(|length| {
-            length.checked_mul(size_of::<T>()).is_some_and(|bytes| isize::try_from(bytes).is_ok())
-        })
-        .ok_or_else(too_large)?;
-    let outputs = count.checked_mul(model.outputs()).ok_or_else(too_large)?;
+        .and_then(|(rows, columns)| rows.checked_add(columns)?.checked_add(1));
+    let length = checked::<T>(length)?;
+    let outputs = checked::<f64>(count.checked_mul(model.outputs()))?;
     // SAFETY: not null, and the caller says that the table has the values which its strides reach.
     let values = unsafe { core::slice::from_raw_parts(table.rows, length) };
     // SAFETY: not null, and the caller says that there is room for all scores.
@@ -254,8 +259,8 @@ unsafe fn from_scores<'a, T>(
     if scores.is_null() || out.is_null() {
         return Err(null());
     }
-    let sizes = count.checked_mul(model.outputs()).zip(count.checked_mul(width(model)));
-    let (length, wanted) = sizes.ok_or((BAD_ARGUMENT, "the sizes do not fit into memory".to_owned()))?;
+    let length = checked::<f64>(count.checked_mul(model.outputs()))?;
+    let wanted = checked::<T>(count.checked_mul(width(model)))?;
     // SAFETY: neither is null, and both are as long as the caller says.
     Ok(unsafe {
         (model, core::slice::from_raw_parts(scores, length), core::slice::from_raw_parts_mut(out, wanted))
@@ -281,9 +286,12 @@ pub unsafe extern "C" fn secateur_decide(
         }
         // SAFETY: the caller's promises, handed on.
         let (model, scores, classes) = unsafe { from_scores(model, scores, count, classes, |_| 1) }?;
-        let mut found = vec![0.0; count];
-        model.classes_of(scores, &mut found).map_err(refused)?;
-        classes.iter_mut().zip(found).for_each(|(class, found)| *class = found as u32);
+        // Row by row: memory for all of them at once might not be there.
+        for (class, scores) in classes.iter_mut().zip(scores.chunks(model.outputs())) {
+            let mut found = [0.0];
+            model.classes_of(scores, &mut found).map_err(refused)?;
+            *class = found[0] as u32;
+        }
         Ok(())
     };
     // SAFETY: the caller's promise about the message.

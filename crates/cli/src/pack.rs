@@ -340,8 +340,13 @@ pub(crate) fn self_test(command: &SelfTest, verbosity: Verbosity) -> Result<Endi
     let bytes = std::fs::read(&command.file).with_context(|| format!("{shown}: cannot be read"))?;
     let model = Model::load(&bytes).map_err(|error| anyhow!("{shown}: {error}"))?;
     let mut progress = Progress::start(verbosity);
-    let cover = model.cover_rows();
-    let test = model.self_test_on(&cover, &mut tested(&mut progress, budget.deadline()));
+    let mut watch = tested(&mut progress, budget.deadline());
+    // The search for the rows is the first fifth, about.
+    let test = match model.cover_rows_watched(&mut |share| watch(0.2 * share)) {
+        Some(cover) => model.self_test_on(&cover, &mut |share| watch(0.2 + 0.8 * share)),
+        None => Ok(None),
+    };
+    drop(watch);
     progress.finish();
     let Some(test) = test.map_err(|error| anyhow!("{shown}: {error}"))? else {
         output::complain(&format!(

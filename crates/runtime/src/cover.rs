@@ -3,6 +3,14 @@
 //!
 //! The rows follow from the file alone. The hash of their scores, computed by the exact predictor when the model was
 //! packed, is in the file, and a self-test computes it again on the machine at hand, on every path.
+//!
+//! There are two covers. Files with the mark [`AIMED`] have the second one: few rows for all leaves ([`aimed`]), and for a
+//! comparison the last value on its left side and the first on its right side. Older files have a row for every leaf and
+//! one value more for a comparison; what these rows are must not change, since the hash of their scores is in those files.
+
+mod aimed;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 
 use alloc::vec::Vec;
 
@@ -10,6 +18,9 @@ use crate::bytes::Checksum;
 use crate::file::{Column, File, Kind, LEAF, Tests};
 use crate::meaning::Number;
 use crate::plan::{named_codes, refuses_infinities};
+
+/// This bit of the number of rows in a file's head says that the cover is the second one.
+pub const AIMED: u32 = 1 << 31;
 
 /// Rows times trees of a cover are at most about so many: of a model with more leaves only some are looked for.
 const MOST: usize = 1 << 28;
@@ -27,9 +38,17 @@ pub fn hash_of_scores(scores: &[f64]) -> u64 {
     sum.finish()
 }
 
-/// The rows of the cover, one after the other.
-pub(crate) fn rows(file: &File) -> Vec<f64> {
-    let mut maker = Maker { file, values: Vec::new(), state: 1, rows: Vec::new(), columns: Vec::new() };
+/// The rows of the cover, one after the other. `watch` is called now and then with the share that is done, from 0 to 1; where
+/// it answers no, this ends without rows.
+pub(crate) fn rows(file: &File, watch: &mut dyn FnMut(f64) -> bool) -> Option<Vec<f64>> {
+    rows_and_visits(file, watch).map(|(rows, _)| rows)
+}
+
+/// The rows, and how many nodes the search for them visited (counted in the second cover only).
+pub(crate) fn rows_and_visits(file: &File, watch: &mut dyn FnMut(f64) -> bool) -> Option<(Vec<f64>, usize)> {
+    let aimed = file.cover_rows & AIMED != 0;
+    let mut maker =
+        Maker { file, aimed, values: Vec::new(), state: 1, rows: Vec::new(), columns: Vec::new() };
     for column in 0..file.columns.len() {
         maker.columns.extend((0..file.columns[column].tests.len()).map(|test| (column as u32, test as u32)));
     }
@@ -37,22 +56,28 @@ pub(crate) fn rows(file: &File) -> Vec<f64> {
     used.dedup();
     maker.values = used.into_iter().map(|feature| (feature, maker.interesting(feature))).collect();
     if file.features == 0 {
-        return Vec::new();
+        return Some((Vec::new(), 0));
     }
     let first = maker.random_row();
     maker.push(first);
     maker.every_value();
+    if aimed {
+        let visits = aimed::leaves(&mut maker, watch)?;
+        return Some((maker.rows, visits));
+    }
     let leaves = file.nodes.len();
     let stride = (leaves.saturating_mul(file.trees.len()) / 2 / MOST).max(1);
     let mut seen = 0;
     for tree in &file.trees {
-        maker.leaves(&file.nodes[tree.nodes.clone()], stride, &mut seen);
+        maker.leaves(&file.nodes[tree.nodes.clone()], stride, &mut seen, watch)?;
     }
-    maker.rows
+    Some((maker.rows, 0))
 }
 
 struct Maker<'a> {
     file: &'a File,
+    /// Is this the second cover?
+    aimed: bool,
     /// For each feature that some test looks at the values that matter; the others are always 0.
     values: Vec<(u32, Vec<f64>)>,
     state: u64,
@@ -84,6 +109,9 @@ impl Maker<'_> {
         if all <= MOST_ALONE {
             for feature in 0..self.values.len() {
                 for at in 0..self.values[feature].1.len() {
+                    if self.is_full() {
+                        return;
+                    }
                     let mut row = self.random_row();
                     row[self.values[feature].0 as usize] = self.values[feature].1[at];
                     self.push(row);
@@ -102,8 +130,19 @@ impl Maker<'_> {
         }
     }
 
+    /// Is there no place for another row? The second cover ends where its scores would take too long, too.
+    fn is_full(&self) -> bool {
+        let width = self.file.features as usize;
+        let most = if self.aimed {
+            (MOST / self.file.trees.len().max(1)).saturating_mul(width)
+        } else {
+            MOST_VALUES
+        };
+        self.rows.len() + width > most.min(MOST_VALUES)
+    }
+
     fn push(&mut self, row: Vec<f64>) {
-        if self.rows.len() + row.len() <= MOST_VALUES {
+        if !self.is_full() {
             self.rows.extend(row);
         }
     }
@@ -128,8 +167,8 @@ impl Maker<'_> {
             }
         };
         [0.0, -0.0, f64::NAN, 1.0].into_iter().for_each(&mut push);
-        let of_feature = self.file.columns.iter().filter(|column| column.feature == feature);
-        if of_feature.clone().next().is_some() {
+        let of_feature = self.columns_of(feature);
+        if !of_feature.is_empty() {
             let largest = if self.file.domain.number == Number::F32 { f64::from(f32::MAX) } else { f64::MAX };
             [f64::INFINITY, f64::NEG_INFINITY, largest, -largest].into_iter().for_each(&mut push);
             if let Some(window) = self.file.domain.zero_window {
@@ -143,7 +182,15 @@ impl Maker<'_> {
                         Number::F32 => f64::from(number as f32),
                         Number::F64 => number,
                     };
-                    [near, self.down(near), self.up(near)].into_iter().for_each(&mut push);
+                    let around = [near, self.down(near), self.up(near)];
+                    let skipped = match column.kind {
+                        _ if !self.aimed => None,
+                        Kind::Less => Some(if near < number { 1 } else { 2 }),
+                        Kind::LessOrEqual | Kind::ButZero { .. } => Some(if near <= number { 1 } else { 2 }),
+                        Kind::Equal | Kind::Member { .. } => None,
+                    };
+                    let kept = around.into_iter().enumerate().filter(|(at, _)| Some(*at) != skipped);
+                    kept.for_each(|(_, value)| push(value));
                 }
             }
         }
@@ -161,11 +208,28 @@ impl Maker<'_> {
         if values.is_empty() {
             values.push(0.0);
         }
+        if self.aimed {
+            values.sort_by(f64::total_cmp);
+            values.dedup_by_key(|value| value.to_bits());
+        }
         values
     }
 
+    /// The test columns of a feature: they are in the order of features.
+    fn columns_of(&self, feature: u32) -> &[Column] {
+        let first = self.file.columns.partition_point(|column| column.feature < feature);
+        let behind = self.file.columns.partition_point(|column| column.feature <= feature);
+        &self.file.columns[first..behind]
+    }
+
     /// A row in each leaf that some row reaches, or in every `stride`-th.
-    fn leaves(&mut self, nodes: &[u32], stride: usize, seen: &mut usize) {
+    fn leaves(
+        &mut self,
+        nodes: &[u32],
+        stride: usize,
+        seen: &mut usize,
+        watch: &mut dyn FnMut(f64) -> bool,
+    ) -> Option<()> {
         // The splits above, with the side that was taken.
         let mut path: Vec<(u32, bool)> = Vec::new();
         for &node in nodes {
@@ -174,6 +238,9 @@ impl Maker<'_> {
                 continue;
             }
             if seen.is_multiple_of(stride) {
+                if !watch(*seen as f64 / self.file.nodes.len() as f64) {
+                    return None;
+                }
                 self.leaf(&path);
             }
             *seen += 1;
@@ -183,6 +250,7 @@ impl Maker<'_> {
                 *left = false;
             }
         }
+        Some(())
     }
 
     fn leaf(&mut self, path: &[(u32, bool)]) {

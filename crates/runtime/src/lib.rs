@@ -49,7 +49,7 @@ mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use cover::hash_of_scores;
+pub use cover::{AIMED, hash_of_scores};
 pub use error::{LoadError, PredictError};
 pub use file::MAGIC;
 pub use meaning::{Decision, Labels, Link, Number, Value};

@@ -291,7 +291,13 @@ impl Model {
 
     /// The rows of the cover (see [`self_test`](Self::self_test)), one after the other.
     pub fn cover_rows(&self) -> Vec<f64> {
-        cover::rows(&self.file)
+        self.cover_rows_watched(&mut |_| true).unwrap_or_default()
+    }
+
+    /// As [`cover_rows`](Self::cover_rows). `watch` is called now and then with the share that is done, from 0 to 1; where it answers no, this
+    /// ends without rows.
+    pub fn cover_rows_watched(&self, watch: &mut dyn FnMut(f64) -> bool) -> Option<Vec<f64>> {
+        cover::rows(&self.file, watch)
     }
 
     /// The scores of the cover's rows on each path that this machine has: does each give the bits that the exact
@@ -310,20 +316,21 @@ impl Model {
         let rows = Rows::row_major(cover, self.features().max(1))?;
         let available = Path::available();
         let total = (available.len() * rows.count()).max(1) as f64;
-        let mut scores = alloc::vec![0.0; WATCHED.min(rows.count()) * self.outputs()];
+        let step = (WATCHED / self.file.nodes.len().max(1)).clamp(512, 1 << 13);
+        let mut scores = alloc::vec![0.0; step.min(rows.count()) * self.outputs()];
         let mut paths = Vec::new();
         for (index, path) in available.into_iter().enumerate() {
             let mut hash = Checksum::new();
-            for first in (0..rows.count()).step_by(WATCHED) {
+            for first in (0..rows.count()).step_by(step) {
                 if !watch((index * rows.count() + first) as f64 / total) {
                     return Ok(None);
                 }
-                let part = rows.part(first..rows.count().min(first + WATCHED));
+                let part = rows.part(first..rows.count().min(first + step));
                 let scores = &mut scores[..part.count() * self.outputs()];
                 self.raw_scores_on(path, part, scores)?;
                 scores.iter().for_each(|score| hash.word(score.to_bits()));
             }
-            let fits = rows.count() as u64 == u64::from(self.file.cover_rows)
+            let fits = rows.count() as u64 == u64::from(self.file.cover_rows & !cover::AIMED)
                 && hash.finish() == self.file.cover_hash;
             paths.push((path, fits));
         }
@@ -387,8 +394,8 @@ impl Model {
     }
 }
 
-/// Rows of a self-test between two looks at who watches it.
-const WATCHED: usize = 1 << 13;
+/// Nodes of trees that the rows of a self-test visit between two looks at who watches it, about; always whole blocks of rows.
+const WATCHED: usize = 1 << 26;
 
 /// What a self-test found.
 #[derive(Clone, Debug, PartialEq, Eq)]

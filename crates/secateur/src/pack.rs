@@ -7,7 +7,7 @@ use secateur_emit::EmitError;
 use secateur_formats::packed::{PackError, Stamp};
 use secateur_formats::{ModelFile, packed};
 use secateur_model::{ClassLabels, Domain, Ensemble, PredictError, Predictor};
-use secateur_runtime::{LoadError, Path, hash_of_scores};
+use secateur_runtime::{AIMED, LoadError, Path, hash_of_scores};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -126,21 +126,26 @@ fn packed_as(
     watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Packing, PackingError> {
     let ensemble = model.ensemble();
-    let mut stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
+    let mut stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: AIMED, cover_hash: 0 };
+    go_on(watch(0.0))?;
     // The cover follows from the model, and its hash goes into the file: so it is written twice.
     let draft = secateur_runtime::Model::load(&packed::File::pack(model, labels, &stamp)?)?;
-    let cover = draft.cover_rows();
+    let cover = draft.cover_rows_watched(&mut |share| watch(COVER_SHARE * share));
+    let cover = cover.ok_or(PackingError::Stopped)?;
     let width = ensemble.features().len().max(1);
-    stamp.cover_rows = u32::try_from(cover.len() / width).map_err(PackingError::fault)?;
-    stamp.cover_hash = hash_of_scores(&exact_scores(ensemble, &cover, watch)?);
+    stamp.cover_rows |= u32::try_from(cover.len() / width).map_err(PackingError::fault)?;
+    let mut exact = |share: f64| watch(COVER_SHARE + EXACT_SHARE * share);
+    stamp.cover_hash = hash_of_scores(&exact_scores(ensemble, &cover, &mut exact)?);
     let bytes = packed::File::pack(model, labels, &stamp)?;
     let runtime = secateur_runtime::Model::load(&bytes)?;
-    let mut later = |share: f64| watch(EXACT_SHARE + (1.0 - EXACT_SHARE) * share);
+    let done = COVER_SHARE + EXACT_SHARE;
+    let mut later = |share: f64| watch(done + (1.0 - done) * share);
     let test = runtime.self_test_on(&cover, &mut later).map_err(PackingError::fault)?;
     let test = test.ok_or(PackingError::Stopped)?;
     if let Some((path, _)) = test.paths.iter().find(|(_, fits)| !fits) {
         return Err(PackingError::fault(format!("the path {path} does not give the library's bits")));
     }
+    go_on(watch(1.0))?;
     let record = PackingRecord {
         original: Digest::of(original.ensemble()),
         packed: FileDigest::of(&bytes),
@@ -161,13 +166,18 @@ fn packed_as(
     Ok(Packing { bytes, certificate, cover_rows: test.rows, paths })
 }
 
-/// How much of the time the exact predictor takes, roughly; the rest is the paths.
-const EXACT_SHARE: f64 = 0.4;
+/// How much of the time the search for the cover takes, roughly, and then the exact predictor; the rest is the paths.
+const COVER_SHARE: f64 = 0.2;
+const EXACT_SHARE: f64 = 0.3;
 
-/// Rows of the cover between two looks at who watches.
-const WATCHED: usize = 1 << 13;
+/// Nodes of trees that the rows between two looks at who watches visit, about: a fraction of a second.
+const WATCHED: usize = 1 << 22;
 
-/// The exact predictor's scores of the cover.
+fn go_on(wanted: bool) -> Result<(), PackingError> {
+    if wanted { Ok(()) } else { Err(PackingError::Stopped) }
+}
+
+/// The exact predictor's scores of the cover. `watch` is called with the share that is done, from 0 to 1.
 pub(crate) fn exact_scores(
     ensemble: &Ensemble,
     cover: &[f64],
@@ -176,10 +186,11 @@ pub(crate) fn exact_scores(
     let predictor = Predictor::new(ensemble);
     let mut scores = Vec::new();
     let width = ensemble.features().len().max(1);
-    for (index, rows) in cover.chunks(WATCHED * width).enumerate() {
-        if !watch(EXACT_SHARE * (index * WATCHED * width) as f64 / cover.len() as f64) {
-            return Err(PackingError::Stopped);
-        }
+    // No row visits more nodes than there are.
+    let nodes: usize = ensemble.trees().iter().map(|tree| tree.node_count()).sum();
+    let step = (WATCHED / nodes.max(1)).clamp(16, 1 << 13) * width;
+    for (index, rows) in cover.chunks(step).enumerate() {
+        go_on(watch((index * step) as f64 / cover.len() as f64))?;
         let refused =
             |error: PredictError| PackingError::fault(format!("a row of the cover is refused: {error}"));
         scores.extend(predictor.raw_scores(rows).map_err(refused)?);

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::str;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use anyhow::{Result, anyhow, bail};
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
@@ -21,10 +21,16 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// As far into a table its first line is looked for, to tell what separates the fields.
 const LONGEST_FIRST_LINE: u64 = 1 << 20;
 
+/// Bytes and separators of one line at most: a small file of gzip may have lines that no memory has room for.
+const LONGEST_LINE: usize = 1 << 26;
+const MOST_SEPARATORS: usize = 1 << 20;
+
 pub(super) struct CsvTable {
     reader: Reader<Box<dyn Read>>,
     names: Vec<String>,
     record: ByteRecord,
+    /// What was read since the last record began.
+    line: Arc<Line>,
     /// The first record where it is a row, until it has been given out.
     first: Option<ByteRecord>,
     has_header: bool,
@@ -58,13 +64,18 @@ impl CsvTable {
         let mut beginning = Vec::new();
         let read_error = |error| anyhow!("cannot be read: {error}");
         while beginning.iter().all(u8::is_ascii_whitespace) {
+            if beginning.len() as u64 > LONGEST_FIRST_LINE {
+                bail!("the first {} bytes are blank; is this a CSV or Parquet file?", beginning.len());
+            }
             let mut line = input.by_ref().take(LONGEST_FIRST_LINE);
             if line.read_until(b'\n', &mut beginning).map_err(read_error)? == 0 {
                 break;
             }
         }
         let Separator(separator) = reading.separator.unwrap_or_else(|| Separator::of(&beginning));
-        let input = Box::new(Cursor::new(beginning).chain(input)) as Box<dyn Read>;
+        let line = Arc::new(Line::default());
+        let input = Cursor::new(beginning).chain(input);
+        let input = Box::new(Limited { input, separator, line: Arc::clone(&line) }) as Box<dyn Read>;
         let builder = &mut ReaderBuilder::new();
         let builder = builder.has_headers(false).delimiter(separator).buffer_capacity(1 << 16);
         let mut reader = builder.from_reader(input);
@@ -87,6 +98,7 @@ impl CsvTable {
             reader,
             names,
             record: ByteRecord::new(),
+            line,
             first: (!has_header).then_some(first),
             has_header,
             before: 0,
@@ -104,7 +116,10 @@ impl CsvTable {
                 self.record = first;
                 Ok(true)
             }
-            None => self.reader.read_byte_record(&mut self.record),
+            None => {
+                self.line.begin();
+                self.reader.read_byte_record(&mut self.record)
+            }
         }
     }
 
@@ -167,6 +182,7 @@ fn explain(error: &csv::Error, place: &str) -> anyhow::Error {
         ErrorKind::UnequalLengths { expected_len, len, .. } => {
             anyhow!("{place}: {len} fields where the first line has {expected_len}")
         }
+        ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => anyhow!("{place}: {error}"),
         ErrorKind::Io(error) => anyhow!("cannot be read: {error}"),
         _ => anyhow!("{place}: {error}"),
     }
@@ -195,6 +211,48 @@ impl Read for Counted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.file.read(buffer)?;
         self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// How many bytes and separators were read since a record began. What the reader had read ahead by then is not counted.
+#[derive(Default)]
+struct Line {
+    bytes: AtomicUsize,
+    separators: AtomicUsize,
+}
+
+impl Line {
+    fn begin(&self) {
+        self.bytes.store(0, Ordering::Relaxed);
+        self.separators.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Ends with an error where a line is too long.
+struct Limited<R> {
+    input: R,
+    separator: u8,
+    line: Arc<Line>,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        let separators = buffer[..count].iter().filter(|&&byte| byte == self.separator).count();
+        let too = |what: &str, most: usize| {
+            let words = format!(
+                "a line with more than {most} {what}; a table has one row on each line: give it as Parquet where \
+                 its rows are that long"
+            );
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, words))
+        };
+        if self.line.bytes.fetch_add(count, Ordering::Relaxed) + count > LONGEST_LINE {
+            return too("bytes", LONGEST_LINE);
+        }
+        if self.line.separators.fetch_add(separators, Ordering::Relaxed) + separators > MOST_SEPARATORS {
+            return too("columns", MOST_SEPARATORS);
+        }
         Ok(count)
     }
 }

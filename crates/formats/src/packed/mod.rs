@@ -95,7 +95,7 @@ impl Link {
 pub struct Stamp {
     /// The digest of the source, as certificates have it.
     pub source: [u8; 32],
-    /// Rows of the cover.
+    /// Rows of the cover, with the mark of the second cover in the top bit.
     pub cover_rows: u32,
     /// The hash of the cover's scores.
     pub cover_hash: u64,
