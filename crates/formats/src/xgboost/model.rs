@@ -2,8 +2,8 @@
 
 use secateur_model::{
     Accumulation, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId,
-    Features, GroupId, InputDomain, InterceptPosition, Label, MAX_FEATURES, NumberType, Order, Output, Softmax,
-    Transform, TreeId, Value,
+    Features, GroupId, InputDomain, InterceptPosition, Label, MAX_FEATURES, NumberType, Order, Output,
+    Softmax, Transform, TreeId, Value,
 };
 
 use super::document::{CategoryNames, Contents};
@@ -491,13 +491,22 @@ fn category_labels(contents: &Contents) -> Result<Vec<Vec<Label>>, FormatError> 
         let segment = contents.category_segments.get(column..).and_then(|rest| rest.get(..2));
         if segment != Some(&[start as i64, end as i64]) {
             let expected = "where the codes of this column begin and end";
-            return Err(wrong(&format!("{MODEL}.cats.feature_segments"), format!("entry {column}"), expected));
+            return Err(wrong(
+                &format!("{MODEL}.cats.feature_segments"),
+                format!("entry {column}"),
+                expected,
+            ));
         }
         // XGBoost looks the labels of a table up through this list, and takes what it says for their codes.
         let order = contents.category_order.get(start..end);
         if !order.is_some_and(|order| names.fits_order(&labels, order)) {
-            let expected = "the codes of this column in the order of its labels: XGBoost would mistake them for others";
-            return Err(wrong(&format!("{MODEL}.cats.sorted_idx"), format!("the part of column {column}"), expected));
+            let expected =
+                "the codes of this column in the order of its labels: XGBoost would mistake them for others";
+            return Err(wrong(
+                &format!("{MODEL}.cats.sorted_idx"),
+                format!("the part of column {column}"),
+                expected,
+            ));
         }
         start = end;
         Ok(labels)
