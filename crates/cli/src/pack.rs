@@ -315,8 +315,8 @@ fn made(
 fn refuse_another_file(path: &Path, what: &str, start: &str) -> Result<()> {
     match std::fs::read(path) {
         Ok(bytes) if !bytes.starts_with(start.as_bytes()) => bail!(
-            "{}: {what} of the packed model would go there, and this file is not one that secateur wrote; give \
-             OUT another name",
+            "{}: {what} of the packed model would go there, and this file is something else; give OUT another name, \
+             or remove it",
             path.display()
         ),
         _ => Ok(()),

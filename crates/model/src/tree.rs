@@ -295,6 +295,11 @@ impl TreeBuilder {
         self.push(Packed { payload: 0, feature: 0, left: index as u32, right: 0, kind: Kind::Leaf, flags: 0 })
     }
 
+    /// Makes zeros of the minus zeros in leaves.
+    pub fn add_zero_to_leaves(&mut self) {
+        self.values.iter_mut().for_each(|value| *value += 0.0);
+    }
+
     /// Appends a slot that no path may reach.
     pub fn unused(&mut self) -> &mut Self {
         self.push(Packed { payload: 0, feature: 0, left: 0, right: 0, kind: Kind::Unused, flags: 0 })

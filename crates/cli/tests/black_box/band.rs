@@ -21,6 +21,9 @@ fn band_zero_promises_exact_sums_and_not_decisions() {
     let folder = Folder::new();
     folder.file("model.txt", FLOWERS);
     let prune = folder.run("prune model.txt -o out.txt --certificate proof --report page.html --band 0");
+    assert!(flat(prune.ok()).contains("secateur-check model.txt out.txt proof --band 0"), "{}", prune.stdout);
+    let bare = folder.run("prune model.txt -o bare.txt --band 0");
+    assert!(flat(bare.ok()).contains("secateur verify model.txt bare.txt --band 0"), "{}", bare.stdout);
     let verify = folder.run("verify model.txt out.txt --band 0 --report compared.html");
     for text in [flat(prune.ok()), flat(verify.ok())] {
         assert!(text.contains("exact sums"), "{text}");

@@ -130,7 +130,7 @@ fn what_cannot_be_written_is_refused_and_the_users_files_stay() {
             "cannot be the start of functions' names",
         );
     }
-    refused("pack model.json -o mine.c", "not one that secateur wrote");
+    refused("pack model.json -o mine.c", "mine.h: the declarations of the packed model would go there");
     refused("pack model.json -o out.spk --name a", "--name is for a model as source");
     refused("pack model.json -o out.spk --test t.c", "--test is for a model as source");
     refused("pack model.json -o out.spk --keys", "--keys is for a model as source");
@@ -156,6 +156,11 @@ fn what_cannot_be_written_is_refused_and_the_users_files_stay() {
     folder.run("pack model.json -o out.c --name other").ok();
     let text = std::fs::read_to_string(folder.path().join("out.h")).unwrap();
     assert!(text.contains("other_raw"), "{text}");
+    // A whole model as a header is ours, too, but it is not what goes beside C.
+    folder.run("pack model.json -o whole.h").ok();
+    let whole = std::fs::read(folder.path().join("whole.h")).unwrap();
+    refused("pack model.json -o whole.c", "this file is something else; give OUT another name, or remove it");
+    assert_eq!(std::fs::read(folder.path().join("whole.h")).unwrap(), whole);
     // Source and the certificate of another kind, and a file that only has the name of source.
     folder.run("pack model.json -o out.c --certificate out.cert").ok();
     assert_eq!(check(&folder, "model.json mine.h out.cert"), 1);

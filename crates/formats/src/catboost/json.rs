@@ -336,6 +336,12 @@ impl<'a> Texts<'a> {
         }
     }
 
+    /// A border, which the file holds as f32: every number beyond that type is read as an infinite one.
+    fn border(&self, border: f32) -> String {
+        let beyond = if border < 0.0 { -1e39 } else { 1e39 };
+        self.number(if border.is_infinite() { beyond } else { f64::from(border) })
+    }
+
     fn numbers(&self, out: &mut String, values: &[f64]) {
         for (index, &value) in values.iter().enumerate() {
             put(out, format_args!("{}{}", if index == 0 { '[' } else { ',' }, self.number(value)));
@@ -372,10 +378,9 @@ fn features(out: &mut String, features: &Json<'_>, core: &Core, texts: &Texts<'_
                 put(out, format_args!("{separator}{}:", Value::from(entry.key.as_str())));
                 separator = ",";
                 if entry.key == "borders" {
-                    texts.numbers(
-                        out,
-                        &float.borders.iter().map(|&border| f64::from(border)).collect::<Vec<_>>(),
-                    );
+                    let borders: Vec<String> =
+                        float.borders.iter().map(|&border| texts.border(border)).collect();
+                    put(out, format_args!("[{}]", borders.join(",")));
                 } else {
                     out.push_str(entry.raw);
                 }
@@ -425,7 +430,7 @@ impl Writer<'_> {
             CoreTest::Above { feature, border, .. } => {
                 let own = |float: &&FloatFeature| FeatureId(float.flat as u32) == feature;
                 let index = self.core.floats.iter().find(own).map_or(0, |float| float.index);
-                let border = self.texts.number(f64::from(border));
+                let border = self.texts.border(border);
                 put(
                     out,
                     format_args!(

@@ -21,8 +21,17 @@ type Leaves = BTreeMap<(usize, usize), Vec<(u32, f64)>>;
 
 /// Refuses a table of which onnxruntime makes something else.
 pub(super) fn check(table: &Table, number: NumberType) -> Result<(), FormatError> {
+    let Some((_, row)) = find(table, number)? else { return Ok(()) };
+    let what = "two tests for equality that onnxruntime makes one test of, although they are not one";
+    let advice = "it does not compare the targets or classes of the branches, nor where missing values go; give the \
+                  values of the branches' leaves different last bits, or the tests another order";
+    Err(unsupported(Shape::new(table)?.place(row), what, advice))
+}
+
+/// The first tree, and the row of its first test, of which onnxruntime makes something else.
+pub(super) fn find(table: &Table, number: NumberType) -> Result<Option<(usize, usize)>, FormatError> {
     if !table.modes.contains(&Mode::Equal) {
-        return Ok(());
+        return Ok(None);
     }
     let shape = Shape::new(table)?;
     let mut leaves = Leaves::new();
@@ -51,15 +60,11 @@ pub(super) fn check(table: &Table, number: NumberType) -> Result<(), FormatError
             let branches = pair.branches(first, second)?;
             let differ = branches == Branches::SeemEqual || pair.tracks(second);
             if branches != Branches::Differ && differ {
-                let what =
-                    "two tests for equality that onnxruntime makes one test of, although they are not one";
-                let advice = "it does not compare the targets or classes of the branches, nor where missing values go; give the \
-                              values of the branches' leaves different last bits, or the tests another order";
-                return Err(unsupported(shape.place(first), what, advice));
+                return Ok(Some((tree, first)));
             }
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// What two branches are to each other.

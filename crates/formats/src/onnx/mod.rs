@@ -137,6 +137,11 @@ impl EditableDocument for File {
         if changed.has_trees_of(&table) {
             return Ok(self.clone());
         }
+        // New leaves can make branches equal to onnxruntime that were not. The tree is named, so that pruning can keep it.
+        if let Some((tree, _)) = merged::find(&changed, number).map_err(read_back)? {
+            let what = "two tests for equality with such leaves: onnxruntime would make one test of them";
+            return Err(EditError::TreeContent { tree: edit.trees[tree].source(), what });
+        }
         let body = match operator {
             Operator::Newer => newer::write(&changed, &self.bytes, node),
             Operator::Classifier | Operator::Regressor => changed.write(&self.bytes, node),

@@ -42,29 +42,70 @@ struct Found<T> {
 pub(super) struct CategoryNames {
     offsets: Option<Vec<i64>>,
     values: Vec<i64>,
+    /// XGBoost's number for the type of `values`, where these are numbers.
+    kind: Option<i64>,
 }
 
 impl CategoryNames {
+    pub(super) fn count(&self) -> usize {
+        self.offsets.as_ref().map_or(self.values.len(), |offsets| offsets.len().saturating_sub(1))
+    }
+
     /// The label of code 0, 1, ...; `None` where the dictionary does not fit together.
     pub(super) fn labels(&self) -> Option<Vec<Label>> {
         let Some(offsets) = &self.offsets else {
-            return Some(self.values.iter().map(|&value| Label::Integer(value)).collect());
-        };
-        // The bytes of text are stored as signed numbers.
-        let bytes: Vec<u8> = self.values.iter().map(|&value| value as u8).collect();
-        let label = |ends: &[i64]| {
-            let range = usize::try_from(ends[0]).ok()?..usize::try_from(ends[1]).ok()?;
-            // Some versions cut names that are not ASCII in the middle of a character.
-            Some(match String::from_utf8_lossy(bytes.get(range)?) {
-                Cow::Borrowed(text) => Label::text(text),
-                Cow::Owned(damaged) => Label::Unreadable(damaged),
-            })
+            let fits = |value| match self.kind {
+                Some(9) => i8::try_from(value).is_ok(),
+                Some(10) => u8::try_from(value).is_ok(),
+                Some(11) => i16::try_from(value).is_ok(),
+                Some(12) => u16::try_from(value).is_ok(),
+                Some(13) => i32::try_from(value).is_ok(),
+                Some(14) => u32::try_from(value).is_ok(),
+                Some(15) => true,
+                Some(16) => value >= 0,
+                _ => false,
+            };
+            // XGBoost would cut off the bits that do not fit.
+            return self.values.iter().map(|&value| fits(value).then_some(Label::Integer(value))).collect();
         };
         // Offsets that go back would repeat the text without end.
         if !offsets.is_sorted() {
             return None;
         }
-        offsets.windows(2).map(label).collect()
+        let label = |code| {
+            let bytes: Vec<u8> = self.name(code)?.iter().map(|&value| value as u8).collect();
+            // Some versions cut names that are not ASCII in the middle of a character.
+            Some(match String::from_utf8_lossy(&bytes) {
+                Cow::Borrowed(text) => Label::text(text),
+                Cow::Owned(damaged) => Label::Unreadable(damaged),
+            })
+        };
+        (0..self.count()).map(label).collect()
+    }
+
+    /// Does XGBoost, which looks these labels up by bisection through `order`, find each of them at its own code? Labels
+    /// that are cut in a character may be equal, since nothing is ever looked up by them here.
+    pub(super) fn fits_order(&self, labels: &[Label], order: &[i64]) -> bool {
+        let mut codes: Vec<usize> = order.iter().filter_map(|&code| usize::try_from(code).ok()).collect();
+        let rises = codes.windows(2).all(|pair| match (self.name(pair[0]), self.name(pair[1])) {
+            // XGBoost compares signed bytes.
+            (Some(a), Some(b)) if self.offsets.is_some() => {
+                let bytes = |name: &[i64]| -> Vec<i8> { name.iter().map(|&byte| byte as i8).collect() };
+                let (a, b) = (bytes(a), bytes(b));
+                a < b || a == b && matches!(labels[pair[0]], Label::Unreadable(_))
+            }
+            (Some(a), Some(b)) => a < b,
+            _ => false,
+        });
+        codes.sort_unstable();
+        rises && order.len() == labels.len() && codes.into_iter().eq(0..labels.len())
+    }
+
+    /// The numbers that the name of a code is stored as: the bytes of text as signed ones, or one number.
+    fn name(&self, code: usize) -> Option<&[i64]> {
+        let Some(offsets) = &self.offsets else { return self.values.get(code..=code) };
+        let end = |at: usize| usize::try_from(*offsets.get(at)?).ok();
+        self.values.get(end(code)?..end(code + 1)?)
     }
 }
 
@@ -77,6 +118,10 @@ pub(super) struct Contents {
     pub(super) feature_names: Vec<String>,
     pub(super) feature_types: Vec<String>,
     pub(super) category_names: Vec<CategoryNames>,
+    /// Where the codes of each column begin in `category_order`, and where the last ones end.
+    pub(super) category_segments: Vec<i64>,
+    /// The codes of each column in the order of their names (`sorted_idx`).
+    pub(super) category_order: Vec<i64>,
     pub(super) booster: String,
     pub(super) objective: String,
     pub(super) objective_num_class: Option<String>,
@@ -115,6 +160,8 @@ struct Collector {
     feature_names: Vec<String>,
     feature_types: Vec<String>,
     category_names: Vec<CategoryNames>,
+    category_segments: Vec<i64>,
+    category_order: Vec<i64>,
     booster: Option<String>,
     has_inner_booster: bool,
     inner_booster: Option<String>,
@@ -240,6 +287,8 @@ impl Collector {
         source.object(&mut |source, key, _| match key {
             "cats" => source.object(&mut |source, key, _| match key {
                 "enc" => self.category_names(source),
+                "feature_segments" => source.integers(&mut self.category_segments),
+                "sorted_idx" => source.integers(&mut self.category_order),
                 _ => source.skip(),
             }),
             "gbtree_model_param" => source.object(&mut |source, key, _| {
@@ -280,6 +329,10 @@ impl Collector {
             source.object(&mut |source, key, _| match key {
                 "offsets" => source.integers(names.offsets.insert(Vec::new())),
                 "values" => source.integers(&mut names.values),
+                "type" => {
+                    names.kind = Some(source.integer()?);
+                    Ok(())
+                }
                 _ => source.skip(),
             })?;
             self.category_names.push(names);
@@ -347,6 +400,8 @@ impl Collector {
             feature_names: self.feature_names,
             feature_types: self.feature_types,
             category_names: self.category_names,
+            category_segments: self.category_segments,
+            category_order: self.category_order,
             booster,
             objective,
             objective_num_class: self.objective_num_class,

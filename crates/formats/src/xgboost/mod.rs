@@ -2,8 +2,8 @@
 //!
 //! A value goes left iff it is below the threshold, as f32; missing values go where the node says; the
 //! categories that a node lists go right, everything else left. Sums are f32 in the order of the file, from
-//! the intercept on; dart multiplies each leaf by the tree's weight first. Classes are those of
-//! `XGBClassifier`. Regressors and rankers have no classes; those whose objective ends in `exp` start from the
+//! the intercept on; dart multiplies each leaf by the tree's weight first, and up to 3.2 adds it to zero before that,
+//! which only minus zero notices. Classes are those of `XGBClassifier`. Regressors and rankers have no classes; those whose objective ends in `exp` start from the
 //! logarithm of `base_score`, and their raw scores are the margins.
 //!
 //! The file's bytes are kept, with the places of the parts that an edit changes: what is written unchanged is

@@ -2,11 +2,11 @@
 
 use secateur_model::{
     Accumulation, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId,
-    Features, GroupId, InputDomain, InterceptPosition, MAX_FEATURES, NumberType, Order, Output, Softmax,
-    Transform, TreeId, Value,
+    Features, GroupId, InputDomain, InterceptPosition, Label, MAX_FEATURES, NumberType, Order, Output,
+    Softmax, Transform, TreeId, Value,
 };
 
-use super::document::Contents;
+use super::document::{CategoryNames, Contents};
 use crate::error::{FormatError, Place, Problem};
 
 /// What an edit must know of a file beside the model itself.
@@ -182,11 +182,15 @@ pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::
     let features = features(&contents)?;
     let decision = header.objective.decision(groups);
     let mut builder = EnsembleBuilder::new(features, domain, classes, intercepts, accumulation, decision)?;
-    for (index, (tree, vector)) in trees.into_iter().take(header.used_trees).enumerate() {
+    for (index, (mut tree, vector)) in trees.into_iter().take(header.used_trees).enumerate() {
         let output = match vector {
             None => Output::Group(GroupId(header.tree_info[index])),
             Some(_) => Output::All,
         };
+        if header.dart && header.version < Version(3, 3, 0) {
+            // There dart adds each leaf to zero before it is weighted, so that minus zero becomes zero.
+            tree.add_zero_to_leaves();
+        }
         let weight = header.weights.as_ref().map_or(1.0, |weights| f64::from(weights[index]));
         builder.tree(tree, output, weight)?;
     }
@@ -460,16 +464,11 @@ fn features(contents: &Contents) -> Result<Features, FormatError> {
         true => Features::unnamed(count as u32),
         false => Features::named(contents.feature_names.clone()),
     };
+    let labels = category_labels(contents)?;
     let declared = contents.feature_types.iter().zip(0u32..).filter(|(kind, _)| *kind == "c");
     let used = contents.categorical.iter().copied();
     for feature in declared.map(|(_, feature)| feature).chain(used).filter(|&f| u64::from(f) < count) {
-        let labels = match contents.category_names.get(feature as usize) {
-            Some(names) => names.labels().ok_or_else(|| {
-                let expected = "a list of names that fits its offsets";
-                wrong(&format!("{MODEL}.cats.enc"), format!("entry {feature}"), expected)
-            })?,
-            None => Vec::new(),
-        };
+        let labels = labels.get(feature as usize).cloned().unwrap_or_default();
         let categories = Categories {
             rule: CategoryRule::TruncateNonNegative,
             unseen_is_missing: false,
@@ -478,6 +477,45 @@ fn features(contents: &Contents) -> Result<Features, FormatError> {
         features.set_categories(FeatureId(feature), categories);
     }
     Ok(features)
+}
+
+/// The labels of each column's codes.
+fn category_labels(contents: &Contents) -> Result<Vec<Vec<Label>>, FormatError> {
+    let mut start = 0;
+    let mut column = |(column, names): (usize, &CategoryNames)| {
+        let labels = names.labels().ok_or_else(|| {
+            let expected = "a list of names that fits its offsets, or of numbers of its type";
+            wrong(&format!("{MODEL}.cats.enc"), format!("entry {column}"), expected)
+        })?;
+        let end = start + labels.len();
+        let segment = contents.category_segments.get(column..).and_then(|rest| rest.get(..2));
+        if segment != Some(&[start as i64, end as i64]) {
+            let expected = "where the codes of this column begin and end";
+            return Err(wrong(
+                &format!("{MODEL}.cats.feature_segments"),
+                format!("entry {column}"),
+                expected,
+            ));
+        }
+        // XGBoost looks the labels of a table up through this list, and takes what it says for their codes.
+        let order = contents.category_order.get(start..end);
+        if !order.is_some_and(|order| names.fits_order(&labels, order)) {
+            let expected =
+                "the codes of this column in the order of its labels: XGBoost would mistake them for others";
+            return Err(wrong(
+                &format!("{MODEL}.cats.sorted_idx"),
+                format!("the part of column {column}"),
+                expected,
+            ));
+        }
+        start = end;
+        Ok(labels)
+    };
+    let labels = contents.category_names.iter().enumerate().map(&mut column).collect::<Result<_, _>>()?;
+    if contents.category_order.len() != start {
+        return Err(wrong_length(&format!("{MODEL}.cats.sorted_idx"), start, contents.category_order.len()));
+    }
+    Ok(labels)
 }
 
 #[cfg(test)]

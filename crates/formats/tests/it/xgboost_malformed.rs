@@ -370,3 +370,61 @@ fn unknown_fields_and_spaces_survive_an_edit() {
     assert!(edited.contains("\"attributes\":{\"note\" : \"kept\"}"), "{edited}");
     assert!(edited.contains("\"split_conditions\":[5E-1,-2E0,2E0]"), "{edited}");
 }
+
+#[test]
+fn the_order_of_labels_fits_them() {
+    let json = String::from_utf8(fixture("3.4.1-frame.json")).unwrap();
+    let cases = [
+        (
+            "sorted_idx",
+            "[0,1,2,3,4,5]",
+            "[1,0,2,3,4,5]",
+            "cats.sorted_idx: the part of column 2 is not the codes",
+        ),
+        ("sorted_idx", "[0,1,2,3,4,5]", "[0,1,2,3,4,4]", "the part of column 2 is not"),
+        ("sorted_idx", "[0,1,2,3,4,5]", "[0,1,2,3,4]", "the part of column 2 is not"),
+        ("sorted_idx", "[0,1,2,3,4,5]", "[0,1,2,3,4,6]", "the part of column 2 is not"),
+        ("sorted_idx", "[0,1,2,3,4,5]", "[0,1,2,3,4,-1]", "the part of column 2 is not"),
+        ("sorted_idx", "[0,1,2,3,4,5]", "[0,1,2,3,4,5,6]", "sorted_idx: 7 values where 6 are needed"),
+        ("sorted_idx", "[0,1,2,3,4,5]", "[]", "the part of column 2 is not"),
+        ("feature_segments", "[0,0,0,6]", "[0,0,1,6]", "cats.feature_segments: entry 1 is not where"),
+        ("feature_segments", "[0,0,0,6]", "[]", "cats.feature_segments: entry 0 is not where"),
+        // The second label becomes the first one.
+        ("\"enc\"", "[98,99,", "[98,98,", "the part of column 2 is not"),
+    ];
+    for (after, old, new, message) in cases {
+        let error = refusal(replaced(&json, after, old, new).as_bytes(), new).to_string();
+        assert!(error.contains(message), "{new}: {error}");
+    }
+    // Bytes are signed: a label that is no ASCII is before all others, even if it is cut in a character.
+    let cut = replaced(&json, "\"enc\"", "104]", "-61]");
+    refusal(cut.as_bytes(), "a label that is first but listed last");
+    let first = replaced(&cut, "sorted_idx", "[0,1,2,3,4,5]", "[5,0,1,2,3,4]");
+    ModelFile::parse(first.as_bytes()).unwrap();
+
+    let mut ubj = fixture("3.4.1-frame.ubj");
+    let at = ubj.windows(10).position(|window| window == b"sorted_idx").unwrap();
+    let one = at + ubj[at..].windows(8).position(|window| window == [0, 0, 0, 1, 0, 0, 0, 2]).unwrap();
+    ubj[one + 3] = 2;
+    ubj[one + 7] = 1;
+    let error = refusal(&ubj, "swapped codes").to_string();
+    assert!(error.contains("the part of column 2 is not"), "{error}");
+}
+
+#[test]
+fn dart_up_to_3_2_takes_minus_zero_for_zero() {
+    for (version, minus) in [("3.1.3", false), ("3.2.0", false), ("3.3.0", true), ("3.4.1", true)] {
+        let text = String::from_utf8(fixture(&format!("{version}-dart.json"))).unwrap();
+        let at = text.find("\"left_children\":[").unwrap();
+        let leaf =
+            text[at..].split(['[', ']']).nth(1).unwrap().split(',').position(|child| child == "-1").unwrap();
+        let at = at + text[at..].find("\"split_conditions\":[").unwrap() + "\"split_conditions\":[".len();
+        let end = at + text[at..].find(']').unwrap();
+        let mut values: Vec<&str> = text[at..end].split(',').collect();
+        values[leaf] = "-0E0";
+        let changed = format!("{}{}{}", &text[..at], values.join(","), &text[end..]);
+        let file = ModelFile::parse(changed.as_bytes()).unwrap();
+        let value = file.ensemble().trees()[0].leaf_values()[0];
+        assert_eq!((value, value.is_sign_negative()), (0.0, minus), "{version}");
+    }
+}

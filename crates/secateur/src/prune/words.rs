@@ -486,6 +486,14 @@ impl PruneReport<'_> {
         self.options.threshold.map_or_else(String::new, |threshold| format!(" --threshold {threshold}"))
     }
 
+    fn band_flag(&self) -> String {
+        match self.options.claim.band() {
+            Some(Band::Exact) => " --band 0".to_owned(),
+            Some(Band::Score(band)) => format!(" --band {}", plain(band)),
+            Some(Band::Auto) | None => String::new(),
+        }
+    }
+
     fn scope_flag(&self) -> &'static str {
         match self.accepted().scope(&self.pruning.pruned.domain) {
             "all" => "",
@@ -499,14 +507,15 @@ impl PruneReport<'_> {
         let (model, output) = (self.places.original?, self.places.pruned?);
         Some(match self.places.certificate {
             Some(certificate) => {
-                format!("secateur-check {model} {output} {certificate}{}", self.threshold_flag())
+                let (band, threshold) = (self.band_flag(), self.threshold_flag());
+                format!("secateur-check {model} {output} {certificate}{band}{threshold}")
             }
             None => {
                 let scores = self.options.claim.within();
                 let scores =
                     scores.map_or_else(String::new, |within| format!(" --scores --within {}", plain(within)));
-                let (threshold, scope) = (self.threshold_flag(), self.scope_flag());
-                format!("secateur verify {model} {output}{scores}{threshold}{scope}")
+                let (band, threshold, scope) = (self.band_flag(), self.threshold_flag(), self.scope_flag());
+                format!("secateur verify {model} {output}{scores}{band}{threshold}{scope}")
             }
         })
     }
