@@ -178,7 +178,9 @@ class XgBoost:
             else:
                 enc.append({"type": 15, "values": [int(label) for label in labels]})
             segments.append(segments[-1] + len(labels))
-            order += sorted(range(len(labels)), key=lambda code, labels=labels: labels[code])
+            # XGBoost compares bytes as signed numbers.
+            keys = [np.frombuffer(label.encode(), np.int8).tolist() if isinstance(label, str) else label for label in labels]
+            order += sorted(range(len(labels)), key=keys.__getitem__)
         enc.append({"offsets": [], "values": []})
         segments.append(segments[-1])
         changed.model["cats"] = {"enc": enc, "feature_segments": segments, "sorted_idx": order}

@@ -330,3 +330,56 @@ def test_several_labels_for_a_row_are_refused():
     model = classifier(n_estimators=2).fit(X, np.stack([y, k > 1], axis=1))
     with pytest.raises(secateur.ModelError, match="2 labels for each row"):
         secateur.Model.parse(bytes(model.get_booster().save_raw("json")))
+
+
+def test_an_order_of_labels_that_does_not_fit_them_is_refused():
+    labels = ["c", "a", "d", "b"]
+    X = pd.DataFrame({"x": pd.Categorical.from_codes([0, 1, 2, 3] * 50, labels)})
+    y = np.array([0.0, 1.0, 5.0, 20.0] * 50)
+    settings = {"max_depth": 3, "max_cat_to_onehot": 9, "nthread": 1}
+    booster = xgb.train(settings, xgb.DMatrix(X, y, enable_categorical=True), 3)
+    text = bytes(booster.save_raw("json")).decode()
+    assert text.count('"sorted_idx":[1,3,0,2]') == 1
+    # XGBoost searches for a label by halves through this list: it misses labels, or takes them for others.
+    wrong = text.replace('"sorted_idx":[1,3,0,2]', '"sorted_idx":[3,1,0,2]')
+    other_frame = pd.DataFrame({"x": pd.Categorical(["a", "b", "d"], categories=["a", "b", "d"])})
+    other = xgb.DMatrix(other_frame, enable_categorical=True)
+    right = booster.predict(other)
+    assert_same_bits(xgb.Booster(model_file=bytearray(text.encode())).predict(other), right, other_frame)
+    secateur.Model.parse(text.encode())
+    with pytest.raises(secateur.ModelError, match="sorted_idx: the part of column 0"):
+        secateur.Model.parse(wrong.encode())
+    read = xgb.Booster(model_file=bytearray(wrong.encode()))
+    try:
+        found = read.predict(other)
+    except xgb.core.XGBoostError:
+        found = np.full(len(right), np.nan)
+    assert (found != right).any()
+    with pytest.raises(secateur.ModelError, match="sorted_idx: the part of column 0"):
+        secateur.Model.parse(bytes(read.save_raw("ubj")))
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("values", [(-0.0, -0.0), (0.0, -0.0), (-0.0, 0.0), (0.0, 0.0), (-1e-45, -1e-45)])
+def test_zeros_keep_the_library_s_sign(tmp_path, booster, values):
+    X, y, *_ = table()
+    # A base score of one half is a margin of minus zero.
+    settings = {"booster": booster, "objective": "binary:logistic", "base_score": 0.5, "max_depth": 2}
+    trained = xgb.train({**settings, "nthread": 1}, xgb.DMatrix(X, y), len(values))
+    document = json.loads(bytes(trained.save_raw("json")))
+    gradient = document["learner"]["gradient_booster"]
+    model = gradient.get("gbtree", gradient)["model"]
+    for tree, value in zip(model["trees"], values, strict=True):
+        for node, child in enumerate(tree["left_children"]):
+            if child == -1:
+                tree["split_conditions"][node] = value
+    data = json.dumps(document).encode()
+    read = xgb.Booster(model_file=bytearray(data))
+    path_of = tmp_path / "model.json"
+    path_of.write_bytes(data)
+    for rows in (X[:1], X[:3], X):
+        expected = read.predict(xgb.DMatrix(rows), output_margin=True)
+        assert_same_bits(secateur.Model.parse(data).raw_scores(rows).ravel(), expected, rows)
+        packed = secateur.pack(path_of)
+        for path in packed.self_test():
+            assert_same_bits(packed.raw_scores(rows, path=path).ravel(), expected, rows)
