@@ -1,0 +1,95 @@
+//! Why a proof is not accepted.
+
+/// Why a proof is not accepted, with the numbers that decided. Everything is counted from 0;
+/// `low..high` leaves `high` out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the comment of each refusal says what its fields are")]
+pub enum Refusal {
+    /// A row names a sum that does not exist.
+    RowSum,
+    /// A stack without trees.
+    StackEmpty,
+    /// A stack names a tree that does not exist.
+    StackTree { tree: u32 },
+    /// A tree is in two stacks.
+    StackTwice { tree: u32 },
+    /// A lens after the first box.
+    LensLate,
+    /// A step in a place that it cannot have.
+    Order,
+    /// Not one multiplier for each row.
+    LensRows { multipliers: usize, rows: usize },
+    /// A step names a lens that does not exist.
+    LensUnknown { lens: u32, lenses: u32 },
+    /// A step names an axis that does not exist.
+    BoxAxis { axis: u32, axes: usize },
+    /// A range that is not a part of the box, non-empty and less than all of it.
+    BoxRange { axis: u32, low: u32, high: u32, box_low: u32, box_high: u32 },
+    /// The part that is cut off is not closed by the lens. Both numbers count units of `2^shift`.
+    NarrowBound { lens: u32, axis: u32, low: u32, high: u32, reached: i128, bound: i128, shift: u64 },
+    /// The box is not closed by the lens. Both numbers count units of `2^shift`.
+    CloseBound { lens: u32, reached: i128, bound: i128, shift: u64 },
+    /// Every row holds in this cell, which is not excused.
+    CellsSolution { cell: Vec<u32> },
+    /// A join of a row that does not exist, or of the last row with itself.
+    JoinRow { row: u32, rows: usize },
+    /// A join fixes an axis that does not exist.
+    JoinAxis { axis: u32, axes: usize },
+    /// Two halves of a box meet in a part with this cell. If `alike`, the cell stands for the part,
+    /// every row holds in it, and it is not excused; else not all cells of the part are alike.
+    JoinSolution { cell: Vec<u32>, alike: bool },
+    /// Meeting in the middle with other than two rows, or with a piece that looks at several axes.
+    MeetShape { rows: usize, piece: Option<usize> },
+    /// The first half names an axis that does not exist.
+    MeetAxis { axis: u32, axes: usize },
+    /// The two halves meet: together they reach both bounds.
+    MeetSolution { reached: (i128, i128), bounds: (i128, i128) },
+    /// The proof ends with open boxes.
+    Open,
+    /// A cut without terms.
+    CutEmpty,
+    /// A cut whose terms have not one number for each column and constraint.
+    CutShape,
+    /// A combination of constants in a cut that must be at most zero is positive.
+    CutPositive { which: usize, left: crate::Int },
+    /// A combination of constants in a cut that must be zero is not.
+    CutUnbalanced { which: usize, left: crate::Int },
+    /// Not one cost for each item.
+    CoverCosts { costs: usize, items: usize },
+    /// A case split by an item that does not exist or is decided.
+    CoverItem { item: u32, items: usize },
+    /// A cut that does not exist.
+    CoverCut { cut: u32, cuts: usize },
+    /// The multipliers of an item's cuts exceed its cost; or (no item) the denominator is zero.
+    CoverDual { item: Option<usize>, load: u128, denominator: u64, cost: u128 },
+    /// The multipliers give less than the bound.
+    CoverBound { reached: u128, bound: u64 },
+    /// Two crossings of one column overlap.
+    CrossingOverlap,
+    /// A limit: too many joint leaves, or too many bytes for them.
+    LimitOverlay { bytes: bool, limit: usize },
+    /// A limit: too many bytes for lenses.
+    LimitLenses { lenses: usize, bytes: usize, limit: usize },
+    /// A limit: too many cells.
+    LimitCells { cells: u64, limit: u64 },
+    /// A limit of a join.
+    LimitJoin { what: JoinLimit, limit: u64 },
+    /// A limit: too many sums for one axis, or (none) numbers that are too wide.
+    LimitMeet { entries: Option<usize> },
+    /// A limit: too many bytes for cuts.
+    LimitCuts { cuts: usize, bytes: usize, limit: usize },
+    /// The caller ended the check.
+    Stopped,
+}
+
+/// Which limit a join would exceed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinLimit {
+    /// The sums of both halves, for all choices on the fixed axes.
+    Sums,
+    /// The pairs of sums that are examined.
+    Pairs,
+    /// The joint leaves of a piece that is not settled.
+    Leaves,
+}

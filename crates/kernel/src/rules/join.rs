@@ -1,0 +1,546 @@
+//! Rule `join`: what remains of a small box is put together from two halves.
+//!
+//! Premise: two rows (f, g), the one that the step names and the last. A piece is *settled* if one of its
+//! joint leaves meets the box, or if all its joint leaves have the same f and the same g. Neighbouring
+//! cells of the box on an axis are in one *class* if no unsettled piece tells them apart: of its joint
+//! leaves that meet the box, the same ones hold both. Without the axes that the step fixes, the others
+//! fall into *parts*: two axes are in one part if an unsettled piece changes along both, or a chain of
+//! such pieces links them. The parts are shared out over two halves. For every choice of a class on each
+//! fixed axis, the sums (f, g) of each half are listed, over all choices of a class on its axes. Every
+//! pair of one entry from each list that reaches both bounds, with what the other pieces add, is a part
+//! of the box: its classes. Of every piece one joint leaf meets that part, and one of its cells passes
+//! rule `cells`.
+//! Conclusion: the box holds no solution that is not excused.
+//! Why: cells of the same classes are in the same joint leaf of every unsettled piece, so f and g are the
+//! same for all of them. When the fixed axes are chosen, every unsettled piece changes along the axes of
+//! one part only, so a row is a sum of one number for each part and a constant. A cell that solves the
+//! problem has an entry in each list, and the two reach both bounds: it is in one of the pairs. All cells
+//! of a pair are in the same joint leaf of every piece, so they reach the same leaf of every tree, and
+//! one of them that passes stands for all. An entry is left out of a list only if with the best of
+//! everything else it does not reach a bound, so it is in no pair. Which axes are fixed and how the parts
+//! are shared out makes lists long or short, not right or wrong. Numbers may have been rounded up
+//! (`lens.rs`), which makes pairs more and not fewer.
+
+use std::ops::Range;
+
+use crate::boxes::LeavesLeft;
+use crate::pieces::{Form, Touch, low_bits};
+use crate::proof::Proof;
+use crate::refusal::{JoinLimit, Refusal};
+use crate::rules::cells::cell;
+
+/// A number for each of the two rows.
+type Sums = (i64, i64);
+
+/// An entry of a list: a sum, and which choice of classes it is.
+type Entry = (Sums, usize);
+
+pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(), Refusal> {
+    let (rows, axes) = (proof.rows.count, proof.state.ranges.len());
+    if row as usize + 1 >= rows {
+        return Err(Refusal::JoinRow { row, rows });
+    }
+    if let Some(&axis) = fixed.iter().find(|&&axis| axis as usize >= axes) {
+        return Err(Refusal::JoinAxis { axis, axes });
+    }
+    let row_lenses = proof.row_lenses();
+    let mut rest = Rest::of_box(proof, [row_lenses[row as usize], row_lenses[rows - 1]], fixed)?;
+    let mut pairs = 0;
+    loop {
+        proof.go_on()?;
+        for codes in rest.pairs(pairs, proof.pieces.limits.join_pairs)? {
+            pairs += 1;
+            passes(proof, &rest, codes, &row_lenses)?;
+        }
+        if !rest.next_choice() {
+            return Ok(());
+        }
+    }
+}
+
+/// The part of the box with these entries of the two lists: does one of its cells stand for all, and
+/// pass rule `cells`?
+fn passes(
+    proof: &mut Proof<'_>,
+    rest: &Rest,
+    codes: [usize; 2],
+    row_lenses: &[u32],
+) -> Result<(), Refusal> {
+    let mark = proof.state.mark();
+    for (axis, low, high) in rest.chosen(codes, &proof.state.ranges) {
+        proof.restrict(axis as u32, low, high);
+    }
+    let pieces = proof.pieces;
+    let settled = |piece: usize| proof.state.leaves_left(pieces, piece).only().is_some();
+    let alike = (0..pieces.pieces.len()).all(settled);
+    for axis in 0..proof.state.ranges.len() {
+        let (low, high) = proof.state.ranges[axis];
+        if high - low > 1 {
+            proof.restrict(axis as u32, low, low + 1);
+        }
+    }
+    let result = if alike {
+        cell(proof, row_lenses)
+    } else {
+        let cell = proof.state.ranges.iter().map(|range| range.0).collect();
+        Err(Refusal::CellsSolution { cell })
+    };
+    proof.state.undo(mark);
+    result.map_err(|refusal| match refusal {
+        Refusal::CellsSolution { cell } => Refusal::JoinSolution { cell, alike },
+        other => other,
+    })
+}
+
+/// What remains of a box. Open axes are named by their position in `axes`, and sets of them are the bits of a word.
+struct Rest {
+    axes: Vec<OpenAxis>,
+    /// The axes that are fixed.
+    fixed: u64,
+    parts: Vec<Part>,
+    /// What the bounds ask for beyond what the settled pieces add.
+    needed: Sums,
+    /// The sums of the two halves at the present choice, and room for the next ones.
+    lists: [Vec<Entry>; 2],
+    longer: Vec<Entry>,
+}
+
+/// An axis with more than one class.
+struct OpenAxis {
+    axis: usize,
+    /// The first cell of each class.
+    classes: Vec<u32>,
+    /// The class that is chosen, where the axis is fixed.
+    chosen: usize,
+}
+
+/// Open axes that pieces link when the fixed ones are left out; or none, for pieces along fixed axes alone.
+#[derive(Default)]
+struct Part {
+    own: u64,
+    /// The fixed axes that its pieces change along.
+    fixed: u64,
+    /// Choices of a class on each of its own axes.
+    count: usize,
+    second_half: bool,
+    /// What its pieces add for every choice on its axes: own ones before fixed ones, in each the lower position
+    /// first, and the first axis changes fastest.
+    table: Vec<Sums>,
+    /// For each choice on its fixed axes the best of each row alone.
+    tops: Vec<Sums>,
+}
+
+/// A piece that is not settled changes along an open axis.
+struct Along<'a> {
+    piece: usize,
+    at: usize,
+    touch: &'a Touch,
+}
+
+/// The axes along which a piece changes, each with the place of its runs in `of_classes`.
+#[derive(Default)]
+struct Runs<'a> {
+    axes: Vec<(&'a Touch, Range<usize>)>,
+    /// For each class of an axis the run of cells that it is in.
+    of_classes: Vec<usize>,
+}
+
+/// What the pieces that change along the same open axes add, for every choice on these axes.
+struct Table {
+    set: u64,
+    sums: Vec<Sums>,
+}
+
+impl Rest {
+    fn of_box(proof: &Proof<'_>, lenses: [u32; 2], fixed: &[u32]) -> Result<Self, Refusal> {
+        let [f, g] = lenses.map(|lens| proof.lens(lens));
+        let layout = proof.pieces;
+        let mut needed = (f.narrow_bound, g.narrow_bound);
+        let mut settled = Vec::with_capacity(layout.pieces.len());
+        for piece in 0..layout.pieces.len() {
+            let left = proof.state.leaves_left(layout, piece);
+            settled.push(left.only().is_some() || f.is_constant(piece) && g.is_constant(piece));
+            if settled[piece] {
+                let leaf = left.lowest();
+                needed = minus(needed, (f.narrow_values(piece)[leaf], g.narrow_values(piece)[leaf]));
+            } else if let Form::Tree(joint) = &layout.pieces[piece].form {
+                let limit = joint.leaves as u64 - 1;
+                return Err(Refusal::LimitJoin { what: JoinLimit::Leaves, limit });
+            }
+        }
+        let (axes, mut changes) = open_axes(proof, &settled)?;
+        let is_fixed = |axis: &OpenAxis| fixed.contains(&(axis.axis as u32));
+        let fixed = axes.iter().enumerate().fold(0, |set, (at, axis)| set | u64::from(is_fixed(axis)) << at);
+        changes.sort_unstable_by_key(|along| (along.piece, along.at));
+        let set_of = |changes: &[Along<'_>]| changes.iter().fold(0, |set, along| set | 1u64 << along.at);
+        let mut pieces: Vec<(u64, &[Along<'_>])> =
+            changes.chunk_by(|a, b| a.piece == b.piece).map(|own| (set_of(own), own)).collect();
+        pieces.sort_unstable_by_key(|&(set, own)| (set.count_ones(), set, own[0].piece));
+        let lists = [Vec::new(), Vec::new()];
+        let mut rest = Self { axes, fixed, parts: Vec::new(), needed, lists, longer: Vec::new() };
+        rest.make_parts(&pieces, proof.pieces.limits.join_sums)?;
+        let mut tables: Vec<Table> = Vec::new();
+        let mut runs = Runs::default();
+        for alike in pieces.chunk_by(|a, b| a.0 == b.0) {
+            proof.go_on()?;
+            let set = alike[0].0;
+            let mut sums = vec![(0, 0); rest.choices(set) as usize];
+            for (_, changes) in alike {
+                let piece = changes[0].piece;
+                let fill = Fill { f: f.narrow_values(piece), g: g.narrow_values(piece) };
+                rest.along(set, changes, &mut runs);
+                fill.add(&runs.axes, &runs.of_classes, proof.state.leaves_left(layout, piece), &mut sums);
+            }
+            tables.push(Table { set, sums });
+        }
+        rest.add(tables);
+        Ok(rest)
+    }
+
+    /// The axes of a set in the order of tables: own ones before fixed ones.
+    fn ordered(&self, set: u64) -> impl Iterator<Item = usize> + use<> {
+        bits(set & !self.fixed).chain(bits(set & self.fixed))
+    }
+
+    /// How many choices of a class there are on all these axes.
+    fn choices(&self, set: u64) -> u64 {
+        bits(set).fold(1, |count: u64, at| count.saturating_mul(self.axes[at].classes.len() as u64))
+    }
+
+    /// Notes for each axis along which a piece changes, in the order of tables, the run of cells that each of its
+    /// classes is in.
+    fn along<'a>(&self, set: u64, changes: &[Along<'a>], runs: &mut Runs<'a>) {
+        runs.axes.clear();
+        runs.of_classes.clear();
+        for at in self.ordered(set) {
+            let own = changes.iter().find(|along| along.at == at).expect("the set is of these changes");
+            let first = runs.of_classes.len();
+            runs.of_classes.extend(self.axes[at].classes.iter().map(|&cell| own.touch.run_of(cell)));
+            runs.axes.push((own.touch, first..runs.of_classes.len()));
+        }
+    }
+
+    /// Makes the parts, shares them out over the two halves, and makes room for their tables, within the limit.
+    fn make_parts(&mut self, pieces: &[(u64, &[Along<'_>])], limit: u64) -> Result<(), Refusal> {
+        let mut rest = !self.fixed & low_bits(self.axes.len());
+        while rest != 0 {
+            let mut own = rest & rest.wrapping_neg();
+            loop {
+                let linked = pieces.iter().filter(|(set, _)| set & own != 0);
+                let wider = linked.fold(own, |own, (set, _)| own | set & rest);
+                if wider == own {
+                    break;
+                }
+                own = wider;
+            }
+            rest &= !own;
+            self.parts.push(Part { own, ..Part::default() });
+        }
+        // Pieces along fixed axes alone.
+        self.parts.push(Part::default());
+        for &(set, _) in pieces {
+            let part = self.part_of(set);
+            self.parts[part].fixed |= set & self.fixed;
+        }
+        let mut order: Vec<(u64, usize)> =
+            self.parts.iter().enumerate().map(|(index, part)| (self.choices(part.own), index)).collect();
+        order.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
+        let mut sums = [1u64; 2];
+        for &(count, index) in &order {
+            let second_half = sums[1] < sums[0];
+            let half = &mut sums[usize::from(second_half)];
+            *half = half.saturating_mul(count);
+            self.parts[index].second_half = second_half;
+        }
+        let work = self.choices(self.fixed).saturating_mul(sums[0].saturating_add(sums[1]));
+        if work > limit {
+            return Err(Refusal::LimitJoin { what: JoinLimit::Sums, limit });
+        }
+        // A part's own choices are among the sums of its half, and its fixed axes among all of them: its table is
+        // no longer than the work.
+        for index in 0..self.parts.len() {
+            let (own, fixed) = (self.choices(self.parts[index].own), self.choices(self.parts[index].fixed));
+            let part = &mut self.parts[index];
+            part.count = own as usize;
+            part.table = vec![(0, 0); (own * fixed) as usize];
+        }
+        Ok(())
+    }
+
+    /// The part of pieces that change along these axes.
+    fn part_of(&self, set: u64) -> usize {
+        let own = set & !self.fixed;
+        let holds = |part: &Part| part.own & own != 0 || own == 0 && part.own == 0;
+        self.parts.iter().position(holds).expect("every open axis is in a part, and no axis too")
+    }
+
+    /// Adds tables, of few axes first, to those of their parts. A table with fewer axes goes into one that has them
+    /// all, not into the whole part: that is less to add.
+    fn add(&mut self, mut tables: Vec<Table>) {
+        for index in 0..tables.len() {
+            let (small, large) = tables.split_at_mut(index + 1);
+            let Table { set, sums } = &small[index];
+            match large
+                .iter_mut()
+                .find(|table| set & table.set == *set && self.part_of(table.set) == self.part_of(*set))
+            {
+                Some(table) => spread(&self.steps(table.set, *set), sums, &mut table.sums),
+                None => {
+                    let part = self.part_of(*set);
+                    let steps = self.steps(self.parts[part].own | self.parts[part].fixed, *set);
+                    spread(&steps, sums, &mut self.parts[part].table);
+                }
+            }
+        }
+        for part in &mut self.parts {
+            part.tops = part.table.chunks(part.count).map(top).collect();
+        }
+    }
+
+    /// How a table over these axes and one over `some` of them are laid out.
+    fn steps(&self, axes: u64, some: u64) -> Vec<Step> {
+        let (mut into, mut from) = (1, 1);
+        let mut steps: Vec<Step> = Vec::new();
+        for at in self.ordered(axes) {
+            let (classes, shared) = (self.axes[at].classes.len(), some >> at & 1 == 1);
+            match steps.last_mut().filter(|step| step.from.is_some() == shared) {
+                // Neighbours that both tables have, or one only, count as one axis.
+                Some(step) => step.classes *= classes,
+                None => steps.push(Step { classes, into, from: shared.then_some(from) }),
+            }
+            into *= classes;
+            from *= if shared { classes } else { 1 };
+        }
+        steps
+    }
+
+    /// On to the next choice on the fixed axes; `false` behind the last one.
+    fn next_choice(&mut self) -> bool {
+        for at in bits(self.fixed) {
+            let axis = &mut self.axes[at];
+            axis.chosen += 1;
+            if axis.chosen < axis.classes.len() {
+                return true;
+            }
+            axis.chosen = 0;
+        }
+        false
+    }
+
+    /// The pairs of entries that reach both bounds at the present choice; there have been some before, and there may
+    /// be at most so many.
+    fn pairs(&mut self, before: usize, most: usize) -> Result<Vec<[usize; 2]>, Refusal> {
+        let Self { axes, parts, needed, lists, longer, .. } = self;
+        // What may be lost, counted from the best of everything, before a bound is missed.
+        let spare = parts.iter().fold(minus((0, 0), *needed), |sum, part| plus(sum, part.present(axes).1));
+        if spare.0 < 0 || spare.1 < 0 {
+            return Ok(Vec::new());
+        }
+        let mut sizes = [1; 2];
+        for list in lists.iter_mut() {
+            list.clear();
+            list.push(((0, 0), 0));
+        }
+        for part in parts.iter() {
+            let half = usize::from(part.second_half);
+            let (table, top) = part.present(axes);
+            longer.clear();
+            for (index, &sums) in table.iter().enumerate() {
+                let lost = minus(top, sums);
+                let left = minus(spare, lost);
+                if left.0 < 0 || left.1 < 0 {
+                    continue;
+                }
+                for &(entry, code) in lists[half].iter() {
+                    if entry.0 <= left.0 && entry.1 <= left.1 {
+                        longer.push((plus(entry, lost), code + index * sizes[half]));
+                    }
+                }
+            }
+            if longer.is_empty() {
+                return Ok(Vec::new());
+            }
+            sizes[half] *= part.count;
+            std::mem::swap(&mut lists[half], longer);
+        }
+        let [first, second] = lists;
+        let swapped = second.len() < first.len();
+        let (short, long) = if swapped { (second, first) } else { (first, second) };
+        // Those of the shorter list that lose little of f come first; of them, the least that is lost of g decides.
+        short.sort_unstable();
+        let mut least_g = Vec::with_capacity(short.len());
+        for &((_, g), _) in short.iter() {
+            least_g.push(least_g.last().map_or(g, |&least: &i64| least.min(g)));
+        }
+        let mut pairs = Vec::new();
+        for &mut (entry, code) in long {
+            let left = minus(spare, entry);
+            let enough = short.partition_point(|(other, _)| other.0 <= left.0);
+            if enough == 0 || least_g[enough - 1] > left.1 {
+                continue;
+            }
+            for &(_, other) in short[..enough].iter().filter(|(other, _)| other.1 <= left.1) {
+                if before + pairs.len() >= most {
+                    return Err(Refusal::LimitJoin { what: JoinLimit::Pairs, limit: most as u64 });
+                }
+                pairs.push(if swapped { [code, other] } else { [other, code] });
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// For each open axis the cells of the class that is chosen, of a box of these ranges: by the entries of the two
+    /// lists, or because the axis is fixed.
+    fn chosen(&self, mut codes: [usize; 2], ranges: &[(u32, u32)]) -> Vec<(usize, u32, u32)> {
+        let mut classes: Vec<usize> = self.axes.iter().map(|axis| axis.chosen).collect();
+        for part in &self.parts {
+            let code = &mut codes[usize::from(part.second_half)];
+            for at in bits(part.own) {
+                let count = self.axes[at].classes.len();
+                classes[at] = *code % count;
+                *code /= count;
+            }
+        }
+        let cells = |(axis, class): (&OpenAxis, usize)| {
+            let behind = axis.classes.get(class + 1).copied().unwrap_or(ranges[axis.axis].1);
+            (axis.axis, axis.classes[class], behind)
+        };
+        self.axes.iter().zip(classes).map(cells).collect()
+    }
+}
+
+impl Part {
+    /// The part of the table for the present choice on the fixed axes, and the best of each row in it.
+    fn present(&self, axes: &[OpenAxis]) -> (&[Sums], Sums) {
+        let (mut number, mut step) = (0, 1);
+        for at in bits(self.fixed) {
+            number += step * axes[at].chosen;
+            step *= axes[at].classes.len();
+        }
+        (&self.table[number * self.count..][..self.count], self.tops[number])
+    }
+}
+
+/// The axes with more than one class, and which piece changes along which.
+fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, Vec<Along<'a>>), Refusal> {
+    let layout = proof.pieces;
+    let (mut axes, mut changes): (Vec<OpenAxis>, Vec<Along<'a>>) = (Vec::new(), Vec::new());
+    let mut classes = Vec::new();
+    for (axis, &(low, high)) in proof.state.ranges.iter().enumerate() {
+        if high - low < 2 {
+            continue;
+        }
+        classes.clear();
+        classes.push(low);
+        for touch in layout.touches[axis].iter().filter(|touch| !settled[touch.piece]) {
+            let left = proof.state.leaves_left(layout, touch.piece);
+            let known = classes.len();
+            let (from, to) = touch.runs(low, high);
+            classes.extend(
+                (from + 1..to).filter(|&run| left.differ(touch, run - 1, run)).map(|run| touch.starts[run]),
+            );
+            if classes.len() > known {
+                changes.push(Along { piece: touch.piece, at: axes.len(), touch });
+            }
+        }
+        if classes.len() > 1 {
+            classes.sort_unstable();
+            classes.dedup();
+            axes.push(OpenAxis { axis, classes: classes.clone(), chosen: 0 });
+        }
+    }
+    // Each has two classes at least, so that with more there are more sums than any limit allows.
+    if axes.len() > 64 {
+        return Err(Refusal::LimitJoin { what: JoinLimit::Sums, limit: proof.pieces.limits.join_sums });
+    }
+    Ok((axes, changes))
+}
+
+/// Adds what one piece contributes to a table over the axes along which it changes.
+struct Fill<'a> {
+    /// The values of its joint leaves in the two rows.
+    f: &'a [i64],
+    g: &'a [i64],
+}
+
+impl Fill<'_> {
+    /// The last of the axes changes slowest, so each of its classes is a block of the table. `left` are the joint
+    /// leaves that are left.
+    fn add(
+        &self,
+        along: &[(&Touch, Range<usize>)],
+        runs: &[usize],
+        left: LeavesLeft<'_>,
+        table: &mut [Sums],
+    ) {
+        if let Some(leaf) = left.only() {
+            let value = self.value(leaf);
+            table.iter_mut().for_each(|slot| *slot = plus(*slot, value));
+            return;
+        }
+        let ((touch, own), faster) = along.split_last().expect("on one cell of every axis one leaf is left");
+        let own = &runs[own.clone()];
+        if faster.is_empty() {
+            for (slot, &run) in table.iter_mut().zip(own) {
+                *slot = plus(*slot, self.value(left.on(touch, run).as_left().lowest()));
+            }
+            return;
+        }
+        let size = table.len() / own.len();
+        for (block, &run) in table.chunks_exact_mut(size).zip(own) {
+            self.add(faster, runs, left.on(touch, run).as_left(), block);
+        }
+    }
+
+    fn value(&self, leaf: usize) -> Sums {
+        (self.f[leaf], self.g[leaf])
+    }
+}
+
+/// An axis of a table, and of a smaller one that is added to it.
+struct Step {
+    classes: usize,
+    /// How far apart the entries of neighbouring classes are in the larger table, and in the smaller one where it
+    /// has the axis.
+    into: usize,
+    from: Option<usize>,
+}
+
+/// Adds a table over some axes to one over these and others; the last axis changes slowest.
+fn spread(axes: &[Step], table: &[Sums], into: &mut [Sums]) {
+    if table.len() == into.len() {
+        into.iter_mut().zip(table).for_each(|(slot, &sums)| *slot = plus(*slot, sums));
+        return;
+    }
+    if let [sums] = table {
+        into.iter_mut().for_each(|slot| *slot = plus(*slot, *sums));
+        return;
+    }
+    let (axis, faster) = axes.split_last().expect("tables without axes have one entry each");
+    for class in 0..axis.classes {
+        let table = axis.from.map_or(table, |step| &table[class * step..][..step]);
+        spread(faster, table, &mut into[class * axis.into..][..axis.into]);
+    }
+}
+
+/// The best of each row alone.
+fn top(table: &[Sums]) -> Sums {
+    table.iter().fold((i64::MIN, i64::MIN), |top, sums| (top.0.max(sums.0), top.1.max(sums.1)))
+}
+
+fn plus(a: Sums, b: Sums) -> Sums {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+fn minus(a: Sums, b: Sums) -> Sums {
+    (a.0 - b.0, a.1 - b.1)
+}
+
+/// The positions of the bits of a word, ascending.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(at)
+    })
+}

@@ -1,0 +1,165 @@
+//! Rule `meet`: two rows over pieces of one axis each are tested without boxes.
+//!
+//! Premise: the problem has two rows (f, g), and every piece looks at one axis at most. The axes are
+//! shared out over two halves: those that the step lists, and all others. Each half's sums (f, g) over
+//! all choices of one cell for each axis are listed, without those that cannot reach a bound even with
+//! the best of everything else, and those that are no better in both rows than another. No pair of one
+//! entry from each list reaches both bounds.
+//! Conclusion: the problem has no solution.
+//! Why: a solution chooses one cell on each axis; its two half sums add up to at least both bounds. If
+//! one of them was dropped because it cannot reach a bound, it could not. If it was dropped because
+//! another is no worse in both rows, that other one serves as well, and in the end one that is in the
+//! list. So some pair of entries would reach both bounds. Any way to share out the axes is sound; the
+//! step's choice only makes the lists short.
+
+use std::collections::{BTreeMap, BinaryHeap};
+
+use crate::pieces::Form;
+use crate::proof::Proof;
+use crate::refusal::Refusal;
+use crate::wide::Int;
+
+/// All numbers here are sums of fewer than eight of the magnitude that is compared with this.
+const WIDEST: i128 = 1 << 123;
+/// Some sum does not fit.
+const TOO_WIDE: Refusal = Refusal::LimitMeet { entries: None };
+/// How many sums are made between two questions whether to stop.
+const POLL: usize = 1 << 12;
+
+type Sums = (i128, i128);
+
+pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
+    let (rows, pieces) = (&proof.rows, proof.pieces);
+    if rows.count != 2 {
+        return Err(Refusal::MeetShape { rows: rows.count, piece: None });
+    }
+    // No sum of one entry from each piece, with the bounds, is larger than `widest`.
+    let mut widest = 0i128;
+    for values in rows.values.iter().chain([&rows.bounds]) {
+        let largest = values.iter().map(Int::magnitude).max().unwrap_or(Int::ZERO);
+        let sum = largest.to_i128().and_then(|largest| widest.checked_add(largest));
+        widest = sum.filter(|&sum| sum < WIDEST).ok_or(TOO_WIDE)?;
+    }
+    let narrow = |value: &Int| value.to_i128().ok_or(TOO_WIDE);
+    let mut bounds = (narrow(&rows.bounds[0])?, narrow(&rows.bounds[1])?);
+    // For each axis a table with an entry for each of its cells; for each piece its axis.
+    let mut axis_of = vec![None; pieces.pieces.len()];
+    for (axis, touches) in pieces.touches.iter().enumerate() {
+        for touch in touches {
+            if !matches!(pieces.pieces[touch.piece].form, Form::Table) {
+                return Err(Refusal::MeetShape { rows: rows.count, piece: Some(touch.piece) });
+            }
+            axis_of[touch.piece] = Some((axis, touch));
+        }
+    }
+    let mut tables: BTreeMap<usize, Vec<Sums>> = BTreeMap::new();
+    for (values, axis) in rows.values.iter().zip(&axis_of) {
+        let entry = |leaf: usize| Ok((narrow(&values[leaf * 2])?, narrow(&values[leaf * 2 + 1])?));
+        let Some((axis, touch)) = axis else {
+            bounds = minus(bounds, entry(0)?);
+            continue;
+        };
+        let size = pieces.forest.axes()[*axis];
+        let table = tables.entry(*axis).or_insert_with(|| vec![(0, 0); size as usize]);
+        for cell in 0..size {
+            let slot = &mut table[cell as usize];
+            *slot = plus(*slot, entry(touch.runs(cell, cell + 1).0)?);
+        }
+    }
+    let mut halves = [Vec::new(), Vec::new()];
+    for &axis in first {
+        if axis as usize >= pieces.forest.axes().len() {
+            return Err(Refusal::MeetAxis { axis, axes: pieces.forest.axes().len() });
+        }
+        halves[0].extend(tables.remove(&(axis as usize)));
+    }
+    halves[1].extend(tables.into_values());
+    for half in &mut halves {
+        // Long tables first: the list grows late.
+        half.sort_by_key(|table| std::cmp::Reverse(table.len()));
+        half.iter_mut().for_each(keep_best);
+    }
+    let tops = halves.each_ref().map(|half| half.iter().map(|table| top(table)).fold((0, 0), plus));
+    let limit = proof.pieces.limits.meet_entries;
+    let lists = [
+        combine(&halves[0], minus(bounds, plus(tops[0], tops[1])), limit, proof)?,
+        combine(&halves[1], minus(bounds, plus(tops[0], tops[1])), limit, proof)?,
+    ];
+    // In both lists f falls and g rises: the entries of the second with enough f are a prefix that only
+    // shrinks, and its last entry has the most g.
+    let mut enough = lists[1].len();
+    for &entry in &lists[0] {
+        while enough > 0 && entry.0 + lists[1][enough - 1].0 < bounds.0 {
+            enough -= 1;
+        }
+        if enough > 0 && entry.1 + lists[1][enough - 1].1 >= bounds.1 {
+            return Err(Refusal::MeetSolution { reached: plus(entry, lists[1][enough - 1]), bounds });
+        }
+    }
+    Ok(())
+}
+
+/// All useful sums of a half, by falling f and rising g. `missing` is what the bounds ask for beyond the best
+/// of everything: an entry that gives away more than that, negated, is hopeless.
+fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize, proof: &Proof<'_>) -> Result<Vec<Sums>, Refusal> {
+    let mut list = vec![(0, 0)];
+    let mut best = (0, 0);
+    for table in half {
+        best = plus(best, top(table));
+        // What is needed of the tables so far when all others give their best.
+        let needed = plus(missing, best);
+        let mut next: Vec<Sums> = Vec::new();
+        let mut made = 0usize;
+        // The sums with each entry of the table are a sorted list each; the lists are merged.
+        let mut heads: BinaryHeap<(Sums, usize, usize)> =
+            table.iter().enumerate().map(|(entry, &value)| (plus(list[0], value), entry, 0)).collect();
+        while let Some((sums, entry, at)) = heads.pop() {
+            made += 1;
+            if made > limit {
+                return Err(Refusal::LimitMeet { entries: Some(limit) });
+            }
+            if made.is_multiple_of(POLL) {
+                proof.go_on()?;
+            }
+            if let Some(&following) = list.get(at + 1) {
+                heads.push((plus(following, table[entry]), entry, at + 1));
+            }
+            let better = next.last().is_none_or(|last| sums.1 > last.1);
+            if better && sums.0 >= needed.0 && sums.1 >= needed.1 {
+                next.push(sums);
+            }
+        }
+        if next.is_empty() {
+            return Ok(next);
+        }
+        list = next;
+    }
+    Ok(list)
+}
+
+/// A table without entries that are no better than another one, by falling f and rising g.
+fn keep_best(table: &mut Vec<Sums>) {
+    table.sort_unstable_by(|a, b| b.cmp(a));
+    let mut most = None;
+    table.retain(|&(_, g)| {
+        let better = most.is_none_or(|most| g > most);
+        if better {
+            most = Some(g);
+        }
+        better
+    });
+}
+
+/// The best of each row alone.
+fn top(table: &[Sums]) -> Sums {
+    let of = |pick: fn(&Sums) -> i128| table.iter().map(pick).max().unwrap_or(0);
+    (of(|sums| sums.0), of(|sums| sums.1))
+}
+
+fn plus(a: Sums, b: Sums) -> Sums {
+    (a.0 + b.0, a.1 + b.1)
+}
+
+fn minus(a: Sums, b: Sums) -> Sums {
+    (a.0 - b.0, a.1 - b.1)
+}

@@ -1,0 +1,220 @@
+//! Whole numbers of any size, with the few operations that the rules need.
+//!
+//! A number that fits into 128 bits is kept as such; any other is kept in two's complement, in words
+//! of 64 bits, the lowest first, without words that only repeat the sign. So every number has one
+//! form, and equal numbers are equal values.
+
+use std::cmp::Ordering;
+
+/// A whole number of any size.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Int(Form);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Form {
+    Small(i128),
+    /// More than 128 bits.
+    Large(Vec<u64>),
+}
+
+use Form::{Large, Small};
+
+impl Int {
+    /// Zero.
+    pub const ZERO: Self = Self(Small(0));
+
+    /// A number from its words in two's complement, the lowest first; no words are zero.
+    pub fn from_words(mut words: Vec<u64>) -> Self {
+        let repeats = |words: &[u64]| match words {
+            [.., below, top] => *top == sign_word(*below),
+            [only] => *only == 0,
+            [] => false,
+        };
+        while repeats(&words) {
+            words.pop();
+        }
+        match words[..] {
+            [] => Self::ZERO,
+            [low] => Self(Small(i128::from(low as i64))),
+            [low, high] => Self(Small((u128::from(high) << 64 | u128::from(low)) as i128)),
+            _ => Self(Large(words)),
+        }
+    }
+
+    /// The words in two's complement: exactly `count` of them, which must be enough.
+    fn words(&self, count: usize) -> Vec<u64> {
+        let mut words = match &self.0 {
+            Small(value) => vec![*value as u64, (*value >> 64) as u64],
+            Large(words) => words.clone(),
+        };
+        words.resize(count, if self.is_negative() { u64::MAX } else { 0 });
+        words
+    }
+
+    /// How many words hold the number and its sign.
+    fn width(&self) -> usize {
+        match &self.0 {
+            Small(_) => 2,
+            Large(words) => words.len(),
+        }
+    }
+
+    /// Whether the number is below zero.
+    pub fn is_negative(&self) -> bool {
+        match &self.0 {
+            Small(value) => *value < 0,
+            Large(words) => words.last().is_some_and(|&top| top >> 63 == 1),
+        }
+    }
+
+    /// Whether the number is above zero.
+    pub fn is_positive(&self) -> bool {
+        !self.is_negative() && *self != Self::ZERO
+    }
+
+    /// The sum of two numbers.
+    pub fn plus(&self, other: &Self) -> Self {
+        if let (Small(a), Small(b)) = (&self.0, &other.0)
+            && let Some(sum) = a.checked_add(*b)
+        {
+            return Self(Small(sum));
+        }
+        let count = self.width().max(other.width()) + 1;
+        let (mut words, mut carry) = (self.words(count), false);
+        for (word, other) in words.iter_mut().zip(other.words(count)) {
+            let (sum, first) = word.overflowing_add(other);
+            let (sum, second) = sum.overflowing_add(u64::from(carry));
+            (*word, carry) = (sum, first || second);
+        }
+        Self::from_words(words)
+    }
+
+    /// The number with the other sign.
+    pub fn negated(&self) -> Self {
+        if let Small(value) = self.0
+            && let Some(value) = value.checked_neg()
+        {
+            return Self(Small(value));
+        }
+        // In two's complement the negative of a number is its complement plus one.
+        let words = self.words(self.width() + 1).into_iter().map(|word| !word).collect();
+        Self::from_words(words).plus(&Self::from(1))
+    }
+
+    /// The number without its sign.
+    pub fn magnitude(&self) -> Self {
+        if self.is_negative() { self.negated() } else { self.clone() }
+    }
+
+    /// The number times a word.
+    pub fn times(&self, factor: u64) -> Self {
+        if let Small(value) = self.0
+            && let Some(product) = value.checked_mul(i128::from(factor))
+        {
+            return Self(Small(product));
+        }
+        // Multiplying modulo a power of two is right in two's complement where the product fits.
+        let mut carry = 0u128;
+        let mut words = self.words(self.width() + 2);
+        for word in &mut words {
+            carry += u128::from(*word) * u128::from(factor);
+            *word = carry as u64;
+            carry >>= 64;
+        }
+        Self::from_words(words)
+    }
+
+    /// The number times a factor that may be negative.
+    pub fn scaled(&self, factor: i64) -> Self {
+        let product = self.times(factor.unsigned_abs());
+        if factor < 0 { product.negated() } else { product }
+    }
+
+    /// The product of two numbers, the second at least zero.
+    pub fn times_wide(&self, factor: &Self) -> Self {
+        let mut product = Self::ZERO;
+        for (place, word) in factor.words(factor.width()).into_iter().enumerate() {
+            let mut words = vec![0; place];
+            let part = self.times(word);
+            words.extend(part.words(part.width()));
+            product = product.plus(&Self::from_words(words));
+        }
+        product
+    }
+
+    /// The number divided by two to the power `shift`, rounded up.
+    pub fn shifted_up(&self, shift: u64) -> Self {
+        let floor = self.negated().shifted_down(shift);
+        floor.negated()
+    }
+
+    /// The number divided by two to the power `shift`, rounded down.
+    fn shifted_down(&self, shift: u64) -> Self {
+        if let Small(value) = self.0 {
+            return Self(Small(value >> shift.min(127)));
+        }
+        let (whole, bits) = ((shift / 64) as usize, shift % 64);
+        let count = self.width();
+        let mut words = self.words(whole.min(count) + count + 1);
+        words.drain(..whole.min(count));
+        words.truncate(count + 1);
+        for at in 0..count {
+            let next = u128::from(words[at + 1]) << 64 | u128::from(words[at]);
+            words[at] = (next >> bits) as u64;
+        }
+        words.truncate(count);
+        Self::from_words(words)
+    }
+
+    /// How many bits the number has without its sign; zero has none.
+    pub fn bits(&self) -> u64 {
+        match &self.0 {
+            Small(value) => u64::from(128 - value.unsigned_abs().leading_zeros()),
+            Large(_) => {
+                let words = self.magnitude().words(self.width() + 1);
+                let top = words.iter().rposition(|&word| word != 0).map_or(0, |at| at + 1);
+                let zeros = top.checked_sub(1).map_or(0, |at| words[at].leading_zeros());
+                top as u64 * 64 - u64::from(zeros)
+            }
+        }
+    }
+
+    /// The number, if it fits into 128 bits.
+    pub fn to_i128(&self) -> Option<i128> {
+        match self.0 {
+            Small(value) => Some(value),
+            Large(_) => None,
+        }
+    }
+}
+
+/// The word that repeats the sign of the word below it.
+fn sign_word(below: u64) -> u64 {
+    if below >> 63 == 1 { u64::MAX } else { 0 }
+}
+
+impl From<i128> for Int {
+    fn from(value: i128) -> Self {
+        Self(Small(value))
+    }
+}
+
+impl PartialOrd for Int {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Int {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if let (Small(a), Small(b)) = (&self.0, &other.0) {
+            return a.cmp(b);
+        }
+        let difference = self.plus(&other.negated());
+        match (difference.is_negative(), difference.is_positive()) {
+            (true, _) => Ordering::Less,
+            (_, true) => Ordering::Greater,
+            _ => Ordering::Equal,
+        }
+    }
+}
