@@ -20,10 +20,11 @@ use words::{column_name, packing_words, words};
 pub use words::{packing_json, to_json};
 
 use crate::covers::covers;
-use crate::pair::match_classes;
+use secateur_lower::match_classes;
+
 use crate::{
-    Limits, Packed, PackingReason, PackingVerdict, Proved, QuantisedProved, Reason, Scorer, Verdict, aligned,
-    check_packing, check_where, check_with_threads,
+    Limits, Packed, PackingReason, PackingVerdict, Proved, QuantisedProved, Reason, Scorer, Unproved,
+    Verdict, aligned, check_packing, check_where, check_with_threads,
 };
 
 const USAGE: &str = "\
@@ -325,9 +326,9 @@ fn answer_packing(
             // No packing has a pruning for a threshold, and no claim about quantised leaves speaks of one; without these the bits are the
             // same, whatever they decide.
             let exact = pruning.is_none() && proved.quantised.is_none();
-            let threshold = arguments.threshold.filter(|_| !exact).map(|threshold| {
+            let threshold = arguments.threshold.filter(|_| !exact).map(|threshold| -> Reason {
                 let cut = threshold_cut(original, threshold).ok();
-                Reason::ClaimThresholdAsked { claimed: None, asked: cut.map(|cut| [cut; 2]) }
+                Unproved::ClaimThresholdAsked { claimed: None, asked: cut.map(|cut| [cut; 2]) }.into()
             });
             let missing = threshold
                 .or_else(|| pruning.and_then(|proved| not_what_was_asked(proved, arguments, asked, model)));
@@ -364,10 +365,10 @@ fn quantised_not_asked(
     original: &Ensemble,
 ) -> Option<Reason> {
     if arguments.band.is_some() && proved.decisions.is_none() {
-        return Some(Reason::ClaimKindAsked { about_scores: true });
+        return Some(Unproved::ClaimKindAsked { about_scores: true }.into());
     }
     if let Some(asked) = arguments.within.filter(|&asked| proved.within > asked) {
-        return Some(Reason::ClaimWithinAsked { claimed: proved.within, asked });
+        return Some(Unproved::ClaimWithinAsked { claimed: proved.within, asked }.into());
     }
     let of = |claim: &Proved, arguments: &Arguments| not_what_was_asked(claim, arguments, asked, original);
     // A band is asked of decisions, a limit of scores, and inputs of both.
@@ -382,7 +383,7 @@ pub fn packing_covering(verdict: PackingVerdict, asked: &Domain, original: &Ense
     let PackingVerdict::Valid(proved) = verdict else { return verdict };
     let not_covered = |claim: &Proved| {
         let why = domain_not_covered(&claim.claim.domain, claim.accepted.mixed, asked, original);
-        why.map(|why| Reason::ClaimDomainAsked { why })
+        why.map(|why| -> Reason { Unproved::ClaimDomainAsked { why }.into() })
     };
     if let Some(reason) = proved.pruning.as_ref().and_then(not_covered) {
         return PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None });
@@ -403,10 +404,10 @@ fn not_what_was_asked(
 ) -> Option<Reason> {
     match proved.claim.statement {
         Statement::Decisions { .. } if arguments.within.is_some() => {
-            return Some(Reason::ClaimKindAsked { about_scores: false });
+            return Some(Unproved::ClaimKindAsked { about_scores: false }.into());
         }
         Statement::Scores { .. } if arguments.band.is_some() => {
-            return Some(Reason::ClaimKindAsked { about_scores: true });
+            return Some(Unproved::ClaimKindAsked { about_scores: true }.into());
         }
         Statement::Decisions { band, .. } => {
             if let Some(asked) = arguments.band.filter(|&asked| !reaches(band, asked)) {
@@ -414,22 +415,22 @@ fn not_what_was_asked(
                     BandClaim::Exact => None,
                     BandClaim::Score(score) => Some(score),
                 };
-                return Some(Reason::ClaimBandAsked { claimed, asked });
+                return Some(Unproved::ClaimBandAsked { claimed, asked }.into());
             }
         }
         Statement::Scores { within } => {
             if let Some(asked) = arguments.within.filter(|&asked| within > asked) {
-                return Some(Reason::ClaimWithinAsked { claimed: within, asked });
+                return Some(Unproved::ClaimWithinAsked { claimed: within, asked }.into());
             }
         }
     }
     let claimed = &proved.claim.domain;
     let left_out = || proved.accepted.left_out(claimed, &column_name(original));
     if let Some(inputs) = arguments.every_input.then(left_out).flatten() {
-        return Some(Reason::ClaimScopeAsked { inputs });
+        return Some(Unproved::ClaimScopeAsked { inputs }.into());
     }
     domain_not_covered(claimed, proved.accepted.mixed, asked?, original)
-        .map(|why| Reason::ClaimDomainAsked { why })
+        .map(|why| Unproved::ClaimDomainAsked { why }.into())
 }
 
 /// Why a claim about one domain does not cover another, for inputs of this model; `None` where it does. With `mixed` the
@@ -452,7 +453,9 @@ pub fn covering(verdict: Verdict, asked: &Domain, original: &Ensemble) -> Verdic
     match verdict {
         Verdict::Valid(proved) => {
             match domain_not_covered(&proved.claim.domain, proved.accepted.mixed, asked, original) {
-                Some(why) => Verdict::Invalid { reason: Reason::ClaimDomainAsked { why }, step: None },
+                Some(why) => {
+                    Verdict::Invalid { reason: Unproved::ClaimDomainAsked { why }.into(), step: None }
+                }
                 None => Verdict::Valid(proved),
             }
         }
@@ -465,13 +468,13 @@ pub fn covering(verdict: Verdict, asked: &Domain, original: &Ensemble) -> Verdic
 pub fn at_threshold(verdict: Verdict, asked: Option<f64>, files: [&ModelFile; 2]) -> Verdict {
     let Verdict::Valid(proved) = verdict else { return verdict };
     let refused = |asked| {
-        let reason = Reason::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked };
+        let reason = Unproved::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked }.into();
         Verdict::Invalid { reason, step: None }
     };
     match (proved.claim.cuts(), asked) {
         (None, None) => Verdict::Valid(proved),
         (None, Some(_)) if proved.claim.within().is_some() => {
-            Verdict::Invalid { reason: Reason::ClaimKindAsked { about_scores: true }, step: None }
+            Verdict::Invalid { reason: Unproved::ClaimKindAsked { about_scores: true }.into(), step: None }
         }
         (Some(_), None) => refused(None),
         (claimed, Some(threshold)) => {

@@ -33,7 +33,7 @@ use secateur_formats::packed::Link;
 use secateur_model::{ClassLabels, Ensemble, Node, NodeId, Split, Test, Tree};
 
 use crate::source::{SourceFile, Unreadable, bound_by_trees, quantised, same_source};
-use crate::{Limits, Proved, Reason, Scorer, Verdict, aligned, check_with_threads};
+use crate::{Limits, Proved, Reason, Scorer, Unproved, Verdict, aligned, check_with_threads};
 
 /// What the certificate of a packing proves.
 #[derive(Clone, Debug)]
@@ -295,7 +295,8 @@ fn judged(
                 Err(error) => return Err(wrong(PackingReason::PruningUnreadable(error))),
                 // No packing is made of a model that was pruned for a threshold, and nobody could ask for one here.
                 Ok(Verdict::Valid(proved)) if proved.claim.cuts().is_some() => {
-                    let reason = Reason::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked: None };
+                    let reason =
+                        Unproved::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked: None }.into();
                     return Err(wrong(PackingReason::Pruning { reason, step: None }));
                 }
                 Ok(Verdict::Valid(proved)) => pruning = Some(proved),

@@ -12,6 +12,7 @@ use std::io::Read;
 use std::sync::Mutex;
 
 use secateur_certificate::{ReadError, Reader, Step};
+use secateur_kernel as kernel;
 use secateur_model::Ensemble;
 
 use crate::verdict::{Limits, Verdict};
@@ -40,6 +41,53 @@ impl Share<'_> {
     }
 }
 
+/// Which part of a system's proof a thread is in.
+pub(crate) struct Parts<'a> {
+    share: Share<'a>,
+    /// The next step is the first of its box.
+    fresh: bool,
+    /// In a part: whether it is left to another thread, and how many of its boxes are still to come.
+    inside: Option<(bool, u64)>,
+}
+
+/// Who checks a step.
+pub(crate) enum Place {
+    /// This thread.
+    Here,
+    /// Another thread. If `done`, the step ends the part.
+    LeftOut { done: bool },
+}
+
+impl<'a> Parts<'a> {
+    pub(crate) fn new(share: Share<'a>) -> Self {
+        Self { share, fresh: true, inside: None }
+    }
+
+    /// Where the next step of a proof belongs. Lenses, which come before the first box, are for all.
+    pub(crate) fn place(&mut self, step: &kernel::Step, at: u64) -> Place {
+        use kernel::Step::{Cells, Close, Join, Lens, Meet, Narrow, Split};
+        if matches!(step, Lens(_) | Meet(_)) {
+            return Place::Here;
+        }
+        if std::mem::replace(&mut self.fresh, false) && self.inside.is_none() {
+            self.inside = self.share.leaves_out(at).map(|others| (others, 1));
+        }
+        let boxes = match step {
+            Split { .. } => 1,
+            Close(_) | Cells | Join { .. } => -1,
+            Narrow { .. } | Lens(_) | Meet(_) => 0,
+        };
+        self.fresh = boxes != 0;
+        let Some((others, open)) = &mut self.inside else { return Place::Here };
+        *open = open.saturating_add_signed(boxes);
+        let (others, done) = (*others, *open == 0);
+        if done {
+            self.inside = None;
+        }
+        if others { Place::LeftOut { done } } else { Place::Here }
+    }
+}
+
 /// As [`check_where`](crate::check_where), by so many threads. The certificate is in memory because all threads must see the same one: a file that
 /// somebody changes in the meantime could show each of them another. Each thread lays the models out for itself, so memory grows with their number.
 pub fn check_with_threads(
@@ -58,7 +106,7 @@ pub fn check_with_threads(
             let (parts, answers) = (&parts, &answers);
             scope.spawn(move || {
                 let share = Share { parts, thread, threads: threads.max(1) };
-                let answer = check_share(original, pruned, scorers, certificate, limits, stop, share);
+                let answer = check_share(original, pruned, scorers, certificate, limits, stop, share, None);
                 // Nobody panics while it holds the lock.
                 answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((thread, answer));
             });

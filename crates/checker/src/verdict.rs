@@ -1,6 +1,7 @@
 //! What the checker says: a verdict, what a valid certificate proves, and the limits that a checker has.
 
 use secateur_certificate::{Claim, Intercept};
+use secateur_lower::MatchedLabels;
 use secateur_model::Accepted;
 
 use crate::reason::Reason;
@@ -49,18 +50,6 @@ pub struct Proved {
     pub thresholds: Option<u64>,
 }
 
-/// The columns with category labels, and how they were matched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MatchedLabels {
-    /// Both models have labels: the claim is about labels.
-    pub by_label: Vec<String>,
-    /// Only one of the models has labels: the claim is about codes.
-    pub by_code: Vec<String>,
-    /// One of the models has labels for columns that its file does not name, the other has none at all: the claim
-    /// is about codes there.
-    pub unplaced: bool,
-}
-
 /// A lower bound over models that are built from columns of the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnBound {
@@ -78,45 +67,16 @@ pub struct ColumnBound {
 /// What the checker will spend on one certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Joint leaves of one stack of several trees.
-    pub overlay_leaves: usize,
-    /// Joint leaves of one stack up to which it has masks of leaves; larger ones keep their joint tree. Both ways
-    /// give the same verdicts.
-    pub masked_leaves: usize,
-    /// Bytes of leaf masks and tables over all stacks.
-    pub overlay_bytes: usize,
-    /// Bytes of all lenses of one system.
-    pub lens_bytes: usize,
-    /// Cells of one `Cells` step.
-    pub cells: u64,
-    /// The work of one `Join` step: choices on the fixed axes times sums in both lists.
-    pub join_sums: u64,
-    /// Cells that one `Join` step looks at one by one.
-    pub join_pairs: usize,
-    /// Entries of a half in a meeting in the middle.
-    pub meet_entries: usize,
+    /// What the kernel may spend.
+    pub kernel: secateur_kernel::Limits,
     /// Values in the table of points.
     pub point_values: usize,
-    /// Bytes of all cuts.
-    pub cut_bytes: usize,
     /// Steps of the largest part that one of several threads checks for the others. Every number gives the same verdicts.
     pub part_steps: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            overlay_leaves: 1 << 20,
-            masked_leaves: 1 << 10,
-            overlay_bytes: 1 << 30,
-            lens_bytes: 1 << 29,
-            cells: 1 << 24,
-            join_sums: 1 << 20,
-            join_pairs: 1 << 12,
-            meet_entries: 1 << 23,
-            point_values: 1 << 24,
-            cut_bytes: 1 << 28,
-            part_steps: 1 << 13,
-        }
+        Self { kernel: secateur_kernel::Limits::default(), point_values: 1 << 24, part_steps: 1 << 13 }
     }
 }

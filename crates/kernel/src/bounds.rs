@@ -191,9 +191,8 @@ impl Cover {
             total += u128::from(numerator);
         }
         let scale = u128::from(denominator);
-        let exceeds = |&(item, &load): &(usize, &u128)| {
-            self.decided[item].is_none() && load > self.cost(item) * scale
-        };
+        let exceeds =
+            |&(item, &load): &(usize, &u128)| self.decided[item].is_none() && load > self.cost(item) * scale;
         if let Some((item, &load)) = loads.iter().enumerate().find(exceeds) {
             return Err(Refusal::CoverDual { item: Some(item), load, denominator, cost: self.cost(item) });
         }

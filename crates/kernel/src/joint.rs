@@ -51,11 +51,23 @@ pub(crate) type Added = [(u32, Int)];
 
 enum Task {
     /// Continue below one side of a split, or at the root. The trees before this one are at leaves.
-    Visit { from: Option<(usize, usize)>, tree: usize },
+    Visit {
+        from: Option<(usize, usize)>,
+        tree: usize,
+    },
     /// A side has begun: trees whose next split now has one side only move on.
-    Begin { axis: usize, tree: usize },
-    Narrow { axis: usize, cells: Cells },
-    Go { tree: usize, node: u32 },
+    Begin {
+        axis: usize,
+        tree: usize,
+    },
+    Narrow {
+        axis: usize,
+        cells: Cells,
+    },
+    Go {
+        tree: usize,
+        node: u32,
+    },
 }
 
 impl Joint {

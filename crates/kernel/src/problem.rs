@@ -120,7 +120,7 @@ impl Forest {
 }
 
 /// The cells that two ascending lists of ranges have in common, in the same form.
-pub(crate) fn common(ours: &[Range], theirs: impl Iterator<Item = Range>) -> Vec<Range> {
+pub fn common(ours: &[Range], theirs: impl Iterator<Item = Range>) -> Vec<Range> {
     let mut common = Vec::new();
     let mut first = 0;
     for (from, to) in theirs {

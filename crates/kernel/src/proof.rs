@@ -41,7 +41,7 @@ pub enum Progress {
 
 /// Says whether a cell that satisfies every row is excused: whether what the problem is asked for
 /// holds there all the same. The kernel asks it for one cell at a time.
-pub type Excuse<'a> = &'a mut dyn FnMut(&[u32]) -> bool;
+pub type Excuse<'a> = Box<dyn FnMut(&[u32]) -> bool + 'a>;
 
 /// The proof of one problem.
 pub struct Proof<'a> {

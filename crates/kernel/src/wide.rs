@@ -41,6 +41,11 @@ impl Int {
         }
     }
 
+    /// The words in two's complement, the lowest first.
+    pub fn to_words(&self) -> Vec<u64> {
+        self.words(self.width())
+    }
+
     /// The words in two's complement: exactly `count` of them, which must be enough.
     fn words(&self, count: usize) -> Vec<u64> {
         let mut words = match &self.0 {
@@ -133,10 +138,10 @@ impl Int {
     /// The product of two numbers, the second at least zero.
     pub fn times_wide(&self, factor: &Self) -> Self {
         let mut product = Self::ZERO;
-        for (place, word) in factor.words(factor.width()).into_iter().enumerate() {
+        for (place, word) in factor.to_words().into_iter().enumerate() {
             let mut words = vec![0; place];
             let part = self.times(word);
-            words.extend(part.words(part.width()));
+            words.extend(part.to_words());
             product = product.plus(&Self::from_words(words));
         }
         product

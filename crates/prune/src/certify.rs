@@ -173,7 +173,7 @@ pub fn have_checked(
     let stop = || cancel.is_cancelled();
     match check_where(original, pruned, &scorers, certificate, &Limits::default(), &stop)? {
         Checked::Valid(proved) => Ok(proved),
-        Checked::Incomplete { reason: Reason::Stopped, .. } => Err(CertifyError::Interrupted),
+        Checked::Incomplete { reason, .. } if reason.is_stopped() => Err(CertifyError::Interrupted),
         Checked::Invalid { reason, step } | Checked::Incomplete { reason, step } => {
             Err(CertifyError::Refused { reason, step })
         }

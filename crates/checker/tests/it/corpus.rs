@@ -702,9 +702,9 @@ fn the_corpus_is_judged_as_it_says() {
             &format!("{}\t{first}.json\t{second}.json\t{verdict}\t{reason}\t{step}\t{message}\n", case.name);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    for code in Reason::CODES {
+    for code in Reason::codes() {
         let here = seen.contains(code);
-        assert!(here != ELSEWHERE.contains(code), "{code}: in the corpus: {here}");
+        assert!(here != ELSEWHERE.contains(&code), "{code}: in the corpus: {here}");
     }
     if write {
         for part in ["models", "accept", "reject", "malformed"] {

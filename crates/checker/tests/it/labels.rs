@@ -1,7 +1,7 @@
 //! Category labels: a proof about codes is no proof about labels, and the checker sees that by itself.
 
 use crate::common::{Opened, certified};
-use secateur_checker::{MatchedLabels, Reason, Verdict};
+use secateur_checker::{MatchedLabels, Reason, Refused, Verdict};
 use secateur_formats::ModelFile;
 use secateur_oracle::Band;
 
@@ -89,7 +89,7 @@ fn labels_on_one_side_are_told_and_hopeless_ones_refused() {
         let other = model(lists, 5);
         let forged = opened.clone().about(first.ensemble(), other.ensemble());
         let refusal = forged.refusal(first.ensemble(), other.ensemble());
-        let Some((Reason::ClaimLabels { .. }, None)) = refusal else { panic!("{lists}: {refusal:?}") };
+        let Some((Reason::Lowering(Refused::ClaimLabels { .. }), None)) = refusal else { panic!("{lists}: {refusal:?}") };
     }
 }
 

@@ -1,6 +1,6 @@
 //! Random ensembles of every kind: what the oracle proves, the checker accepts, and brute force confirms.
 
-use crate::common::{Opened, leads_by_more_than};
+use crate::common::{Opened, kernel_limits, leads_by_more_than};
 use fastrand::Rng;
 use secateur_certificate::Step;
 use secateur_checker::{Limits, Verdict, check};
@@ -90,7 +90,7 @@ fn what_the_oracle_proves_the_checker_accepts() {
         let bytes = certificate.finish(true).unwrap();
         let verdict = check(&first, &second, &bytes[..], &Limits::default()).unwrap();
         // Without masks of leaves, as for large trees, the checker says the same; but it joins only pieces with masks.
-        let unmasked = Limits { masked_leaves: 0, ..Limits::default() };
+        let unmasked = kernel_limits(|limits| limits.masked_leaves = 0);
         match check(&first, &second, &bytes[..], &unmasked).unwrap() {
             Verdict::Incomplete { reason, .. } if reason.code() == "limit.join" => unjoined += 1,
             same => assert_eq!(same, verdict, "seed {seed}"),

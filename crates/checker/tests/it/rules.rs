@@ -73,7 +73,7 @@ fn a_check_that_is_stopped_says_so() {
         assert!(questions > 1);
         for limit in (0..questions).step_by(1 + questions as usize / 20) {
             let verdict = after(limit);
-            let stopped = matches!(verdict, Verdict::Incomplete { reason: Reason::Stopped, .. });
+            let stopped = matches!(verdict, Verdict::Incomplete { ref reason, .. } if reason.is_stopped());
             assert!(stopped, "{limit} of {questions}: {verdict:?}");
         }
         assert!(matches!(after(questions), Verdict::Valid(_)));
@@ -264,12 +264,12 @@ fn every_limit_gives_incomplete() {
         .unwrap();
     let pair = [&first, &second];
     assert_refused(
-        reason_with(&met, pair, &small(&|l| l.meet_entries = 1)),
+        reason_with(&met, pair, &small(&|l| l.kernel.meet_entries = 1)),
         "limit.meet",
         &["more than 1 sums"],
     );
     assert_refused(
-        reason_with(&met, pair, &small(&|l| l.overlay_bytes = 100)),
+        reason_with(&met, pair, &small(&|l| l.kernel.overlay_bytes = 100)),
         "limit.overlay",
         &["more than 100 bytes"],
     );
@@ -283,14 +283,14 @@ fn every_limit_gives_incomplete() {
         .unwrap();
     let pair = [&first, &second];
     assert_eq!(reason_with(&boxes, pair, &Limits::default()), None);
-    assert_refused(reason_with(&boxes, pair, &small(&|l| l.cells = 0)), "limit.cells", &["at 0 in one step"]);
+    assert_refused(reason_with(&boxes, pair, &small(&|l| l.kernel.cells = 0)), "limit.cells", &["at 0 in one step"]);
     assert_refused(
-        reason_with(&boxes, pair, &small(&|l| l.lens_bytes = 10)),
+        reason_with(&boxes, pair, &small(&|l| l.kernel.lens_bytes = 10)),
         "limit.lenses",
         &["The 1 lenses", "more than 10,"],
     );
     assert_refused(
-        reason_with(&boxes, pair, &small(&|l| l.overlay_leaves = 1)),
+        reason_with(&boxes, pair, &small(&|l| l.kernel.overlay_leaves = 1)),
         "limit.overlay",
         &["more than 1 joint leaves"],
     );
@@ -300,14 +300,14 @@ fn every_limit_gives_incomplete() {
     let pair = [&model, &model];
     let joined = Opened { claim: claim(&model, &model, BandClaim::Exact), steps: steps.clone() };
     assert_eq!(reason_with(&joined, pair, &Limits::default()), None);
-    let few = small(&|l| l.join_sums = 1);
+    let few = small(&|l| l.kernel.join_sums = 1);
     assert_refused(reason_with(&joined, pair, &few), "limit.join", &["more than 1 sums"]);
     // One pair to look at.
     let (sure, shaky) = (constants(&[1.0], Order::File), constants(&[1e16, 1.0, -1e16], Order::File));
     let joined = Opened { claim: claim(&sure, &shaky, BandClaim::Score(0.5)), steps };
-    let one = small(&|l| l.join_pairs = 1);
+    let one = small(&|l| l.kernel.join_pairs = 1);
     assert_refused(reason_with(&joined, [&sure, &shaky], &one), "join.solution", &["class 1"]);
-    let none = small(&|l| l.join_pairs = 0);
+    let none = small(&|l| l.kernel.join_pairs = 0);
     assert_refused(reason_with(&joined, [&sure, &shaky], &none), "limit.join", &["more than 0 pairs"]);
     let model = stumps(0.0, &[(0, 0.0, -1.0, 1.0)]);
     let mut bounds = Opened::read(&certified(&model, &model, Band::Auto).unwrap()).unwrap();
@@ -323,7 +323,7 @@ fn every_limit_gives_incomplete() {
         &["have 2 values", "more than 1,"],
     );
     assert_refused(
-        reason_with(&bounds, pair, &small(&|l| l.cut_bytes = 1)),
+        reason_with(&bounds, pair, &small(&|l| l.kernel.cut_bytes = 1)),
         "limit.cuts",
         &["The 1 cuts take 32 bytes", "more than 1,"],
     );

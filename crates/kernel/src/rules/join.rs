@@ -60,12 +60,7 @@ pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(),
 
 /// The part of the box with these entries of the two lists: does one of its cells stand for all, and
 /// pass rule `cells`?
-fn passes(
-    proof: &mut Proof<'_>,
-    rest: &Rest,
-    codes: [usize; 2],
-    row_lenses: &[u32],
-) -> Result<(), Refusal> {
+fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u32]) -> Result<(), Refusal> {
     let mark = proof.state.mark();
     for (axis, low, high) in rest.chosen(codes, &proof.state.ranges) {
         proof.restrict(axis as u32, low, high);

@@ -221,6 +221,13 @@ pub(crate) fn stumps_with(intercept: f64, stumps: &[(u32, f64, f64, f64)], missi
     builder.build()
 }
 
+/// The usual limits, but for one of the kernel's.
+pub(crate) fn kernel_limits(change: impl FnOnce(&mut secateur_kernel::Limits)) -> Limits {
+    let mut limits = Limits::default();
+    change(&mut limits.kernel);
+    limits
+}
+
 /// Reasons whose sentence has no number: nothing was counted or measured.
 const WITHOUT_NUMBERS: &[&str] = &[
     "claim.steps",

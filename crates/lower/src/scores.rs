@@ -12,7 +12,7 @@ use num_traits::ToPrimitive;
 use secateur_model::{ClassId, Decision, Ensemble, Exact, Predictor};
 
 use crate::pair::{leaves, match_classes};
-use crate::reason::{ModelRole, Reason};
+use crate::refused::{ModelRole, Refused};
 
 /// The numbers of a claim about scores.
 pub(crate) struct Scores {
@@ -29,9 +29,9 @@ pub(crate) struct Scores {
 
 impl Scores {
     /// The models have matched labels; `same` says that they are one model, by their digests.
-    pub(crate) fn new([original, pruned]: [&Ensemble; 2], same: bool, within: f64) -> Result<Self, Reason> {
+    pub(crate) fn new([original, pruned]: [&Ensemble; 2], same: bool, within: f64) -> Result<Self, Refused> {
         let limit = Exact::from_f64(within).filter(|_| !within.is_sign_negative());
-        let limit = limit.ok_or(Reason::ClaimWithin { within })?;
+        let limit = limit.ok_or(Refused::ClaimWithin { within })?;
         let groups = matched_groups(original, pruned)?;
         // Scores of classes belong to their labels, and both models have to have these in one order.
         if original.decision().is_classifier() && pruned.decision().is_classifier() {
@@ -40,13 +40,13 @@ impl Scores {
                 |classes: &Vec<ClassId>| classes.iter().enumerate().all(|(at, class)| class.index() == at);
             if !classes.as_ref().is_some_and(in_order) {
                 let (original, pruned) = (original.classes().len(), pruned.classes().len());
-                return Err(Reason::ClaimClasses { original, pruned });
+                return Err(Refused::ClaimClasses { original, pruned });
             }
         }
         let rounding = |model: &Ensemble, role: ModelRole| {
             let found =
                 model.score_rounding().filter(|found| found.scores.iter().all(|bound| bound.is_finite()));
-            found.ok_or(Reason::ClaimOverflow { model: role })
+            found.ok_or(Refused::ClaimOverflow { model: role })
         };
         let ours = rounding(original, ModelRole::Original)?;
         let theirs = rounding(pruned, ModelRole::Pruned)?;
@@ -60,7 +60,7 @@ impl Scores {
         let scale = divisors[0].exponent().min(divisors[1].exponent());
         let integer = |divisor: &Exact| divisor.scaled(scale).and_then(|value| value.to_i64());
         let (Some(of_original), Some(of_pruned)) = (integer(&divisors[1]), integer(&divisors[0])) else {
-            return Err(Reason::ClaimDivisors {
+            return Err(Refused::ClaimDivisors {
                 original: divisors[0].to_f64(),
                 pruned: divisors[1].to_f64(),
             });
@@ -93,10 +93,10 @@ impl Scores {
         row: &[f64],
         output: usize,
         below: bool,
-    ) -> Result<(), Reason> {
+    ) -> Result<(), Refused> {
         let of = |model: usize| range(models[model], &predictors[model], row, self.groups[output][model]);
         let within = self.within.to_f64();
-        let unknown = || Reason::CellsScore { input: row.to_vec(), output, apart: f64::INFINITY, within };
+        let unknown = || Refused::CellsScore { input: row.to_vec(), output, apart: f64::INFINITY, within };
         let (original, pruned) = (of(0).ok_or_else(unknown)?, of(1).ok_or_else(unknown)?);
         // score_B - score_A at most, times both divisors (and its negative where B is to be below).
         let divisors = models.map(divisor);
@@ -109,20 +109,20 @@ impl Scores {
             return Ok(());
         }
         let apart = apart.to_f64() / both.to_f64();
-        Err(Reason::CellsScore { input: row.to_vec(), output, apart, within })
+        Err(Refused::CellsScore { input: row.to_vec(), output, apart, within })
     }
 }
 
 /// Which sums are compared: those of the same place. A binary classifier that takes the higher of its two scores beside one
 /// that has a single score and a threshold: its second score beside that one, both for the second class.
-fn matched_groups(original: &Ensemble, pruned: &Ensemble) -> Result<Vec<[usize; 2]>, Reason> {
+fn matched_groups(original: &Ensemble, pruned: &Ensemble) -> Result<Vec<[usize; 2]>, Refused> {
     let threshold = |model: &Ensemble| matches!(model.decision(), Decision::Threshold { .. });
     let higher_of_two = |model: &Ensemble| matches!(model.decision(), Decision::Argmax);
     match (original.group_count(), pruned.group_count()) {
         (a, b) if a == b => Ok((0..a).map(|group| [group, group]).collect()),
         (2, 1) if higher_of_two(original) && threshold(pruned) => Ok(vec![[1, 0]]),
         (1, 2) if threshold(original) && higher_of_two(pruned) => Ok(vec![[0, 1]]),
-        (original, pruned) => Err(Reason::ClaimScoreCount { original, pruned }),
+        (original, pruned) => Err(Refused::ClaimScoreCount { original, pruned }),
     }
 }
 

@@ -8,11 +8,11 @@ use secateur_model::{
     ClassId, ClassLabels, Decision, Ensemble, Exact, FeatureId, LeafId, LocalRounding, Predictor,
 };
 
-use crate::reason::{ModelRole, Reason};
+use crate::refused::{ModelRole, Refused};
 use crate::scores::Scores;
 
 /// The models that a certificate is about, and the numbers of its claim.
-pub(crate) struct Pair<'a> {
+pub struct Pair<'a> {
     /// The original as it was read: bounds are about what it takes itself.
     pub(crate) read: &'a Ensemble,
     /// The original, its category codes those of the same labels in the pruned model.
@@ -31,11 +31,21 @@ pub(crate) enum Claimed {
 
 /// One system of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Question {
+pub enum Question {
     /// The original decides `winner`, and the pruned model does not put it above `other`.
-    Classes { winner: ClassId, other: ClassId },
+    Classes {
+        /// A class of the original.
+        winner: ClassId,
+        /// Another class of the original.
+        other: ClassId,
+    },
     /// The pruned model's score of an output is too far above the original's, or below it.
-    Output { output: usize, below: bool },
+    Output {
+        /// The output.
+        output: usize,
+        /// The pruned model's score is below the original's; else above it.
+        below: bool,
+    },
 }
 
 /// The numbers of a claim about decisions.
@@ -52,11 +62,11 @@ pub(crate) struct Decisions {
 
 impl<'a> Pair<'a> {
     /// The original as it was read, and both models with matched labels.
-    pub(crate) fn new(
+    pub fn new(
         read: &'a Ensemble,
         [original, pruned]: [&'a Ensemble; 2],
         claim: &Claim,
-    ) -> Result<Self, Reason> {
+    ) -> Result<Self, Refused> {
         let models = [original, pruned];
         let claimed = match claim.statement {
             Statement::Decisions { band, local_rounding, .. } => {
@@ -74,7 +84,7 @@ impl<'a> Pair<'a> {
 
     /// Is this a claim that a model decides as it does itself? That holds: the band is at least the model's own
     /// rounding, so that a lead above it decides, however the last bits come out; and exact sums are what they are.
-    pub(crate) fn is_one_model(&self) -> bool {
+    pub fn is_one_model(&self) -> bool {
         self.one_model
     }
 
@@ -86,8 +96,13 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// Is the claim about decisions? Else it is about scores.
+    pub fn is_about_decisions(&self) -> bool {
+        matches!(self.claimed, Claimed::Decisions(_))
+    }
+
     /// How many systems the claim has.
-    pub(crate) fn systems(&self) -> u64 {
+    pub fn systems(&self) -> u64 {
         match &self.claimed {
             Claimed::Decisions(decisions) => {
                 let classes = decisions.classes.len() as u64;
@@ -98,7 +113,7 @@ impl<'a> Pair<'a> {
     }
 
     /// A system, in the order in which they come; `None` behind the last.
-    pub(crate) fn question(&self, index: u64) -> Option<Question> {
+    pub fn question(&self, index: u64) -> Option<Question> {
         if index >= self.systems() {
             return None;
         }
@@ -115,7 +130,7 @@ impl<'a> Pair<'a> {
     }
 
     /// A cell whose witness is this row solves a system: does the claim hold there all the same, as the libraries compute?
-    pub(crate) fn holds_at(&self, row: &[f64], question: Question) -> Result<(), Reason> {
+    pub(crate) fn holds_at(&self, row: &[f64], question: Question) -> Result<(), Refused> {
         match (&self.claimed, question) {
             (Claimed::Decisions(decisions), Question::Classes { winner, .. }) => {
                 self.decides(decisions, row, winner)
@@ -124,26 +139,26 @@ impl<'a> Pair<'a> {
                 scores.holds([self.original, self.pruned], &self.predictors, row, output, below)
             }
             // No claim has systems of the other kind.
-            _ => Err(Reason::OrderUnexpected { found: "System", place: "in a claim of another kind" }),
+            _ => unreachable!("a claim has systems of its own kind"),
         }
     }
 
     /// Does the library loading the pruned model decide `winner` (as the original counts classes) on this row?
-    fn decides(&self, decisions: &Decisions, row: &[f64], winner: ClassId) -> Result<(), Reason> {
+    fn decides(&self, decisions: &Decisions, row: &[f64], winner: ClassId) -> Result<(), Refused> {
         if decisions.band.is_none() {
-            return Err(Reason::CellsSolution { input: row.to_vec(), winner: winner.0 });
+            return Err(Refused::CellsSolution { input: row.to_vec(), winner: winner.0 });
         }
         let expected = decisions.classes[winner.index()];
         if self.pruned.decisions_vary() {
             return if self.certain(row, expected) {
                 Ok(())
             } else {
-                Err(Reason::CellsOrder { input: row.to_vec(), winner: winner.0 })
+                Err(Refused::CellsOrder { input: row.to_vec(), winner: winner.0 })
             };
         }
         match self.predictors[1].classes(row).as_deref() {
             Ok([class]) if *class == expected => Ok(()),
-            _ => Err(Reason::CellsSolution { input: row.to_vec(), winner: winner.0 }),
+            _ => Err(Refused::CellsSolution { input: row.to_vec(), winner: winner.0 }),
         }
     }
 
@@ -179,8 +194,8 @@ impl Decisions {
         [original, pruned]: [&Ensemble; 2],
         band: BandClaim,
         local_rounding: bool,
-    ) -> Result<Self, Reason> {
-        let classes = match_classes(original, pruned).ok_or_else(|| Reason::ClaimClasses {
+    ) -> Result<Self, Refused> {
+        let classes = match_classes(original, pruned).ok_or_else(|| Refused::ClaimClasses {
             original: original.classes().len(),
             pruned: pruned.classes().len(),
         })?;
@@ -188,11 +203,11 @@ impl Decisions {
         let band = match band {
             BandClaim::Exact => None,
             BandClaim::Score(score) => {
-                let none = |model| move || Reason::ClaimNoCertainMargin { model };
+                let none = |model| move || Refused::ClaimNoCertainMargin { model };
                 let smallest = original.certain_margin().ok_or_else(none(ModelRole::Original))?;
                 let rounding = pruned.certain_margin().ok_or_else(none(ModelRole::Pruned))?;
                 slack = Exact::from_f64(rounding).ok_or_else(none(ModelRole::Pruned))?;
-                let refused = || Reason::ClaimBand { band: score, smallest };
+                let refused = || Refused::ClaimBand { band: score, smallest };
                 if score.is_nan() || score < smallest {
                     return Err(refused());
                 }
@@ -201,9 +216,9 @@ impl Decisions {
         };
         let local = match (local_rounding, &band) {
             (false, _) => None,
-            (true, None) => return Err(Reason::ClaimLocalRounding { exact: true }),
+            (true, None) => return Err(Refused::ClaimLocalRounding { exact: true }),
             (true, Some(_)) => {
-                Some(pruned.local_rounding().ok_or(Reason::ClaimLocalRounding { exact: false })?)
+                Some(pruned.local_rounding().ok_or(Refused::ClaimLocalRounding { exact: false })?)
             }
         };
         Ok(Self { classes, band, slack, local })
@@ -265,7 +280,7 @@ impl Lead {
 
 /// The class of the pruned model for each class of the original: by label where both have labels, else by
 /// position. `None` unless this pairs the classes one to one.
-pub(crate) fn match_classes(original: &Ensemble, pruned: &Ensemble) -> Option<Vec<ClassId>> {
+pub fn match_classes(original: &Ensemble, pruned: &Ensemble) -> Option<Vec<ClassId>> {
     let (ours, theirs) = (original.classes(), pruned.classes());
     // Without classes (a regressor) there would be no pair to show anything of, and so no claim about decisions.
     let classifiers = original.decision().is_classifier() && pruned.decision().is_classifier();

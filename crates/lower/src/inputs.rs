@@ -15,7 +15,7 @@ use secateur_model::{
     CategoryRule, Column, DomainError, Ensemble, FeatureId, Grid, GroupKind, NumberType, Split, Test,
 };
 
-use crate::reason::Reason;
+use crate::refused::Refused;
 
 /// The ways that values of one column go.
 struct Sides<'a> {
@@ -97,7 +97,7 @@ impl<'a> Sides<'a> {
 
 /// Refuses a grid that has no cell for some input of the domain of the models, which have the same. Models whose scores
 /// the domain asks for tell cells apart as the two do.
-pub(crate) fn looks_at_all(grid: &Grid, models: [&Ensemble; 2]) -> Result<(), Reason> {
+pub(crate) fn looks_at_all(grid: &Grid, models: [&Ensemble; 2]) -> Result<(), Refused> {
     let domain = models[0].inputs();
     let models: Vec<&Ensemble> = models.into_iter().chain(domain.scorers()).collect();
     // Models that read different number types have only those values in common that all read alike.
@@ -118,7 +118,7 @@ pub(crate) fn looks_at_all(grid: &Grid, models: [&Ensemble; 2]) -> Result<(), Re
             if let Some(class) = sides.class(value)
                 && !known.contains_key(&vec![class])
             {
-                return Err(Reason::ClaimDomain { error: DomainError::NotAccepted { column: feature } });
+                return Err(Refused::ClaimDomain { error: DomainError::NotAccepted { column: feature } });
             }
         }
     }
@@ -134,7 +134,7 @@ pub(crate) fn looks_at_all(grid: &Grid, models: [&Ensemble; 2]) -> Result<(), Re
                 sides.iter_mut().zip(&tuple).map(|(own, &value)| own.class(value)).collect();
             let here = tuple.iter().all(|&value| in_common(value));
             if classes.is_some_and(|classes| here && !known.contains_key(&classes)) {
-                return Err(Reason::ClaimDomain { error: DomainError::GroupNotAccepted { group: index } });
+                return Err(Refused::ClaimDomain { error: DomainError::GroupNotAccepted { group: index } });
             }
         }
     }

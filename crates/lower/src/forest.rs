@@ -1,0 +1,266 @@
+//! The trees of both models over their common grid, with whole numbers at their leaves.
+//!
+//! The sums are, in this order: those of the original, those of the pruned model, the bounds on the pruned model's rounding by
+//! input (zero unless the claim announces it), and those of the models whose scores the claim's domain asks for. The trees are
+//! those of the original, of the pruned model, and of these models, each in the order of its file. Whole numbers count in a
+//! unit of two to the power [`Lowered::unit`], the smallest that any weight times leaf or intercept needs; bounds on
+//! rounding count in a finer unit of their own.
+//!
+//! Missing values: where some other cell of the axis is sent by every split of all models to the side that
+//! missing values go to, any input with a missing value reaches the same leaves as one in that cell. The
+//! missing cell, always the last, is then left out.
+
+use num_bigint::BigInt;
+use num_traits::{Signed, ToPrimitive, Zero};
+use secateur_kernel::{Forest, Int, Node as Cell, Range, Tree as Over, common};
+use secateur_model::{Accepted, CellId, Ensemble, Exact, Grid, GridError, Node, NodeId, Output, Tree};
+
+use crate::inputs::looks_at_all;
+use crate::pair::{Pair, Question};
+use crate::refused::Refused;
+
+/// Two models and a claim, as problems about whole numbers.
+pub struct Lowered<'a> {
+    pub(crate) pair: &'a Pair<'a>,
+    grid: Grid,
+    forest: Forest,
+    pub(crate) exponent: i64,
+    /// The constant part of each sum.
+    pub(crate) constants: Vec<BigInt>,
+    /// How many trees the original and the pruned model have.
+    trees: [usize; 2],
+}
+
+/// What is needed to lower the trees of one model.
+struct Lowering<'a> {
+    grid: &'a Grid,
+    /// The number of cells of each axis that count.
+    sizes: &'a [u32],
+    exponent: i64,
+    model: &'a Ensemble,
+    /// The model's first sum.
+    sum: usize,
+    /// The first sum of its bounds on rounding, and the factor for each tree, where there are any.
+    rounding: Option<(usize, Vec<BigInt>)>,
+}
+
+impl<'a> Lowered<'a> {
+    /// Lowers a pair of models; `stop` is asked after every tree, and ends it with `None`.
+    pub fn new(pair: &'a Pair<'a>, stop: &dyn Fn() -> bool) -> Result<Option<Self>, Refused> {
+        let models = [pair.original, pair.pruned];
+        let scorers: Vec<&Ensemble> = pair.original.inputs().scorers().collect();
+        let all: Vec<&Ensemble> = models.iter().chain(&scorers).copied().collect();
+        let grid = Grid::new(&models).map_err(|error| match error {
+            GridError::Domain(error) => Refused::ClaimDomain { error },
+            GridError::Steps => Refused::ClaimSteps,
+            _ => Refused::ClaimFeatures {
+                original: pair.original.features().len(),
+                pruned: pair.pruned.features().len(),
+            },
+        })?;
+        looks_at_all(&grid, models)?;
+        let sizes = counted_sizes(&grid, &all);
+        let exponent = smallest_exponent(&all);
+        let mut constants = Vec::new();
+        let mut trees = Vec::new();
+        for (index, model) in all.iter().enumerate() {
+            let mut lowering = Lowering {
+                grid: &grid,
+                sizes: &sizes,
+                exponent,
+                model,
+                sum: constants.len(),
+                rounding: None,
+            };
+            let own = |value: &f64| integer(&Exact::finite(*value), exponent);
+            constants.extend(model.intercepts().iter().map(own));
+            if index == 1 {
+                // The bounds on this model's rounding follow its sums.
+                let first = constants.len();
+                let factor = |local: &secateur_model::LocalRounding| {
+                    local.steps.iter().map(|&steps| BigInt::from(steps) * local.factor).collect()
+                };
+                lowering.rounding = pair.local().map(|local| (first, factor(local)));
+                constants.resize(first + model.group_count(), BigInt::zero());
+            }
+            for index in 0..model.trees().len() {
+                if stop() {
+                    return Ok(None);
+                }
+                trees.push(lowering.tree(index));
+            }
+        }
+        let forest = Forest::new(sizes, constants.len() as u32, trees);
+        let forest = forest.expect("the builder of models has checked every index");
+        let trees = models.map(|model| model.trees().len());
+        Ok(Some(Self { pair, grid, forest, exponent, constants, trees }))
+    }
+
+    /// The trees of all models over the cells of their common grid.
+    pub fn forest(&self) -> &Forest {
+        &self.forest
+    }
+
+    /// The numbers of all rows are multiples of two to this power, but for [`Lowered::rounding_bits`].
+    pub fn unit(&self) -> i64 {
+        self.exponent
+    }
+
+    /// By how many bits the unit is smaller in the rows of a system with rounding by input.
+    pub fn rounding_bits(&self) -> u32 {
+        self.pair.local().map_or(0, |local| local.factor_bits)
+    }
+
+    /// How many trees the original has, and the pruned model; the trees of the second follow those of the first.
+    pub fn trees(&self) -> [usize; 2] {
+        self.trees
+    }
+
+    /// What both libraries take, as the grid was made for it.
+    pub fn accepted(&self) -> Accepted {
+        *self.grid.accepted()
+    }
+
+    /// An input in this cell.
+    pub fn input(&self, cell: &[u32]) -> Vec<f64> {
+        self.grid.witness(&cells(cell))
+    }
+
+    /// Does the claim hold in this cell, although it satisfies every row? All inputs of a cell reach the same leaves of every
+    /// tree, hence give the same bits in the order of the file. So an input outside of the domain excuses its cell, and so does
+    /// one on which the libraries' own arithmetic decides alike, or gives scores that are near.
+    pub fn excused(&self, question: Question, cell: &[u32]) -> Result<(), Refused> {
+        // The rows of other models leave room for their rounding; what their libraries compute has the last word.
+        if !self.grid.scores_hold(&cells(cell)) {
+            return Ok(());
+        }
+        self.pair.holds_at(&self.input(cell), question)
+    }
+
+    /// The position of a sum of the original (0) or of the pruned model (1), or of its rounding (2).
+    pub(crate) fn sum_of(&self, which: usize, group: usize) -> usize {
+        let (first, second) = (self.pair.original.group_count(), self.pair.pruned.group_count());
+        [0, first, first + second][which] + group
+    }
+
+    /// The position of a sum of one of the models whose scores the domain asks for.
+    pub(crate) fn sum_of_scorer(&self, scorer: usize, group: usize) -> usize {
+        let scorers = self.pair.original.inputs().scorers();
+        let before: usize = scorers.take(scorer).map(Ensemble::group_count).sum();
+        self.sum_of(2, self.pair.pruned.group_count()) + before + group
+    }
+}
+
+fn cells(cell: &[u32]) -> Vec<CellId> {
+    cell.iter().map(|&cell| CellId(cell)).collect()
+}
+
+impl Lowering<'_> {
+    /// A tree over the cells of the grid, its nodes in the order of a walk that takes the left side first.
+    fn tree(&self, index: usize) -> Over {
+        let tree = &self.model.trees()[index];
+        let mut nodes = Vec::new();
+        // Nodes to visit, each with the place in the walk that leads to it.
+        let mut open: Vec<(NodeId, Option<(usize, bool)>)> = vec![(NodeId(0), None)];
+        while let Some((node, from)) = open.pop() {
+            let own = nodes.len();
+            if let Some((parent, left)) = from
+                && let Cell::Split { yes, no, .. } = &mut nodes[parent]
+            {
+                *(if left { yes } else { no }) = own as u32;
+            }
+            nodes.push(match tree.node(node) {
+                Node::Split { split, left, right } => {
+                    open.extend([(right, Some((own, false))), (left, Some((own, true)))]);
+                    let axis = self.grid.axis_of(split.feature).expect("the grid has every split's feature");
+                    let sent = self.grid.axes()[axis].left_cells(self.model, split, self.grid.domain());
+                    let size = self.sizes[axis];
+                    let counted = |(from, to): Range| (from < size).then_some((from, to.min(size)));
+                    let cells = sent.ranges().filter_map(counted).collect();
+                    Cell::Split { axis: axis as u32, cells, yes: 0, no: 0 }
+                }
+                Node::Leaf(leaf) => Cell::Leaf(self.added(index, tree, tree.leaf(leaf))),
+                _ => unreachable!("no split leads to an unused node"),
+            });
+        }
+        Over { nodes }
+    }
+
+    /// What a leaf adds to each sum.
+    fn added(&self, index: usize, tree: &Tree, leaf: &[f64]) -> Vec<(u32, Int)> {
+        let weight = Exact::finite(tree.weight());
+        let group = match tree.output() {
+            Output::Group(group) => group.index(),
+            Output::All => 0,
+        };
+        let mut added = Vec::with_capacity(leaf.len());
+        for (at, &value) in leaf.iter().enumerate() {
+            let value = integer(&(&weight * &Exact::finite(value)), self.exponent);
+            if let Some((first, factors)) = &self.rounding {
+                added.push(((first + group + at) as u32, int(&(value.abs() * &factors[index]))));
+            }
+            added.push(((self.sum + group + at) as u32, int(&value)));
+        }
+        added
+    }
+}
+
+/// The cells of each axis that count: all, or all but the missing one where that is the twin of another.
+fn counted_sizes(grid: &Grid, models: &[&Ensemble]) -> Vec<u32> {
+    // For each axis the cells that every split so far sends where it sends missing values.
+    let mut twins: Vec<Vec<Range>> =
+        grid.axes().iter().map(|axis| axis.missing_cell().iter().map(|cell| (0, cell.0)).collect()).collect();
+    for model in models {
+        for split in model.trees().iter().flat_map(|tree| tree.splits()) {
+            let index = grid.axis_of(split.feature).expect("the grid has every split's feature");
+            let axis = &grid.axes()[index];
+            let Some(missing) = axis.missing_cell().filter(|_| !twins[index].is_empty()) else { continue };
+            let left = axis.left_cells(model, split, grid.domain());
+            twins[index] = if left.contains(missing) {
+                common(&twins[index], left.ranges())
+            } else {
+                common(&twins[index], left.other_ranges())
+            };
+        }
+    }
+    let has_twin = |twins: &Vec<Range>| twins.iter().any(|(from, to)| from < to);
+    let sizes = grid.axes().iter().zip(&twins);
+    sizes.map(|(axis, twins)| axis.len() as u32 - u32::from(has_twin(twins))).collect()
+}
+
+/// The smallest power of two among all weights times leaves and intercepts.
+fn smallest_exponent(models: &[&Ensemble]) -> i64 {
+    let mut smallest = 0;
+    let mut see = |value: &Exact| {
+        if !value.is_zero() {
+            smallest = smallest.min(value.exponent());
+        }
+    };
+    for model in models {
+        model.intercepts().iter().for_each(|&value| see(&Exact::finite(value)));
+        for tree in model.trees() {
+            let weight = Exact::finite(tree.weight());
+            tree.leaf_values().iter().for_each(|&value| see(&(&weight * &Exact::finite(value))));
+        }
+    }
+    smallest
+}
+
+fn integer(value: &Exact, exponent: i64) -> BigInt {
+    value.scaled(exponent).expect("the exponent is the smallest of all")
+}
+
+/// A number as the kernel has it.
+pub(crate) fn int(value: &BigInt) -> Int {
+    if let Some(small) = value.to_i128() {
+        return Int::from(small);
+    }
+    let bytes = value.to_signed_bytes_le();
+    let fill = if value.is_negative() { 0xff } else { 0 };
+    let word = |chunk: &[u8]| {
+        let mut word = [fill; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    };
+    Int::from_words(bytes.chunks(8).map(word).collect())
+}

@@ -1,0 +1,200 @@
+//! From two models and a claim to problems about whole numbers, which the kernel decides.
+//!
+//! # What is claimed
+//! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An input is a
+//! row of values that both libraries accept: every float of their input type, missing values and infinities
+//! where both take them. Where one library reads f64 and the other f32, its numbers are those that an f32 holds:
+//! both read these exactly, and of others they see different numbers. A claim may leave more
+//! inputs out, and says so (its domain). The *lead* of class y over class c is the exact difference that A's (B's)
+//! decision rule compares, on the stored numbers, nothing rounded. A claim with band b says:
+//!
+//! > For every input where A's lead of some class y over every other class exceeds b, the library loading B
+//! > decides y, and so does the library loading A.
+//!
+//! With band `exact` it says: for every input the exact sums of A and of B, with ties by each rule, give the same
+//! class. A claim about scores, with a limit eps, says:
+//!
+//! > For every input and every output, the scores of the library loading A and of the library loading B, before any link
+//! > function and averaged where a library averages, are at most eps apart.
+//!
+//! People send category labels, not codes: where both models have labels for a column, an input holds a label, and each
+//! model sees the code that its own list gives it (`model::LabelMatch`, redone here from the two models alone). Where only
+//! one of them has labels, an input holds a code. [`Matched::told`] says which.
+//!
+//! # Why the problems suffice
+//! 1. b is at least A's certain margin (`model::band`), so where A's lead exceeds b, A's library decides y.
+//! 2. B's library decides y if B's lead of y over every c exceeds B's rounding. So if it does not decide y, then
+//!    for some c the *system* of (y, c) is satisfied: A leads with y over every other class by more than b, and B's
+//!    lead of y over c is within its rounding (`rows.rs`).
+//! 3. There is one system for each ordered pair of classes, built here from the two models; nothing in a certificate
+//!    describes one.
+//! 4. All trees are constant on the cells of the models' common grid (`model::Grid`), so a system is about finitely many
+//!    cells (`forest.rs`); `inputs.rs` checks that every input of the claim lies in one of them.
+//! 5. A cell that satisfies a system is excused where the claim holds in it all the same, by the libraries' own arithmetic
+//!    on one of its inputs ([`Lowered::excused`]).
+//!
+//! For scores 1 to 3 are: a library's score is within its model's rounding of the exact one (`model::band`), so if two
+//! scores are more than eps apart, the exact ones are by more than eps without both roundings: a system of one row
+//! for each output and each sign (`scores.rs`).
+//!
+//! Lower bounds on smaller models are lowered in `bounds.rs`.
+
+mod bounds;
+mod forest;
+mod inputs;
+mod pair;
+mod refused;
+mod rows;
+mod scores;
+
+use std::borrow::Cow;
+
+use secateur_certificate::{Claim, Digest};
+use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch, Where};
+
+pub use bounds::{Crossing, LoweredBounds};
+pub use forest::Lowered;
+pub use pair::{Pair, Question, match_classes};
+pub use refused::{ModelRole, Refused, input_words};
+
+/// A model whose scores the domain of a claim may ask for, with its columns in the order of the original's (see
+/// [`aligned`]), and what it is called in messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Scorer<'a> {
+    /// The model.
+    pub model: &'a Ensemble,
+    /// Its name, such as that of its file.
+    pub name: &'a str,
+}
+
+impl<'a> Scorer<'a> {
+    /// The models of a domain, those that are known.
+    pub fn of(domain: &'a Domain) -> Vec<Self> {
+        let known = |own: &'a Where| Some(Self { model: own.model()?, name: own.name()? });
+        domain.wheres().iter().filter_map(known).collect()
+    }
+}
+
+/// The pruned model with its columns in the order of the original's, where both name their columns and the
+/// names are the same; `None` where columns are matched by position.
+pub fn aligned(original: &Ensemble, pruned: &Ensemble) -> Option<Ensemble> {
+    let named = original.features().has_names() && pruned.features().has_names();
+    if named { pruned.with_column_order(original.features()) } else { None }
+}
+
+/// Two models as a claim reads them: for its inputs, and at its cuts where it has any.
+pub struct Subject<'a> {
+    original: Cow<'a, Ensemble>,
+    pruned: Cow<'a, Ensemble>,
+    domain: Domain,
+}
+
+impl<'a> Subject<'a> {
+    /// The two models as the claim reads them, whatever inputs and cuts the caller has in mind. The models whose scores the claim's
+    /// domain asks for have to be among `scorers`.
+    pub fn new(
+        original: &'a Ensemble,
+        pruned: &'a Ensemble,
+        scorers: &[Scorer<'_>],
+        claim: &Claim,
+    ) -> Result<Self, Refused> {
+        let domain = with_scorers(&claim.domain, scorers)?;
+        let at_cut = |model: Cow<'a, Ensemble>, index: usize| match claim.cuts() {
+            Some(cuts) => {
+                let refused = || Refused::ClaimCut { model: ModelRole::of(index), cut: cuts[index].score };
+                model.cut_at(cuts[index]).map(Cow::Owned).ok_or_else(refused)
+            }
+            None if model.cut().is_some() => Ok(Cow::Owned(model.at_library_decision().into_owned())),
+            None => Ok(model),
+        };
+        let [original, pruned] = narrowed(original, pruned, &domain)?;
+        Ok(Self { original: at_cut(original, 0)?, pruned: at_cut(pruned, 1)?, domain })
+    }
+
+    /// The claim's domain, with the models whose scores it asks for.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// The models with matched labels. Digests are those of the models as they were read; after that one category code has to
+    /// stand for one label in both.
+    pub fn matched(&self, claim: &Claim) -> Result<Matched<'_>, Refused> {
+        let (original, pruned) = (&*self.original, &*self.pruned);
+        let (claimed, found) = (claim.original, Digest::of(original));
+        if found != claimed {
+            return Err(Refused::DigestOriginal { claimed: claimed.into(), found: found.into() });
+        }
+        let (claimed, found) = (claim.pruned, Digest::of(pruned));
+        if found != claimed {
+            return Err(Refused::DigestPruned { claimed: claimed.into(), found: found.into() });
+        }
+        // Digests are of the models alone. What other steps make of an input is another input.
+        if original.features().steps() != pruned.features().steps() {
+            return Err(Refused::ClaimSteps);
+        }
+        let labels = LabelMatch::new(original, pruned).map_err(|error| Refused::ClaimLabels { error })?;
+        Ok(Matched { original, labels })
+    }
+}
+
+/// The models of a [`Subject`], with one category code for one label in both.
+pub struct Matched<'a> {
+    original: &'a Ensemble,
+    labels: LabelMatch<'a>,
+}
+
+impl Matched<'_> {
+    /// The pair of models with the numbers of the claim.
+    pub fn pair(&self, claim: &Claim) -> Result<Pair<'_>, Refused> {
+        Pair::new(self.original, self.labels.models(), claim)
+    }
+
+    /// How labels were matched.
+    pub fn told(&self) -> MatchedLabels {
+        let name = |feature: FeatureId| self.original.features().name(feature).into_owned();
+        MatchedLabels {
+            by_label: self.labels.by_label().map(name).collect(),
+            by_code: self.labels.by_code().map(name).collect(),
+            unplaced: self.labels.unplaced_by_code(),
+        }
+    }
+}
+
+/// The columns with category labels, and how they were matched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MatchedLabels {
+    /// Both models have labels: the claim is about labels.
+    pub by_label: Vec<String>,
+    /// Only one of the models has labels: the claim is about codes.
+    pub by_code: Vec<String>,
+    /// One of the models has labels for columns that its file does not name, the other has none at all: the claim
+    /// is about codes there.
+    pub unplaced: bool,
+}
+
+/// The domain of a claim with the models whose scores it asks for, which it names by their digests.
+fn with_scorers(domain: &Domain, scorers: &[Scorer<'_>]) -> Result<Domain, Refused> {
+    let mut wheres = Vec::with_capacity(domain.wheres().len());
+    for own in domain.wheres() {
+        let digest = Digest(own.digest());
+        let found = scorers.iter().find(|scorer| Digest::of(scorer.model) == digest);
+        let scorer = found.ok_or_else(|| Refused::ClaimWhere { digest: Box::new(digest) })?;
+        let known = own.with_model(scorer.model.clone(), scorer.name);
+        wheres.push(known.map_err(|error| Refused::ClaimDomain { error })?);
+    }
+    Ok(domain.without_wheres().with_wheres(wheres))
+}
+
+/// Both models for the inputs of the claim, which count columns as the original does.
+fn narrowed<'a>(
+    original: &'a Ensemble,
+    pruned: &'a Ensemble,
+    domain: &Domain,
+) -> Result<[Cow<'a, Ensemble>; 2], Refused> {
+    let refused = |error| Refused::ClaimDomain { error };
+    // Other columns are another reason, which comes later.
+    if original.features().len() != pruned.features().len() {
+        return Ok([original.for_every_input(), pruned.for_every_input()]);
+    }
+    Ok([original.within(domain).map_err(refused)?, pruned.within(domain).map_err(refused)?])
+}

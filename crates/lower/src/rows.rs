@@ -1,0 +1,166 @@
+//! The rows of a claim's systems.
+//!
+//! The system of a pair of classes asks for a cell where the original leads with y over every other class by more than the
+//! band (a row for each), and the pruned model's lead of y over c is within its rounding (the last row). If no cell
+//! solves it, then wherever the original decides y so clearly, the pruned model puts y above c for certain.
+//! All systems empty is the claim. Where the claim's domain asks for scores of other models, each is one more row, before the
+//! last: an input of the domain reaches its bound, less what that model's rounding can do.
+//!
+//! The system of an output of a claim about scores has one row after those of the domain: the pruned model's exact score
+//! is above the original's (or below it) by more than the limit without the rounding of both (`scores.rs`).
+//!
+//! Rows are `combination of sums >= bound` over integers, so a strict row is one with a bound one higher.
+
+use num_bigint::BigInt;
+use secateur_certificate::{Digest, Slack};
+use secateur_kernel as kernel;
+use secateur_model::{ClassId, Exact, Side};
+
+use crate::forest::{Lowered, int};
+use crate::pair::{Claimed, Decisions, Lead, Question, others};
+use crate::refused::Refused;
+use crate::scores::Scores;
+
+/// One row: a combination of sums, and what it must reach or exceed.
+struct Row {
+    terms: Vec<Term>,
+    bound: Exact,
+    strict: bool,
+}
+
+/// A sum with its factor.
+struct Term {
+    sum: usize,
+    factor: i64,
+    /// The sum counts in the finer unit of rounding by input.
+    fine: bool,
+}
+
+impl Lowered<'_> {
+    /// The rows of one system of the claim: the claim holds if no cell satisfies them all, for every system.
+    pub fn rows(&self, question: Question, slack: Slack) -> Result<Vec<kernel::Row>, Refused> {
+        let rows = match (&self.pair.claimed, question) {
+            (Claimed::Decisions(claimed), Question::Classes { winner, other }) => {
+                let mut rows: Vec<Row> = others(self.pair.original, winner)
+                    .map(|class| self.original_leads(claimed, winner, class))
+                    .collect();
+                rows.extend(self.in_domain()?);
+                rows.push(self.pruned_fails(claimed, [winner, other], slack)?);
+                rows
+            }
+            (Claimed::Scores(claimed), Question::Output { output, below }) => {
+                let mut rows = self.in_domain()?;
+                rows.push(self.too_far(claimed, output, below));
+                rows
+            }
+            _ => unreachable!("a claim has systems of its own kind"),
+        };
+        // Rounding by input has a finer unit, and all rows of its system count in it.
+        let bits = match slack {
+            Slack::Global => 0,
+            Slack::Local => self.rounding_bits(),
+        };
+        Ok(rows.iter().map(|row| self.row(row, bits)).collect())
+    }
+
+    /// A row in integers, whose unit is smaller by `bits` bits than that of the sums.
+    fn row(&self, row: &Row, bits: u32) -> kernel::Row {
+        let factor = |term: &Term| if term.fine { term.factor } else { term.factor << bits };
+        let constants: BigInt = row.terms.iter().map(|term| &self.constants[term.sum] * factor(term)).sum();
+        let bound = integer_bound(&row.bound, self.exponent - i64::from(bits), row.strict) - constants;
+        let terms = row.terms.iter().map(|term| (term.sum as u32, factor(term))).collect();
+        kernel::Row { terms, bound: int(&bound) }
+    }
+
+    /// The original's lead exceeds the band; in exact arithmetic: its winner wins.
+    fn original_leads(&self, claimed: &Decisions, winner: ClassId, class: ClassId) -> Row {
+        let lead = Lead::of(self.pair.original, winner, class);
+        let (needed, strict) = match &claimed.band {
+            Some(band) => (band * &lead.divisor, true),
+            None => (Exact::zero(), !lead.wins_ties),
+        };
+        let term = |&(group, factor): &(usize, i64)| Term { sum: self.sum_of(0, group), factor, fine: false };
+        Row { terms: lead.terms.iter().map(term).collect(), bound: &needed - &lead.constant, strict }
+    }
+
+    /// What the scores of other models that the domain asks for reach on every input of the domain.
+    fn in_domain(&self) -> Result<Vec<Row>, Refused> {
+        let mut rows = Vec::new();
+        for (scorer, own) in self.pair.original.inputs().wheres().iter().enumerate() {
+            let error = || Refused::ClaimWhere { digest: Box::new(Digest(own.digest())) };
+            let model = own.model().ok_or_else(error)?;
+            let group = own.output() as usize;
+            let rounding = model.rounding().and_then(|rounding| Exact::from_f64(rounding.scores[group]));
+            let rounding = rounding.ok_or_else(error)?;
+            let average = model.accumulation().average;
+            let divisor = Exact::finite(model.accumulation().divisor());
+            // Sums are compared: of a library whose raw scores are averages the bound is one of averages.
+            let averaged = average.is_some_and(|average| average.in_raw_scores);
+            let bound = Exact::finite(own.bound());
+            let bound = if averaged { &bound * &divisor } else { bound };
+            let factor = match own.side() {
+                Side::AtLeast => 1,
+                Side::AtMost => -1,
+            };
+            let bound = &(&bound * &Exact::from(factor)) - &(&rounding * &divisor);
+            let sum = self.sum_of_scorer(scorer, group);
+            rows.push(Row { terms: vec![Term { sum, factor, fine: false }], bound, strict: false });
+        }
+        Ok(rows)
+    }
+
+    /// The pruned model's lead is within its rounding, `-lead >= -rounding`; in exact arithmetic: y does not win.
+    fn pruned_fails(
+        &self,
+        claimed: &Decisions,
+        [winner, other]: [ClassId; 2],
+        slack: Slack,
+    ) -> Result<Row, Refused> {
+        let no_slack = Refused::SystemSlack { winner: winner.0, other: other.0 };
+        let (winner, other) = (claimed.classes[winner.index()], claimed.classes[other.index()]);
+        let lead = Lead::of(self.pair.pruned, winner, other);
+        let term = |&(group, factor): &(usize, i64)| Term {
+            sum: self.sum_of(1, group),
+            factor: -factor,
+            fine: false,
+        };
+        let mut terms: Vec<Term> = lead.terms.iter().map(term).collect();
+        let (rounding, strict) = match (slack, &claimed.local, &claimed.band) {
+            (Slack::Global, _, None) => (Exact::zero(), lead.wins_ties),
+            (Slack::Global, _, Some(_)) => (claimed.slack.clone(), false),
+            (Slack::Local, None, _) => return Err(no_slack),
+            (Slack::Local, Some(local), _) => {
+                // Each sum errs by its own part of the rounding; what depends on the input is a sum of its own.
+                let finite =
+                    |value: f64| Exact::from_f64(value).ok_or(Refused::ClaimLocalRounding { exact: false });
+                let mut fixed = finite(local.gap)?;
+                for &(group, _) in &lead.terms {
+                    terms.push(Term { sum: self.sum_of(2, group), factor: 1, fine: true });
+                    fixed = &fixed + &finite(local.fixed[group])?;
+                }
+                (fixed, false)
+            }
+        };
+        Ok(Row { terms, bound: &lead.constant - &(&rounding * &lead.divisor), strict })
+    }
+
+    /// The pruned model's score of an output is too far above the original's, or below it.
+    fn too_far(&self, claimed: &Scores, output: usize, below: bool) -> Row {
+        let [original, pruned] = claimed.factors;
+        let sign = if below { -1 } else { 1 };
+        let [ours, theirs] = claimed.groups(output);
+        let terms = [(self.sum_of(1, theirs), sign * pruned), (self.sum_of(0, ours), -sign * original)];
+        let terms = terms.map(|(sum, factor)| Term { sum, factor, fine: false });
+        Row { terms: terms.into(), bound: claimed.bound(output), strict: true }
+    }
+}
+
+/// The smallest integer `n` with `n * 2^exponent >= bound` (`> bound` where strict).
+fn integer_bound(bound: &Exact, exponent: i64, strict: bool) -> BigInt {
+    match bound.scaled(exponent) {
+        Some(integer) if strict => integer + 1,
+        Some(integer) => integer,
+        // Between two integers: the upper one. Shifting a BigInt right rounds down.
+        None => (bound.mantissa() >> (exponent - bound.exponent()) as u64) + 1,
+    }
+}
