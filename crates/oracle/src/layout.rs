@@ -522,7 +522,8 @@ fn scaled(value: &Exact, exponent: i64) -> BigInt {
     value.scaled(exponent).expect("the exponent is the smallest of all")
 }
 
-/// The smallest power of two that all products of weight and leaf, and all intercepts, are multiples of.
+/// An exponent, at most 0, such that all products of weight and leaf, and all intercepts, are
+/// multiples of 2 to its power.
 fn smallest_exponent<'a>(models: impl Iterator<Item = &'a Ensemble>) -> i64 {
     let mut smallest = 0;
     let mut see = |value: &Exact| {

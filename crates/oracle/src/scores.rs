@@ -68,7 +68,8 @@ pub struct ScoreComparison<'a> {
     inside: Vec<CellId>,
 }
 
-/// The difference of one output in integers: `(factors[1] * second - factors[0] * first) * 2^exponent / divisor`.
+/// The difference of one output in integers: `(factors[1] * second - factors[0] * first) *
+/// 2^exponent / divisor`, with the exponent of the layout.
 struct Scale {
     /// The indices of the sums that are compared, one of each model.
     groups: [usize; 2],

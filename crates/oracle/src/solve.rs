@@ -39,10 +39,11 @@ pub struct Options {
     pub progress: Arc<Progress>,
     /// Receives the proof.
     pub record: Option<Arc<dyn Record>>,
-    /// Use the layers before the search over boxes, and combined rows in it. Off only to test and measure
-    /// the search alone.
+    /// Whether to use the layers before the search over boxes, and combined rows in that search.
+    /// Off only to test and measure the search alone.
     pub shortcuts: bool,
-    /// Close small boxes by joining two halves instead of splitting them. Off only to test and measure.
+    /// Whether to close small boxes by joining two halves instead of splitting them. Off only to
+    /// test and measure.
     pub small_boxes: bool,
     /// Who helps with questions that take long; without a crew, threads of this process do.
     pub crew: Option<Crew>,
@@ -184,8 +185,8 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if let Some(stopped) = over() {
         return stopped;
     }
-    // A record names all lenses first, so it cannot begin before the last one is known. A few boxes are
-    // cheap to visit again.
+    // A record names all lenses first, so it cannot begin before the last one is known. A few boxes
+    // are cheap to visit again.
     if few > 0 && options.record.is_some() {
         let quick = question.unrecorded(lenses.clone(), weighed);
         match quick.begin(&mut quick.start(), &options.budget, few) {

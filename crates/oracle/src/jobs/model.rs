@@ -13,7 +13,8 @@ use secateur_model::{
 
 use crate::jobs::wire::{In, WireError};
 
-/// The bytes of a model, for all inputs that its library accepts and with its library's own decisions.
+/// The bytes of a model, for all inputs that its library accepts and with the library's own
+/// decisions.
 pub(crate) fn encode_model(model: &Ensemble) -> Vec<u8> {
     let mut bytes = Vec::new();
     canonical(model, &mut |part| bytes.extend_from_slice(part));

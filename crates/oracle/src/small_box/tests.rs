@@ -1,4 +1,5 @@
-//! Random boxes over more columns than whole searches by brute force can have: several fixed axes, several parts.
+//! Random boxes over more columns than brute force can handle in whole searches: several fixed
+//! axes, several parts.
 
 use fastrand::Rng;
 use secateur_model::{Exact, GroupId};
