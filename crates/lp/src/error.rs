@@ -32,7 +32,7 @@ pub enum Error {
         /// Its bound.
         value: f64,
     },
-    /// An integer column needs two finite bounds that fit in 32 bits.
+    /// A bound of an integer column is not finite, or does not fit in 32 bits.
     #[error("integer column {column} has the bound {value}: expected one between -2^31 and 2^31 - 1")]
     IntegerBound {
         /// The column.

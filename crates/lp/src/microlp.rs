@@ -67,7 +67,7 @@ struct Live {
 
 /// How a sequence of calls ended without a solution.
 enum End {
-    /// microlp has the answer.
+    /// microlp returned this error, which may be its answer.
     Failure(Failure),
     /// A limit was reached.
     Spent(Status),
@@ -261,7 +261,7 @@ impl Search<'_> {
                     None => (column.lower, column.upper),
                 };
                 if column.integer {
-                    // The bounds were checked to fit.
+                    // The model has checked that the bounds fit.
                     problem.add_integer_var(column.cost, (lower.ceil() as i32, upper.floor() as i32))
                 } else {
                     problem.add_var(column.cost, (lower, upper))

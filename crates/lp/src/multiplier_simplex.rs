@@ -40,7 +40,7 @@ const REFACTOR: usize = 64;
 /// The number of points on the shortlist, which are priced again before all points are.
 const SHORTLIST: usize = 64;
 
-/// Points, columns and equations.
+/// The program: points, columns and equations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MultiplierSimplex {
     columns: usize,
@@ -127,7 +127,7 @@ impl MultiplierSimplex {
         }
     }
 
-    /// The column of an unknown.
+    /// The column of an unknown in the program's matrix.
     fn column(&self, var: Var) -> Vec<f64> {
         let mut column = vec![0.0; self.rows()];
         match var {

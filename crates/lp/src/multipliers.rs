@@ -53,7 +53,7 @@ pub struct Separation {
 pub struct Multipliers {
     /// The points, ascending.
     pub points: Vec<usize>,
-    /// Their weights, positive, of sum one.
+    /// Their weights: positive, with sum one.
     pub weights: Vec<f64>,
     /// The margin that they reach, computed from them in floating point.
     pub margin: f64,

@@ -47,7 +47,7 @@ pub enum Sense {
     AtLeast,
     /// The sum is at most the bound.
     AtMost,
-    /// The sum is the bound.
+    /// The sum equals the bound.
     Equal,
 }
 

@@ -1,13 +1,16 @@
 //! Measures the oracle on model files; `make bench-oracle` calls it.
 //!
-//! `measure proof ORIGINAL OTHER` proves that two models decide alike (exact arithmetic, all pairs
-//! of classes, one thread), first with all layers and then by the search over boxes alone.
-//! `measure wall MODEL THREADS SECONDS` splits the space by the sign of a binary model's score,
-//! with the search over boxes alone: rows `score >= 1e-9` and `-score >= 1e-9`, which no input
-//! satisfies. `measure compare ORIGINAL OTHER BAND SECONDS` asks whether two models decide alike
-//! above a band (0: in exact arithmetic), once, on one thread. With `splits` as the last argument,
-//! `wall` and `compare` split small boxes down to cells instead of joining two halves. Each command
-//! prints one line of JSON. Times include all work after the files are read.
+//! - `measure proof ORIGINAL OTHER` proves that two models decide alike (exact arithmetic, all
+//!   pairs of classes, one thread), first with all layers and then by the search over boxes alone.
+//! - `measure wall MODEL THREADS SECONDS` splits the space by the sign of a binary model's score,
+//!   with the search over boxes alone: rows `score >= 1e-9` and `-score >= 1e-9`, which no input
+//!   satisfies.
+//! - `measure compare ORIGINAL OTHER BAND SECONDS` asks whether two models decide alike above a
+//!   band (0: in exact arithmetic), once, on one thread.
+//!
+//! With `splits` as the last argument, `wall` and `compare` split small boxes down to cells instead
+//! of joining two halves. Each command prints one line of JSON. Times include all work after the
+//! files are read.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,7 +25,7 @@ const REPEAT_SECONDS: f64 = 1.0;
 /// Shorter runs are timed in elapsed time: the system counts processor time in ticks, and the
 /// fastest of many short runs is one that nothing interrupted.
 const SHORT_SECONDS: f64 = 0.05;
-/// A search over boxes alone ends here.
+/// The most seconds of a search over boxes alone.
 const BOXES_SECONDS: f64 = 20.0;
 
 fn main() -> ExitCode {

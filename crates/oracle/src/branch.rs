@@ -33,7 +33,7 @@ mod look;
 pub(crate) enum Searched {
     /// These cells satisfy the system; there may be more.
     Found(Vec<Vec<CellId>>),
-    /// No cell does.
+    /// No cell satisfies the system.
     Nothing,
     /// The budget ended first.
     Stopped(StopReason),
@@ -170,7 +170,7 @@ impl<'a> Search<'a> {
         &self.lenses[..self.rows]
     }
 
-    /// The whole space.
+    /// The start of a search: the whole space is open.
     pub(crate) fn start(&self) -> Rest {
         let root = Region {
             ranges: self.sizes.iter().map(|&size| (0, size)).collect(),
@@ -545,7 +545,7 @@ impl<'a> Search<'a> {
         (region.views[row].upper - lens.bound) as f64 / lens.range.max(1) as f64
     }
 
-    /// How far the box is from being closed by any row.
+    /// How far the box is from being closed by the row nearest to closing it.
     fn room(&self, region: &Region) -> f64 {
         (0..self.rows).map(|row| self.room_of(region, row)).fold(f64::INFINITY, f64::min)
     }

@@ -180,7 +180,7 @@ impl<W: Write> fmt::Debug for Recorder<W> {
     }
 }
 
-/// A number for each thread.
+/// A number for each thread, different from those of all others.
 fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

@@ -207,7 +207,7 @@ impl<'a> Comparison<'a> {
         self.system_above(winner, self.band, second_fails)
     }
 
-    /// The same for another band.
+    /// The same system for a given band.
     fn system_above(&self, winner: ClassId, band: Option<f64>, second_fails: Row) -> System<'_> {
         let count = self.classes.len() as u32;
         let mut rows: Vec<Row> = (0..count)
@@ -473,7 +473,7 @@ impl<'a> Comparison<'a> {
     /// B's lead is at most its rounding (in exact arithmetic: the winner does not win).
     fn second_fails(&self, winner: ClassId, other: ClassId) -> Row {
         let lead = Lead::of(self.second(), winner, other);
-        // lead <= slack  as  -lead >= -slack.
+        // `lead <= slack`, written as `-lead >= -slack`.
         let (slack, strict) = match self.band {
             Some(_) => (&Exact::finite(self.slack) * &lead.divisor, false),
             None => (Exact::zero(), lead.wins_ties),

@@ -34,7 +34,7 @@ const FEW_RUNS: usize = 4;
 /// Words of the longest mask.
 const MOST_WORDS: usize = MOST_MASKED_OF_SCORES.div_ceil(64);
 
-/// One combination of rows.
+/// A combination of rows, from which upper bounds of boxes are computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Lens {
     /// The multiplier of each row.
@@ -43,7 +43,8 @@ pub(crate) struct Lens {
     pub(crate) bound: i64,
     /// Whether nothing was rounded.
     pub(crate) exact: bool,
-    /// The sum of the ranges of all pieces: the scale of this lens.
+    /// The largest minus the smallest value of each piece, summed over all pieces: the scale of
+    /// this lens.
     pub(crate) range: i64,
     /// The sum of the pieces whose leaves are all equal.
     constant: i64,
@@ -171,7 +172,7 @@ impl View {
 }
 
 impl Lens {
-    /// A combination of rows.
+    /// The lens of a combination of rows, with one multiplier for each row.
     pub(crate) fn new(system: &System<'_>, multipliers: &[u64]) -> Self {
         Self::build(system, multipliers, None)
     }

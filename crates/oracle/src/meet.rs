@@ -36,7 +36,7 @@ struct Partial {
     code: u64,
 }
 
-/// The runs of one axis.
+/// The runs of one axis, with their values in the two rows.
 struct Table {
     axis: usize,
     /// First cell of each run.

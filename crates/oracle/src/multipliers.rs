@@ -157,7 +157,7 @@ fn in_f64(system: &System<'_>) -> (Vec<Vec<f64>>, Vec<f64>) {
     (pieces, system.bounds().iter().map(to_f64).collect())
 }
 
-/// The sum of the ranges of one row over all pieces.
+/// The largest minus the smallest value of one row in each piece, summed over all pieces.
 fn range(pieces: &[Vec<f64>], rows: usize, row: usize) -> f64 {
     pieces.iter().map(|piece| spread(piece, rows, row)).sum()
 }
@@ -175,7 +175,7 @@ fn left_over(pieces: &[Vec<f64>], rows: usize, lambda: &[u64]) -> f64 {
     pieces.iter().map(|piece| spread(&piece.chunks(rows).map(dot).collect::<Vec<_>>(), 1, 0)).sum()
 }
 
-/// The ratio as integers of few bits.
+/// The quotient as a ratio of integers of few bits; `None` if it is too large or too small.
 fn short_ratio(quotient: f64) -> Option<(u64, u64)> {
     let shift = SHORT_BITS - quotient.log2().floor() as i32;
     (0..=62).contains(&shift).then(|| ((quotient * f64::powi(2.0, shift)).round() as u64, 1 << shift))

@@ -12,7 +12,7 @@ pub trait Record: Send + Sync + std::fmt::Debug {
     /// The multipliers of each lens. This is called before any step that names a lens.
     fn lenses(&self, multipliers: &[Vec<u64>]);
 
-    /// One step.
+    /// One step of the proof, for the box with this path.
     fn step(&self, path: &[bool], step: ProofStep);
 
     /// Steps of consecutive boxes that were made elsewhere. This is called only if

@@ -547,7 +547,7 @@ fn low_bits(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The positions of the bits of a word, ascending.
+/// The positions of the set bits of a word, ascending.
 fn bits(word: u64) -> Bits {
     Bits(word)
 }

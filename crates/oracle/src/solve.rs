@@ -25,7 +25,7 @@ const FEW: u64 = 1_024;
 /// How to search.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What may be spent.
+    /// The limits on time, boxes and memory, and a switch that ends the search.
     pub budget: SearchBudget,
     /// Threads for the search over boxes.
     pub threads: usize,
@@ -85,7 +85,7 @@ impl Options {
 pub enum Answer {
     /// Cells that satisfy the system.
     Witnesses(Vec<Vec<CellId>>),
-    /// No cell does.
+    /// No cell satisfies the system.
     Proof,
     /// Not known: the budget ended first.
     Undecided(StopReason),

@@ -390,7 +390,7 @@ fn best_vertex(problem: &Problem) -> Option<f64> {
                 best = Some(best.map_or(objective, |best| best.min(objective)));
             }
         }
-        // The next choice in order.
+        // Advance to the next choice in order.
         let Some(at) = (0..columns).rev().find(|&at| chosen[at] < planes.len() - columns + at) else {
             return best;
         };

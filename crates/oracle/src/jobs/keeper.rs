@@ -43,12 +43,12 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Is it time for the next one?
+    /// Is it time for the next checkpoint?
     pub fn is_due(&self) -> bool {
         self.last.elapsed() >= OFTEN.max(self.took * SHARE)
     }
 
-    /// Writes one.
+    /// Writes a checkpoint, and measures how long that takes.
     pub fn write(&mut self, write: impl FnOnce()) {
         let started = Instant::now();
         write();
@@ -66,7 +66,7 @@ pub enum CheckpointError {
     /// Another version made it.
     #[error("this checkpoint was made by another version of secateur; this is {}", env!("CARGO_PKG_VERSION"))]
     Version,
-    /// Its digest is not that of its bytes.
+    /// Its digest does not match its bytes.
     #[error("this checkpoint is damaged")]
     Damaged,
     /// It is about other models, another domain or another claim.
@@ -140,7 +140,7 @@ impl Keeper {
         Ok(Some(saved))
     }
 
-    /// Is it time for the next one?
+    /// Is it time for the next checkpoint?
     pub(crate) fn is_due(&self) -> bool {
         lock(&self.pace).is_due()
     }

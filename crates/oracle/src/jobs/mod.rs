@@ -178,7 +178,7 @@ pub(crate) enum Question {
 /// A box that is still to be visited, with everything that the search needs to know of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OpenBox {
-    /// The cells on each axis.
+    /// The range of cells on each axis.
     pub(crate) ranges: Vec<(u32, u32)>,
     /// The box is not tried as a small box while it has more cells than this.
     pub(crate) small: f64,

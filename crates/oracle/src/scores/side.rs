@@ -43,7 +43,7 @@ pub(super) struct Side<'a> {
     /// The largest difference found, and its cell.
     pub(super) low: BigInt,
     pub(super) cells: Vec<CellId>,
-    /// No cell has a larger one.
+    /// The upper bound: no cell has a larger difference.
     pub(super) high: BigInt,
     /// The row as local search evaluates it; `None` until local search has run.
     pub(super) lens: Option<Lens>,

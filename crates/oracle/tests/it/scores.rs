@@ -114,7 +114,7 @@ fn the_greatest_difference_is_that_of_brute_force() {
         let mut rng = Rng::with_seed(seed);
         let (first, second) = pair(&mut rng);
         let first = match seed % 3 {
-            // Within a random domain, where that fits the model.
+            // Within a random domain, if that fits the model.
             0 => first.within(&domain(&mut rng, &first)).map_or(first.clone(), |model| model.into_owned()),
             1 => where_others_score(&mut rng, &first),
             _ => first,
