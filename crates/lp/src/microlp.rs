@@ -67,7 +67,7 @@ struct Live {
 
 /// How a sequence of calls ended without a solution.
 enum End {
-    /// microlp returned this error, which may be its answer.
+    /// microlp ended with this error; an infeasible problem is one of its errors.
     Failure(Failure),
     /// A limit was reached.
     Spent(Status),

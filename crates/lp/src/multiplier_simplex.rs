@@ -1,5 +1,5 @@
-//! The best weights of points against columns, found by a primal simplex of its own, small and
-//! dense.
+//! The best weights of points against columns, found by a small dense primal simplex made for this
+//! problem.
 //!
 //! Problem: entries a_ij of points i and columns j, vectors e_i. Maximise t over y >= 0 with
 //! `sum_i y_i = 1`, `sum_i y_i e_i = 0` and `sum_i y_i a_ij + t <= 0` for each column j that

@@ -132,7 +132,8 @@ impl<'a> Comparison<'a> {
         self.band.unwrap_or(0.0)
     }
 
-    /// The inputs of the claim. They exclude missing values unless both models accept them.
+    /// The inputs of the claim. If a model accepts no missing values, the domain says nothing about
+    /// them, because there are none to exclude.
     pub fn inputs(&self) -> Domain {
         outline::inputs(self.models())
     }

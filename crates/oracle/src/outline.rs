@@ -193,7 +193,8 @@ impl<'a> Outline<'a> {
         Grid::new(&self.labels.models()).ok().map(|grid| grid.log10_cells())
     }
 
-    /// The inputs of the claim. They exclude missing values unless both models accept them.
+    /// The inputs of the claim. If a model accepts no missing values, the domain says nothing about
+    /// them, because there are none to exclude.
     pub fn inputs(&self) -> Domain {
         inputs(self.read)
     }
@@ -208,8 +209,8 @@ fn certain_margin(model: &Ensemble, name: &'static str) -> Result<f64, CompareEr
     })
 }
 
-/// The inputs of a claim about two models: the domain of the model that has one, without missing
-/// values unless both models accept them.
+/// The inputs of a claim about two models: the domain of the model that has one. If a model accepts
+/// no missing values, the domain says nothing about them.
 pub(crate) fn inputs(models: [&Ensemble; 2]) -> Domain {
     let limited = models.iter().find(|model| !model.inputs().is_everything());
     let domain = limited.map_or_else(Domain::everything, |model| model.inputs().clone());

@@ -11,11 +11,11 @@
 //!   enough in the first row are a prefix. The prefix's best entry in the second row decides.
 //!
 //! An entry is stored as its shortfall: how far it is below the best that its parts can bring. The
-//! sum of the best of all parts exceeds each bound by the row's *spare*. While the lists grow,
-//! entries whose shortfall exceeds the spare are dropped. If no pair of entries reaches both
-//! bounds, the box holds no solution. A few pairs that do are judged one by one: they may fail
-//! another row, or the caller may not accept them. A pair stands for a box of its own, the classes
-//! that it chooses.
+//! best of all parts, together with the settled pieces, exceeds each bound by the row's *spare*.
+//! While the lists grow, entries whose shortfall exceeds the spare are dropped. If no pair of
+//! entries reaches both bounds, the box holds no solution. A few pairs that do are judged one by
+//! one: they may fail another row, or the caller may not accept them. A pair stands for a box of
+//! its own, the classes that it chooses.
 //!
 //! The *work* of a box is the number of choices times the number of sums in both lists. It bounds
 //! time and memory, and it decides whether the box is small enough. It depends only on the box.

@@ -331,8 +331,8 @@ impl Question<'_> {
 
     /// Visits all boxes that are left, for a record that has the lenses already.
     fn go_on(&self, search: &Search<'_>, mut rest: Rest) -> Solved {
-        // With a limit on boxes, the place where the search ends would depend on who visits which
-        // box when.
+        // With a limit on boxes, the place where the search ends would depend on which worker
+        // visits which box when.
         let travels = |crew: &&Crew| crew.asked.is_some() && self.options.budget.nodes.is_none();
         if let Some(crew) = self.options.crew.as_ref().filter(travels) {
             match search.run_with_crew(rest, &self.options.budget, crew, self.options.threads) {

@@ -94,8 +94,8 @@ fn integer_bound(bound: &Exact, exponent: i64, strict: bool) -> BigInt {
     if let Some(integer) = bound.scaled(exponent) {
         return if strict { integer + 1 } else { integer };
     }
-    // The bound is finer than the scale, so round up. Shifting a negative BigInt rounds toward
-    // minus infinity, so add one.
+    // The bound is finer than the scale, so round up: a shift rounds toward minus infinity, for a
+    // negative BigInt too, and one is added.
     let shift = (exponent - bound.exponent()) as u64;
     (bound.mantissa() >> shift) + 1
 }

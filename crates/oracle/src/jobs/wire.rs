@@ -129,7 +129,8 @@ impl<'a> In<'a> {
         self.number()?.try_into().map_err(|_| WireError)
     }
 
-    /// The length of a list in which every entry takes at least one byte.
+    /// The length of a list in which every entry takes at least one byte, so it is at most the
+    /// number of bytes left.
     pub fn length(&mut self) -> Result<usize, WireError> {
         let length = usize::try_from(self.number()?).map_err(|_| WireError)?;
         if length > self.0.len() { Err(WireError) } else { Ok(length) }

@@ -144,7 +144,7 @@ pub(super) fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<
         stack_of.push(own);
     }
     // A tree of the second model without an equal in the first joins the one at the same position,
-    // if that one has no equal either and the two share most of their structure.
+    // if that one has no equal either and the two split the same axes equally often.
     let mut merged = vec![false; rest.len()];
     let mut joins = Vec::new();
     if let [first, second] = &stack_of[..] {
