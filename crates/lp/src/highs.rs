@@ -201,7 +201,7 @@ fn range(sense: Sense, bound: f64) -> std::ops::RangeInclusive<f64> {
     }
 }
 
-/// The model and its thread's state.
+/// The model, its columns and its running time; it stays on the model's thread.
 struct Owner {
     model: highs::Model,
     columns: Vec<Col>,

@@ -1,4 +1,4 @@
-//! The back end in pure Rust: makes a [`Solver`] of microlp, with its edits and failures.
+//! The back end in pure Rust: makes a [`Solver`] of microlp, and handles its edits and failures.
 //!
 //! microlp's edits consume a solution and solve at once, and a failed edit loses the solution. So
 //! the last solutions are kept ([`Live`]), each with more columns fixed than the one before, and a

@@ -1,9 +1,9 @@
 //! The largest packing of sets: a small dense simplex that needs no first phase.
 //!
-//! Problem: sets S_i of elements and a capacity c_e for each element. Maximise `sum_i y_i` over y
-//! >= 0 such that, for each element, the y of the sets that hold it add up to at most its capacity.
-//! This is the dual of the linear relaxation of covering all sets, so the prices of the elements
-//! are a fractional cover.
+//! Problem: sets S_i of elements and a capacity c_e for each element. Maximise `sum_i y_i` over
+//! `y >= 0` such that, for each element, the y of the sets that hold it add up to at most its
+//! capacity. This is the dual of the linear relaxation of covering all sets, so the prices of the
+//! elements are a fractional cover.
 //!
 //! Zero is a solution, so the method starts there. At first the steepest set enters. After a number
 //! of steps the first set that improves enters instead, which cannot cycle. As everywhere in this

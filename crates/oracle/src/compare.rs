@@ -427,7 +427,7 @@ impl<'a> Comparison<'a> {
         let mut best: Option<(Counterexample, usize, usize)> = None;
         for (_, index, row) in near.into_iter().take(NEAR_ROWS) {
             let mut current = example.clone();
-            // Restore the row part by part, as long as the models still differ.
+            // Take the data row's values part by part, as long as the models still differ.
             for part in &parts {
                 let mut trial = current.row.clone();
                 part.iter().for_each(|&column| trial[column] = row[column]);

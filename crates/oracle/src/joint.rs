@@ -17,7 +17,8 @@ use crate::stop::{SearchBudget, StopReason};
 /// Nodes between two checks of the clock.
 const BATCH: usize = 1024;
 
-/// A tree over cells. Nodes are in depth-first order, the left child first.
+/// A tree over cells. Nodes are in depth-first order: each after its parent, and the left child
+/// first.
 #[derive(Clone, Debug)]
 pub(crate) struct Joint {
     nodes: Vec<JointNode>,

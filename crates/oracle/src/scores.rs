@@ -9,8 +9,8 @@
 //! proof lowers the upper bound.
 //!
 //! The libraries round. Each score differs from the exact one by at most its model's rounding bound
-//! ([`Ensemble::score_rounding`]), for every order of addition where that is free. So the
-//! difference of the libraries' scores is at most the exact one plus both bounds:
+//! ([`Ensemble::score_rounding`]), which holds for every order of addition if the order is free. So
+//! the difference of the libraries' scores is at most the exact one plus both bounds:
 //! [`Measured::at_most`]. The lower bound counts only scores that the libraries' own arithmetic
 //! gives on an input: [`Measured::at_least`]. If there are few cells, all of them are evaluated in
 //! that arithmetic after the search, and then both bounds are those of the libraries themselves.
@@ -44,12 +44,12 @@ mod side;
 use judge::Judge;
 use side::Side;
 
-/// The search ends when the gap between its two bounds is at most 1/PRECISION of the upper bound,
-/// rounding included: four digits.
+/// The search ends when the gap between its two bounds is at most the upper bound, rounding
+/// included, divided by this: four digits.
 const PRECISION: i64 = 1 << 14;
-/// It also ends when the gap is at most this fraction (one over it) of the rounding in that bound.
-/// If rounding is most of the bound, as for conversions with the same trees, a more precise exact
-/// difference would not help.
+/// It also ends when the gap is at most the rounding in that bound divided by this. If rounding is
+/// most of the bound, as for conversions with the same trees, a more precise exact difference would
+/// not help.
 const PRECISION_IN_ROUNDING: i64 = 1 << 10;
 /// All cells are evaluated if their number, times the number of trees of both models, is at most
 /// this: for example 2^17 cells and 200 trees, which takes a few seconds.
@@ -68,8 +68,8 @@ pub struct ScoreComparison<'a> {
     inside: Vec<CellId>,
 }
 
-/// The difference of one output in integers: `(factors[1] * second - factors[0] * first) *
-/// 2^exponent / divisor`, with the exponent of the layout.
+/// The difference of one output in integers, with the exponent of the layout:
+/// `(factors[1] * second - factors[0] * first) * 2^exponent / divisor`.
 struct Scale {
     /// The indices of the sums that are compared, one of each model.
     groups: [usize; 2],

@@ -77,7 +77,7 @@ pub struct Crew {
     pub keeper: Option<Arc<Keeper>>,
     /// A question that is answered within this time is not given to others.
     pub after: Duration,
-    /// A job without an answer after this time is sent a second time.
+    /// A job without an answer after this time is sent again.
     pub patience: Duration,
     pub(crate) asked: Option<Asked>,
     /// The checkpoint that the search resumes from.

@@ -1,5 +1,5 @@
-//! The subject of a job: two models, their inputs, and the claim about them. It is sent once to
-//! each worker, and jobs name it by the digest of its bytes.
+//! The subject of a job: two models, their inputs, and whether decisions or scores are compared. It
+//! is sent once to each worker, and jobs name it by the digest of its bytes.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::stop::SearchBudget;
 /// The first bytes. A worker of another version refuses them.
 const MAGIC: &[u8] = concat!("secateur subject ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
-/// Two models and the claim about them, as bytes.
+/// Two models and what is compared, as bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Subject {
     pub(crate) id: [u8; 32],
