@@ -105,7 +105,7 @@ pub fn prune_unchecked<M: Editable>(
         };
         match written {
             Ok(written) => return Ok(found(written)),
-            // A tree that the format cannot rewrite is left unfolded, and folding starts again.
+            // A tree that the format cannot rewrite keeps its form, and folding starts again.
             Err(error) if refused_tree(&error).is_some_and(|tree| limits.frozen.insert(tree)) => continue,
             // If the result cannot be written at all, the original is the answer.
             Err(EditError::NoTrees { .. } | EditError::NoIntercept { .. }) => return Ok(found(file.clone())),

@@ -39,7 +39,7 @@ const MOST_AGAIN: usize = 100;
 const ATTEMPTS: usize = 3;
 /// Covers that are tried for models of one feature per column.
 const STUMP_ROUNDS: usize = 30;
-/// Rows from which a search for pairs of inputs starts, at most.
+/// The most rows that a search for pairs of inputs starts from.
 const STARTS: usize = 200;
 /// A space of more than 10^LARGE cells counts as large.
 const LARGE: f64 = 4.5;
@@ -128,7 +128,7 @@ fn run_once<M: Editable>(
         search.begin(Pass::Fold);
         match search.judge_folded() {
             Ok(()) => {}
-            // A tree that the format cannot rewrite is left unfolded, and folding starts again.
+            // A tree that the format cannot rewrite keeps its form, and folding starts again.
             Err(error) if refused_tree(&error).is_some_and(|tree| limits.frozen.insert(tree)) => continue,
             // If the folded model cannot be written at all, the original stays the best.
             Err(EditError::NoTrees { .. } | EditError::NoIntercept { .. }) => {}
