@@ -7,8 +7,8 @@
 //!
 //! Idea: what a column adds depends only on the few axes that its trees split. Each column has a
 //! table over its own axes. Cells are counted like the digits of a number, and a column's value is
-//! added at the last digit that it depends on. Axes that few columns split come last, so many cells
-//! share most of their partial sums.
+//! added at the last digit that it depends on. Axes that few columns split come last, so that most
+//! partial sums are shared by many cells.
 //!
 //! Two classes only. All sums are f64 and all answers are hints: finding no cell proves nothing.
 
@@ -59,9 +59,9 @@ struct Table {
 }
 
 impl Sweep {
-    /// Tables for the columns of these points, over the first `sizes` cells of each axis. `None` if
-    /// there are too many cells or entries, more than two classes, or `stop` returns true before
-    /// the tables are made.
+    /// Tables for the columns of these points, over the first `sizes[axis]` cells of each axis.
+    /// `None` if there are too many cells or entries, more than two classes, or `stop` returns true
+    /// before the tables are made.
     pub(crate) fn new(
         points: &Points<'_>,
         grid: &Grid,
