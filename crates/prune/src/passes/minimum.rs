@@ -241,8 +241,8 @@ const MOST_ASIDE: usize = 20;
 const WORK: usize = 1_500_000;
 /// The least number of attempts.
 const LEAST_ATTEMPTS: usize = 8;
-/// Cuts of at most this many columns are shrunk one column at a time: of so few, hardly ever can
-/// several be left out together.
+/// Cuts of at most this many columns are shrunk one column at a time: in cuts that small, several
+/// columns can hardly ever be left out together.
 const SINGLY: usize = 24;
 
 /// Shrinks a cut: tries to find one without half of its columns, then without a quarter, and so on

@@ -20,8 +20,8 @@ const FEW_CELLS: f64 = 7.0;
 const DEARER: f64 = 8.0;
 /// The most columns of the best support that another start leaves out.
 const MOST_LEFT_OUT: usize = 2;
-/// The share of starts that are far from the best support, and the largest factor between their
-/// random cost factors.
+/// The share of starts that are far from the best support. For these, each cost is multiplied by a
+/// random factor from 1 to SPREAD.
 const AFRESH: f64 = 0.3;
 const SPREAD: f64 = 30.0;
 /// Rounds with new costs.

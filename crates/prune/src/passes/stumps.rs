@@ -237,8 +237,8 @@ impl Steps {
                 None => *known = Relevance::Irrelevant,
                 Some(positions) => {
                     let pair = pair_at(model, grid, band, *boundary, &cells_of(&positions, axis));
-                    // Without slack it always is a pair. With slack it may not be; then the
-                    // boundary stays unknown.
+                    // Without slack the context always gives a pair. With slack it may not; then
+                    // the boundary stays unknown.
                     if let Some(pair) = pair {
                         *known = Relevance::Relevant(pair);
                     }
@@ -641,7 +641,7 @@ fn rounded_down(value: &Exact, exponent: i64) -> Option<i128> {
 }
 
 impl Closed {
-    /// The number of relevant boundaries. No model that keeps the decisions has fewer steps.
+    /// The number of relevant boundaries. No model that keeps the decisions has fewer single steps.
     pub fn lower_bound(&self) -> usize {
         self.relevant.count()
     }
