@@ -23,8 +23,8 @@ const FOR_THRESHOLDS: u64 = 500_000_000;
 const QUESTION: u64 = 800;
 const BOX: u64 = 20;
 
-/// The work that is left, in visits of leaves; `None` where nothing limits it: there is a time
-/// limit or the model is small.
+/// The work that is left, in visits of leaves. `None` where the work is not limited here: there is
+/// a time limit, the model is small or, for questions, the run keeps a journal.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance(Option<u64>);
 

@@ -32,8 +32,8 @@ use crate::search::weight_program::{Rows, Solved, Terms, WeightProgram, Weights}
 use crate::watch::{Pass, Watch};
 
 /// Boxes that one question may cost; a harder question stays open. This many boxes take about 1.5
-/// seconds. The search evaluates small boxes directly instead of splitting them to the end, so one
-/// of its boxes does the work of about fifty boxes of a search that only splits.
+/// seconds. The search does not split small boxes to the end, so one of its boxes does the work of
+/// about fifty boxes of a search that only splits.
 const MOST_NODES: u64 = 100_000;
 /// Bytes of memory that one question may take.
 const MOST_MEMORY: u64 = 1 << 30;

@@ -4,7 +4,7 @@
 //! later ones. Edits and solves are therefore queued, not skipped: they are applied, in order, only
 //! when the journal lacks an answer. Edits undone before that are dropped.
 //!
-//! Weights from a journal are hints, as those of a solver are. An answer that there are no weights
+//! Weights from a journal are hints, as those of a solver are. An answer that no weights exist
 //! comes with the rows that show it, and their sum is checked again.
 
 use std::collections::HashMap;
