@@ -159,7 +159,7 @@ pub struct Config {
     pub claim: Claim,
     /// The inputs that the claim is about.
     pub domain: Domain,
-    /// When the run ends with the best model that is proved by then.
+    /// The time at which the run ends, with the best model that is proved by then.
     pub deadline: Option<Instant>,
     /// A switch that ends the run early, with the best model that is proved by then.
     pub cancel: Cancel,

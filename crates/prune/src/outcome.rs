@@ -47,7 +47,8 @@ pub enum PruneError {
          each tree"
     )]
     WithinMinimum,
-    /// The library's own scores vary by more than the distance.
+    /// The last bits of the library's own scores are not fixed, and may differ by more than the
+    /// distance.
     #[error(
         "the last bits of this model's scores are not fixed by its file (the order of addition, the processor), and they alone \
          may make scores {least:e} apart; give at least that, not {within:e}"
@@ -131,9 +132,9 @@ pub struct Pruned<M = ModelFile> {
     pub size: [Size; 2],
     /// No model that the moves allow has fewer trees than this; proved.
     pub lower_bound: usize,
-    /// No single column can be dropped: without any one of them, no weights of the others keep the
-    /// decisions. Found by the solver in floating point; proved only where the size reaches the
-    /// lower bound.
+    /// No single column can be dropped: without any one of them, no weights of the others keep what
+    /// the claim says. Found by the solver in floating point; proved only where the size reaches
+    /// the lower bound.
     pub irreducible: bool,
     /// The model is large and there was no time limit, so the run ended after a fixed amount of
     /// work and has not tried everything.

@@ -9,8 +9,7 @@ use secateur_oracle::{Band, exact_class};
 
 use crate::points::point::certain_winner;
 
-/// Exact sums are computed for as many rows as keep the product of rows and trees at most this
-/// large.
+/// Exact sums are computed for at most this many pairs of a row and a tree.
 const MOST_EXACT: usize = 4_000_000;
 
 /// The counts for a set of rows.
