@@ -21,7 +21,8 @@ pub struct Column {
     /// The original's trees that these terms come from. Constant trees are in no column but in the
     /// intercept.
     pub trees: Vec<TreeId>,
-    /// What keeping it costs, in trees, leaves or bytes, divided by the mean over all columns.
+    /// What keeping it costs, divided by the mean over all columns: trees, leaves or, for bytes,
+    /// the nodes of its trees plus a frame for each tree.
     pub cost: f64,
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Term {
     pub(crate) tree: Tree,
     /// What each leaf adds: as many numbers as a leaf has values.
     pub(crate) values: Vec<Exact>,
-    /// It equals the host as the file has it.
+    /// The term is the host exactly as the file has it.
     pub(crate) plain: bool,
 }
 

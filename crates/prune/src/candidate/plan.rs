@@ -160,7 +160,7 @@ impl<M: Editable> Writer<'_, M> {
     fn draft_at(&self, plan: &Plan, place: Place) -> Result<Draft, EditError> {
         let divisor = |model: &Ensemble| model.accumulation().divisor();
         let mut assumed = divisor(self.file.ensemble());
-        // A threshold is compared with sums times the divisor, and kept scores depend on the
+        // The threshold times the divisor is compared with the sums, and kept scores depend on the
         // divisor too. The divisor may depend on the trees that are written, so edits are tried
         // until the assumed divisor is the actual one.
         let mut refused = BTreeSet::new();
@@ -205,7 +205,8 @@ impl<M: Editable> Writer<'_, M> {
             true => value.clone(),
             false => value * &Exact::finite(ratio),
         };
-        // The constants that the sums need beside the trees, with the threshold added again.
+        // The constants that the sums need in addition to the trees, with the threshold added
+        // again.
         let needed: Vec<Exact> = match &plan.constants {
             Constants::File => own.iter().map(times_ratio).collect(),
             Constants::Zero => vec![Exact::zero(); own.len()],

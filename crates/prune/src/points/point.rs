@@ -267,7 +267,7 @@ fn column_sum(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead)
                 Output::Group(_) => continue,
                 Output::All => values[group],
             };
-            // Factors are one or minus one, or nearly so.
+            // Factors are small, mostly one or minus one, so the value is added that often.
             for _ in 0..factor.unsigned_abs() {
                 sum.add(own.weight(), if factor < 0 { -value } else { value });
             }

@@ -153,7 +153,7 @@ impl<'a> Profiles<'a> {
         self.grid.axes()[axis].len()
     }
 
-    /// About how much work a profile along an axis is, in visits of leaves.
+    /// About how much work it takes to make a profile along an axis, in visits of leaves.
     pub(crate) fn work(&self, axis: usize) -> u64 {
         const WAY: u64 = 32;
         (self.axis_len(axis) * self.width) as u64 + WAY * self.by_axis[axis].len() as u64
