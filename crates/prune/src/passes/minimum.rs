@@ -79,8 +79,8 @@ impl Minimum {
 }
 
 /// Looks for the minimum, starting from columns that are proved to suffice and from known cuts.
-/// Without `rounds` it continues until the minimum is proved or the budget is spent; with it, it
-/// tries that many cheapest covers.
+/// Without `rounds` the search continues until the minimum is proved or the budget is spent; with
+/// it, at most that many cheapest covers are tried.
 pub fn minimum<'a>(
     settle: &mut dyn Settle<'a>,
     cutter: &mut dyn Separate,

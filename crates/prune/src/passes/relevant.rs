@@ -9,10 +9,10 @@
 //! for each relevant boundary.
 //!
 //! Pairs are found by walks that evaluate all cells along an axis, which shows every change of
-//! class on that line. Then each boundary that is left is climbed to: a path to a node that draws
-//! it is chosen, and the other axes are set so that zero comes to lie between the scores on its two
-//! sides. Every pair is checked exactly. Finding none proves nothing here; models of one feature
-//! per tree are settled in `stumps`.
+//! class on that line. For each boundary that is left, the search then climbs towards a pair: it
+//! chooses a path to a node that draws the boundary, and sets the other axes so that zero comes to
+//! lie between the scores on its two sides. Every pair is checked exactly. Finding none proves
+//! nothing here; models of one feature per tree are settled in `stumps`.
 
 use std::collections::BTreeSet;
 

@@ -40,7 +40,7 @@ pub(crate) fn smallest<M: Editable>(
         .partition(|cut| cut.columns.iter().all(|&column| column < costs.len()));
     let mut found = minimum(search, cutter, &costs, start, cuts, rounds, budget);
     if counts_constant(search) {
-        // Most of the work is done: the sets of columns that are left need no constant.
+        // Most of the work is done: what is left to search are sets without the constant.
         let constant = constant(search);
         let mut start = kept(search);
         let columns = search.points.columns().iter().zip(&start).filter(|(_, kept)| **kept);

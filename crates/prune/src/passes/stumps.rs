@@ -13,10 +13,10 @@
 //!   values of runs of cells are chosen from a few candidates so that each step has one.
 //!
 //! The axes are treated one after the other, each with the values that the others have by then.
-//! Runs are joined only if every lead beyond the band stays beyond it. So the steps that are left
-//! are as many as the relevant boundaries, which no model can beat, unless the band itself, missing
-//! values or the signs prevent it. Only relevance is claimed here: the plan is written to a file,
-//! and the oracle judges that file.
+//! Runs are joined only if every lead beyond the band stays beyond it. Then as many steps are left
+//! as there are relevant boundaries, and no model that keeps the decisions has fewer; the band
+//! itself, missing values or the signs may prevent this. Only relevance is claimed here: the plan
+//! is written to a file, and the oracle judges that file.
 //!
 //! Not covered: domains that ask for scores of other models, where contexts depend on each other;
 //! more than two classes (see `class_changes`). Categorical axes and columns of several steps stay
