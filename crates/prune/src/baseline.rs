@@ -4,8 +4,8 @@
 //! for the class that the model would decide for if all members gave the same sums. With the votes
 //! `V_c` of all `T` members on a row of class `y`:
 //! - **IC** (Lu et al. 2010): a correct vote against the majority counts `2 max V - V_y`, a correct
-//!   vote with the majority counts the second largest `V`, and a wrong vote for `h` counts `V_y -
-//!   V_h - max V`.
+//!   vote with the majority counts the second largest `V`, and a wrong vote for `h` counts
+//!   `V_y - V_h - max V`.
 //! - **IMD** (Guo et al. 2018): a correct vote counts `-a ln |margin| - (1 - a) ln (V_y / T)` with
 //!   the margin `(V_y - max of the others) / T` and `a = 0.2`; a wrong vote counts nothing. The
 //!   count is large if few others vote alike and the row is close. A margin of zero counts as one

@@ -20,7 +20,7 @@ use crate::points::boundary_walks::is_over;
 /// Multipliers are multiples of one part in this many.
 const DENOMINATOR: u64 = 1 << 20;
 /// The most branches of a search for the cheapest cover: such searches are frequent, and any bound
-/// will do.
+/// is of use.
 const MOST_BRANCHES: usize = 20_000;
 /// The most branches where the smallest model is to be proved: that is asked once, by name.
 const MOST_BRANCHES_OF_MINIMUM: usize = 1_000_000;

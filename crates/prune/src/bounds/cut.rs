@@ -1,10 +1,10 @@
 //! Cuts: sets of columns of which one must stay, each shown by a few inputs.
 //!
-//! Problem: a candidate has weights w >= 0 on columns. Its lead at demand i is `sum_j w_j a_ij +
-//! (its intercept's part)` and must be positive. Take multipliers y_i > 0 on some demands such that
-//! the intercept's parts, multiplied and added up, cannot be positive. The leads, multiplied and
-//! added up, are positive, so some column with `sum_i y_i a_ij > 0` must have a positive weight.
-//! These columns are the cut.
+//! Problem: a candidate has weights w >= 0 on columns. Its lead at demand i is
+//! `sum_j w_j a_ij + (its intercept's part)` and must be positive. Take multipliers y_i > 0 on some
+//! demands such that the intercept's parts, multiplied and added up, cannot be positive. The leads,
+//! multiplied and added up, are positive, so some column with `sum_i y_i a_ij > 0` must have a
+//! positive weight. These columns are the cut.
 //!
 //! The intercept's part depends on what is allowed for it. If the intercept is free, the signed
 //! multipliers of each group must add up to zero. If it is the original's times a weight of at

@@ -1,5 +1,5 @@
-//! Finds multipliers near given weights for which integer equations hold exactly, however large
-//! they get.
+//! Finds integer multipliers near given weights for which integer equations hold exactly, however
+//! large the multipliers get.
 //!
 //! Problem: positive weights y and integer equations `sum_i e_ki y_i = 0` that hold up to rounding
 //! are given. Find positive integers, nearly proportional to y, for which they hold exactly.

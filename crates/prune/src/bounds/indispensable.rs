@@ -1,12 +1,13 @@
 //! Finds columns that no others can replace: each with a cut of that column alone.
 //!
 //! Pairs of inputs at relevant boundaries come first; a boundary that only one column draws needs
-//! no solver. For every other column the solver is asked for multipliers that separate it from all
-//! others. If there are none, the solver returns weights without that column. Where all cells can
-//! be swept, cells that refute these weights are added to the points, and the solver is asked
-//! again. Weights that are not refuted also answer the question for every other column that they
-//! leave out. Then more inputs near the decision boundary are added, until this shows nothing new
-//! for some rounds or the budget is spent. A column without a cut is not claimed to be dispensable.
+//! no solver. For every other column the solver is asked for multipliers which show that the
+//! remaining columns do not suffice without it. If there are none, the solver returns weights
+//! without that column. Where all cells can be swept, cells that refute these weights are added to
+//! the points, and the solver is asked again. Weights that are not refuted also answer the question
+//! for every other column that they leave out. Then more inputs near the decision boundary are
+//! added, until this shows nothing new for some rounds or the budget is spent. A column without a
+//! cut is not claimed to be dispensable.
 
 use fastrand::Rng;
 use secateur_lp::Limits;
