@@ -1,7 +1,6 @@
 //! Prunes model files and prints one line for each: sizes, outcome and time spent.
 //!
-//! `cargo run --release -p secateur-prune --example prune -- [--effort E] [--moves M] [--solver S]
-//! [--seconds S] FILE...`
+//! `cargo run --release -p secateur-prune --example prune -- [--effort E] [--moves M] [--solver S] [--seconds S] FILE...`
 
 use std::path::Path;
 use std::time::{Duration, Instant};
