@@ -42,8 +42,8 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
                 for keys in [false, true] {
                     let probabilities = (nodes == NodeLayout::Small).then(|| Link::of(&MODEL));
                     let style = Style { form, name: "model", leaves, keys, nodes, probabilities };
-                    // A Wasm module has one layout and no keys, so some of these are refused or
-                    // equal.
+                    // Some combinations are refused: a Wasm module has only the compact layout and
+                    // no keys.
                     seeds.extend(emit(MODEL.ensemble(), style, &[]));
                 }
             }
