@@ -177,7 +177,7 @@ fn minima_are_those_of_enumeration() {
         let intercept = Intercept::Free;
         let points = all_points(&model, &grid, Some(1e-3));
         if margin(&points, &vec![true; count], intercept) < 1e-6 {
-            continue; // all points have one class, or there are none
+            continue; // even all columns together have no margin at these points
         }
         rounds += 1;
         let can_do = |set: u32| {

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use secateur_oracle::{Band, Cancel, Comparison, Progress};
 use secateur_prune::{CertifyError, Config, Effort, Fate, Moves, Outcome, Watch, certify, prune_model};
 
-/// Without time the model is returned as it is. Nothing is claimed about it but that, and a
+/// Without time the model is returned as it is. The result claims nothing more than that, and a
 /// certificate proves it.
 #[test]
 fn no_time_leaves_the_model_as_it_is() {

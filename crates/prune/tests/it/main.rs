@@ -1,4 +1,5 @@
-//! Tests of pruning. They are one binary, so that they are linked only once.
+//! Tests of pruning: against brute force, with limits, evidence and solvers that lie. They are one
+//! binary, so that they are linked only once.
 
 mod bound_mutations;
 mod bounds;
