@@ -19,7 +19,8 @@ pub enum Number {
 pub enum Link {
     /// The file does not say.
     None,
-    /// One score s: the probability of class 1 is `1 / (1 + exp(-s))` in f32, as XGBoost computes it.
+    /// One score s: the probability of class 1 is `1 / (1 + exp(-s))` in f32, as XGBoost computes
+    /// it.
     Logistic32,
     /// One score s: the probability of class 1 is `1 / (1 + exp(-scale * s))` in f64.
     Logistic64 {

@@ -173,8 +173,9 @@ impl Model {
         &self.file.digest
     }
 
-    /// The raw scores of each row, one row after the other, with the bits of the model's own library (f32 sums are
-    /// widened). `scores` has [`outputs`](Self::outputs) numbers for each row.
+    /// The raw scores of each row, one row after the other, with the bits of the model's own
+    /// library (f32 sums are widened). `scores` has [`outputs`](Self::outputs) numbers for each
+    /// row.
     pub fn raw_scores<T: Float>(&self, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
         self.raw_scores_on(Path::best(), rows, scores)
     }
