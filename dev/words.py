@@ -4,9 +4,8 @@
     python dev/words.py                  the folders that dev/words.txt calls clean
     python dev/words.py --only PATH...   these files and folders
 
-It reads comments of Rust, Python, TOML and Makefiles, Python's docstrings, and Markdown. It does not
-read strings or fenced examples. It also finds an idiom that a line end divides. It exits with 1 if it
-reports anything.
+It reads comments of Rust, Python, TOML and Makefiles, docstrings and Markdown; no strings, no fenced code.
+Exits with 1 if it finds anything.
 """
 
 import argparse
@@ -20,19 +19,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 COMMENT_COLUMNS = 110
 MARKDOWN_COLUMNS = 120
-# What was measured or released stays as it was written.
-LEFT_OUT = ("bench/results",)
+# Measurements and notes on released versions stay as they were written.
+LEFT_OUT = ("bench/results/",)
 RELEASED = re.compile(r"^## \d", re.MULTILINE)
 
-# Strings come first, so that a // or # inside of a string is not taken for a comment.
+# Strings are alternatives, too, so that a // or # inside of a string does not count as a comment.
 SLASHES = re.compile(
     r"""(?s)\b[bc]?r(?P<hashes>\#*)".*?"(?P=hashes) | "(?:[^"\\]|\\.)*" | '(?:[^'\\\n]|\\.[^'\n]*)'
     | (?P<comment>//[^\n]* | /\*.*?\*/)""",
     re.VERBOSE,
 )
 HASHES = re.compile(
-    r"""(?ms)(?P<block>r?(?P<quotes>\"{3}|'{3})(?:[^\\]|\\.)*?(?P=quotes)) | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
-    | (?P<comment>(?:^|(?<=\s))\#[^\n]*)""",
+    r"""(?ms)(?P<block>r?(?P<quotes>\"{3}|'{3})(?:[^\\]|\\.)*?(?P=quotes))
+    | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | (?P<comment>(?:^|(?<=\s))\#[^\n]*)""",
     re.VERBOSE,
 )
 MARKER = re.compile(r"""\s*(?://[/!]?|/\*+|\*/?(?=\s|$)|\#+!?|r?\"{3}|r?'{3})?\s?""")
@@ -40,54 +39,51 @@ LINK_TARGET = re.compile(r"\]\([^)]*\)|^\s*\[[^\]]*\]:.*|<?https?://\S+")
 
 
 def read_list(text):
-    """The folders that are clean, and for each idiom its expression and what to write instead."""
-    clean = [folder for line in text.splitlines() if line.startswith("clean:") for folder in line.split()[1:]]
-    idioms = [line.split("\t") for line in text.splitlines() if "\t" in line and not line.startswith("#")]
+    """The clean folders, and each idiom's expression with what to write instead."""
+    clean = " ".join(re.findall(r"(?m)^clean:(.*)", text)).split()
+    idioms = [line.split("\t") for line in text.splitlines() if "\t" in line and line[0] != "#"]
     return clean, [(re.compile(expression, re.IGNORECASE), advice) for expression, advice in idioms]
 
 
 def comments(name, text):
-    """Each line that has a comment or a docstring: its number, that text, and whether the line is too long."""
+    """The lines of comments and docstrings: number, text without marker, whether the line is too long."""
     lines = text.split("\n")
-    starts = [0, *(at + 1 for at in (match.start() for match in re.finditer("\n", text)))]
-    end, last = 0, ""
+    starts = list(itertools.accumulate((len(line) + 1 for line in lines), initial=0))
+    end, code = 0, ""
     for match in (SLASHES if name.endswith(".rs") else HASHES).finditer(text):
-        # The last character of code before the match: a docstring opens the file or a block.
-        last = (text[end : match.start()].rstrip() or last)[-1:]
+        code = text[end : match.start()].rstrip() or code
         end = match.end()
         first = bisect.bisect_right(starts, match.start()) - 1
-        alone = not text[starts[first] : match.start()].strip()
         if match["comment"] is None:
-            docstring = name.endswith(".py") and match["block"] and alone and last in ("", ":")
-            last = '"'
-            if not docstring:
+            # A docstring begins a line, at the start of the file or after a colon.
+            begins = not text[starts[first] : match.start()].strip() and code[-1:] in ("", ":")
+            code = '"'
+            if not (begins and name.endswith(".py") and match["block"]):
                 continue
         for at, part in enumerate(match.group().split("\n"), first):
             yield at + 1, MARKER.sub("", part, count=1), len(lines[at]) > COMMENT_COLUMNS
 
 
 def prose(name, text):
-    """Each line of Markdown, in the same way; tables and the targets of links may be long."""
+    """The lines of Markdown, in the same form; tables and the targets of links may be long."""
     released = RELEASED.search(text) if Path(name).name == "CHANGELOG.md" else None
     for number, line in enumerate(text[: released and released.start()].split("\n"), 1):
-        table = line.lstrip().startswith("|")
-        yield number, line, not table and len(LINK_TARGET.sub("", line)) > MARKDOWN_COLUMNS
+        yield number, line, line.lstrip()[:1] != "|" and len(LINK_TARGET.sub("", line)) > MARKDOWN_COLUMNS
 
 
 def findings(name, text, idioms):
-    """What is to be rewritten in a file: line number and message."""
+    """What has to be rewritten in a file: line numbers and messages."""
     markdown = name.endswith(".md")
-    paragraphs, found, fenced, before = [[]], set(), "", 0
+    paragraphs, found, fence, before = [[]], set(), "", 0
     for number, part, too_long in (prose if markdown else comments)(name, text):
-        part = part.strip()
-        gap, before = number != before + 1, number
-        fenced = "" if gap else fenced
-        fence = part[:3] if part.startswith(fenced or ("```", "~~~")) else ""
-        if gap or fence or not part:
+        part, gap, before = part.strip(), number != before + 1, number
+        fence = "" if gap else fence
+        mark = part[:3] if part.startswith(fence or ("```", "~~~")) else ""
+        if gap or mark or not part:
             paragraphs.append([])
-        if fence:
-            fenced = "" if fenced else fence
-        elif not fenced:
+        if mark:
+            fence = "" if fence else mark
+        elif not fence:
             paragraphs[-1].append((number, part))
             if too_long:
                 found.add((number, f"more than {MARKDOWN_COLUMNS if markdown else COMMENT_COLUMNS} columns"))
@@ -101,27 +97,24 @@ def findings(name, text, idioms):
     return sorted(found)
 
 
-def tracked(root, folders):
-    """The tracked files below these folders whose words are checked."""
-    names = subprocess.run(["git", "ls-files", "-z", "--", *folders], cwd=root, capture_output=True, check=True)
-    for name in names.stdout.decode().split("\0"):
-        if name.endswith((".rs", ".py", ".toml", ".md")) or Path(name).name == "Makefile":
-            if not name.startswith(LEFT_OUT) and (root / name).is_file():
-                yield name
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="+", metavar="PATH", help="files and folders, from the project's root")
-    only = parser.parse_args().only
+    parser.add_argument("--only", nargs="+", metavar="PATH", help="files and folders to check")
     clean, idioms = read_list((ROOT / "dev/words.txt").read_text(encoding="utf-8"))
-    count = 0
-    for name in tracked(ROOT, only or clean):
-        for number, message in findings(name, (ROOT / name).read_text(encoding="utf-8"), idioms):
-            print(f"{name}:{number}: {message}")
-            count += 1
-    return 1 if count else 0
+    wanted = [Path(path).resolve() for path in parser.parse_args().only or []] or [ROOT / path for path in clean]
+    for path in wanted:
+        if not (path.exists() and path.is_relative_to(ROOT)):
+            parser.error(f"{path} is not in the project")
+    listed = subprocess.run(["git", "ls-files", "-z", "--", *wanted], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    report = []
+    for name in listed.stdout.decode().split("\0"):
+        path, known = ROOT / name, name.endswith((".rs", ".py", ".toml", ".md", "Makefile"))
+        if known and path.is_file() and not name.startswith(LEFT_OUT):
+            found = findings(name, path.read_text(encoding="utf-8"), idioms)
+            report += [f"{name}:{number}: {message}\n" for number, message in found]
+    print(*report, sep="", end="")
+    sys.exit(1 if report else 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
