@@ -111,7 +111,7 @@ pub unsafe extern "C" fn secateur_load(
         unsafe { *model = Box::into_raw(Box::new(loaded)) };
         Ok(())
     };
-    // SAFETY: the caller's promise about the message.
+    // SAFETY: the caller promises that `message` is null or points to `room` bytes.
     unsafe { ended(message, room, work) }
 }
 
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn secateur_free(model: *mut Model) {
 /// `model` is null or comes from [`secateur_load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_features(model: *const Model) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     unsafe { model.as_ref() }.map_or(0, Model::features)
 }
 
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn secateur_features(model: *const Model) -> usize {
 /// `model` is null or comes from [`secateur_load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_outputs(model: *const Model) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     unsafe { model.as_ref() }.map_or(0, Model::outputs)
 }
 
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn secateur_outputs(model: *const Model) -> usize {
 /// `model` is null or comes from [`secateur_load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_classes(model: *const Model) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     unsafe { model.as_ref() }.map_or(0, |model| model.labels().len())
 }
 
@@ -174,7 +174,7 @@ unsafe fn raw_scores<T: Float>(
     threads: usize,
     scores: *mut f64,
 ) -> Result<(), Failure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     let model = unsafe { model.as_ref() }.ok_or_else(null)?;
     let (count, width) = (table.count, model.features());
     if count == 0 {
@@ -207,7 +207,7 @@ unsafe fn raw_scores<T: Float>(
 /// Raw scores of rows of floats.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_raw_scores_f32(
     model: *const Model,
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn secateur_raw_scores_f32(
 /// Raw scores of rows of doubles.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_raw_scores_f64(
     model: *const Model,
@@ -256,7 +256,7 @@ unsafe fn from_scores<'a, T>(
     out: *mut T,
     width: impl Fn(&Model) -> usize,
 ) -> Result<(&'a Model, &'a [f64], &'a mut [T]), Failure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     let model = unsafe { model.as_ref() }.ok_or_else(null)?;
     if scores.is_null() || out.is_null() {
         return Err(null());
@@ -272,7 +272,7 @@ unsafe fn from_scores<'a, T>(
 /// The class of each row.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_decide(
     model: *const Model,
@@ -296,7 +296,7 @@ pub unsafe extern "C" fn secateur_decide(
         }
         Ok(())
     };
-    // SAFETY: the caller's promise about the message.
+    // SAFETY: the caller promises that `message` is null or points to `room` bytes.
     unsafe { ended(message, room, work) }
 }
 
@@ -325,7 +325,7 @@ unsafe fn probabilities(
 /// The probability of each class of each row.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_probabilities(
     model: *const Model,
@@ -343,7 +343,7 @@ pub unsafe extern "C" fn secateur_probabilities(
 /// The probability of each label of each row, for models with which a row may get several labels.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_label_probabilities(
     model: *const Model,
@@ -362,7 +362,7 @@ pub unsafe extern "C" fn secateur_label_probabilities(
 /// The values that a regressor's or ranker's own `predict` returns for each row.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_values(
     model: *const Model,
@@ -380,18 +380,18 @@ pub unsafe extern "C" fn secateur_values(
         let (model, scores, out) = unsafe { from_scores(model, scores, count, values, Model::outputs) }?;
         model.values_of(scores, out).map_err(refused)
     };
-    // SAFETY: the caller's promise about the message.
+    // SAFETY: the caller promises that `message` is null or points to `room` bytes.
     unsafe { ended(message, room, work) }
 }
 
 /// Does every path of this machine give the bits in the file?
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_self_test(model: *const Model, message: *mut c_char, room: usize) -> i32 {
     let work = || {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
         let model = unsafe { model.as_ref() }.ok_or_else(null)?;
         let test = model.self_test().map_err(refused)?;
         match test.paths.iter().find(|(_, fits)| !fits) {
@@ -401,6 +401,6 @@ pub unsafe extern "C" fn secateur_self_test(model: *const Model, message: *mut c
             }
         }
     };
-    // SAFETY: the caller's promise about the message.
+    // SAFETY: the caller promises that `message` is null or points to `room` bytes.
     unsafe { ended(message, room, work) }
 }

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-/// Why bytes are no packed model.
+/// Why bytes are not a packed model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoadError {

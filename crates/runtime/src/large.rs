@@ -29,7 +29,7 @@ struct Step {
     next: u32,
 }
 
-/// The layout.
+/// The layout of a model whose trees are walked by rows side by side.
 #[derive(Clone, Debug)]
 pub(crate) struct Large {
     /// The nodes of the plan, in the same order.

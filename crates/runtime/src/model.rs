@@ -158,7 +158,7 @@ impl Model {
         self.file.sums.number
     }
 
-    /// The library of the source: `xgboost`, `lightgbm`, `scikit-learn` or `onnx`.
+    /// The library of the source: `xgboost`, `lightgbm`, `catboost`, `scikit-learn` or `onnx`.
     pub fn framework(&self) -> &str {
         &self.file.framework
     }

@@ -30,7 +30,7 @@ use crate::plan::{ALL, Feature, Plan, Root, Values, Word};
 use crate::scalar::Sum;
 use crate::sliced::{Ranks, Table};
 
-/// Trees of a block.
+/// The number of trees of a block.
 pub(crate) const TREES: usize = 64;
 
 /// The largest number of leaves of a tree that is not cut off: a byte holds their numbers.
@@ -127,7 +127,7 @@ struct Rest {
     values: u32,
 }
 
-/// The layout.
+/// The layout of a model for single rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Single {
     /// Readings of f32 or of f64: only the type in which the model reads its inputs has any.

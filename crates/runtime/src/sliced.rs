@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use crate::large::Large;
 use crate::plan::{ALL, Plan, Values, Word};
 
-/// Rows of a block.
+/// The number of rows of a block.
 pub(crate) const ROWS: usize = 512;
 
 /// A bit for each row of a block.
@@ -96,7 +96,7 @@ impl Tree {
     }
 }
 
-/// The layout.
+/// The layout of a model for blocks of rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Sliced {
     /// The different tests; the one that sends every row left comes first.

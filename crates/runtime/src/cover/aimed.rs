@@ -210,7 +210,7 @@ fn asked(maker: &Maker<'_>, choices: &[Choices], test: u32) -> Asked {
         })
     };
     let answer = match (&column.tests, column.kind) {
-        // Few choices are equal to a number.
+        // Only few choices are equal to a number, so that a list of them is short.
         (Tests::Numbers(numbers), Kind::Equal) => {
             let number = numbers[at as usize];
             let equal = before(number, false)..before(number, true);
