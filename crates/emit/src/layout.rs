@@ -366,7 +366,8 @@ impl Layout {
         }
     }
 
-    /// Describes the rows.
+    /// Adds what the text needs to know of a row: its columns and scores, the type of inputs, and
+    /// the zero window.
     fn inputs(&mut self, model: &Ensemble) {
         let domain = model.domain();
         self.counts.insert("features", model.features().len());

@@ -77,7 +77,8 @@ pub(crate) fn sums(
     let groups = model.outputs();
     let features = model.plan.features.len();
     let few = sliced.words.len() <= KEPT;
-    // Kept masks are made once for all trees, so that masks are worth their cost for larger trees.
+    // Kept masks are made once for all trees, so that they are worth their cost for larger trees,
+    // too.
     let most_splits = instructions.most_splits() * if few { 3 } else { 1 };
     let walks = sliced.trees.iter().any(|tree| tree.is_walked(most_splits));
     // If every tree is walked, neither bytes nor masks are needed.
@@ -129,7 +130,7 @@ fn read(
 ) {
     let (file, plan) = (&model.file, &model.plan);
     let count = rows.count();
-    // 64 rows at a time, so that a row's values stay in the cache while its columns are separated.
+    // 64 rows at a time, so that the rows stay in the cache while each column is read out of them.
     for start in (0..count).step_by(64) {
         let tile = rows.part(start..count.min(start + 64));
         for (index, feature) in plan.features.iter().enumerate() {
