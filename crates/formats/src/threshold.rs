@@ -1,11 +1,11 @@
 //! Turns a threshold for probabilities into a cut of scores.
 //!
 //! Users who compare `predict_proba[:, 1]` with a number P of their own decide at another threshold
-//! than the library does. The probability is a logistic function of the score, `1 / (1 + exp(-k
-//! s))`, so they decide at the score `ln(P / (1 - P)) / k`. The exact place depends on how the
-//! library, the platform's `exp` and the caller's comparison (`>` or `>=`, in f32 or f64) round.
-//! The cut therefore has a gap that is wide enough for all of these: at scores more than the gap
-//! away from the cut, the probability is on the same side of P for each of them.
+//! than the library does. The probability is a logistic function of the score,
+//! `1 / (1 + exp(-k s))`, so they decide at the score `ln(P / (1 - P)) / k`. The exact place
+//! depends on how the library, the platform's `exp` and the caller's comparison (`>` or `>=`, in
+//! f32 or f64) round. The cut therefore has a gap that is wide enough for all of these: at scores
+//! more than the gap away from the cut, the probability is on the same side of P for each of them.
 
 use secateur_model::{Cut, Decision};
 use thiserror::Error;

@@ -385,11 +385,11 @@ const LOWEST: f64 = -700.0;
 /// The gap between two scores above which the higher one has the higher sigmoid in f64, for scores
 /// in `range`; `None` if the sigmoid saturates.
 ///
-/// With `z = scale * score` the computed `1 / (1 + exp(-z))` is the true one up to a factor `1 +
-/// eta`, `|eta| <= u (|z| + 5)` (one rounding of z, an `exp` good to one unit in the last place,
-/// one sum, one division). The logarithm of the true one has slope `1 / (1 + e^z)`, which falls
-/// with z, so a gap of `2 |eta| (1 + e^z)` in z is enough for the highest z and the largest eta
-/// there are; three instead of two covers the second order and the float arithmetic here. Low
+/// With `z = scale * score` the computed `1 / (1 + exp(-z))` is the true one up to a factor
+/// `1 + eta`, `|eta| <= u (|z| + 5)` (one rounding of z, an `exp` good to one unit in the last
+/// place, one sum, one division). The logarithm of the true one has slope `1 / (1 + e^z)`, which
+/// falls with z, so a gap of `2 |eta| (1 + e^z)` in z is enough for the highest z and the largest
+/// eta there are; three instead of two covers the second order and the float arithmetic here. Low
 /// scores cost nothing but their magnitude in eta.
 fn sigmoid_gap(scale: f64, range: [f64; 2], rounding: f64) -> Option<f64> {
     let high = up(up(range[1] + rounding) * scale);

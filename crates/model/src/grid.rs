@@ -30,8 +30,8 @@
 //! that conditions on scores are not considered.
 //!
 //! Invariants: boundaries ascend strictly and the last is below the largest input; only features
-//! that some split uses have an axis, or are in a group with one that has; `cell_of(witness(cell))
-//! == cell`.
+//! that some split uses have an axis, or are in a group with one that has;
+//! `cell_of(witness(cell)) == cell`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -126,8 +126,8 @@ pub struct Claim {
     pub threshold: Option<f64>,
     /// The inputs of the claim, in words: `every f32 number, missing values, in every column`.
     pub inputs: String,
-    /// The restriction of the claim, if it leaves out inputs that both models accept: `every input
-    /// of the domain`.
+    /// The restriction of the claim, if it leaves out inputs that both models accept:
+    /// `every input of the domain`.
     pub limited_to: Option<String>,
     /// How columns of the two models were matched, in words, if they had to be.
     pub matching: Option<String>,

@@ -23,9 +23,9 @@ pub(super) struct Header<'a> {
 /// The objectives.
 ///
 /// `LGBMClassifier.predict` takes the first class with the highest probability, and so does the
-/// model built here. For two classes that is `p > 1/2` with `p = 1/(1+exp(-z))`, `z = sigmoid *
-/// score` in f64, and holds iff `z > 1.5 * 2^-53`: below that, `exp(-z)` is within one unit of 1
-/// and the sum with 1 rounds to 2.
+/// model built here. For two classes that is `p > 1/2` with `p = 1/(1+exp(-z))`,
+/// `z = sigmoid * score` in f64, and holds iff `z > 1.5 * 2^-53`: below that, `exp(-z)` is within
+/// one unit of 1 and the sum with 1 rounds to 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Objective {
     Binary {

@@ -3,8 +3,8 @@
 //! How LightGBM 4 executes such a file, and therefore what the model built here does:
 //!
 //! - Inputs are f64; NaN and infinities are accepted. Dense (and CSC) input is read with every
-//!   magnitude up to `f64(1e-35f32)` as zero; CSR input is not, which makes a difference at `x =
-//!   -f64(1e-35f32)`, where trained thresholds are. The model is that of dense input.
+//!   magnitude up to `f64(1e-35f32)` as zero; CSR input is not, which makes a difference at
+//!   `x = -f64(1e-35f32)`, where trained thresholds are. The model is that of dense input.
 //! - Numeric splits send `x <= threshold` left. Depending on the split's missing type, NaN is read
 //!   as zero (`None`), NaN and zero take the default side (`Zero`), or only NaN does (`NaN`).
 //!   Categorical splits send the categories of a bit set left, everything else (NaN, unseen,

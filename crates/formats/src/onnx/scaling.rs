@@ -2,9 +2,10 @@
 //! products with constants.
 //!
 //! Every step that is accepted here is monotone: if x <= y, the step's result for x is at most that
-//! for y, rounding included, and a missing value stays missing. A test of the ensemble, `step(x) <=
-//! t`, is therefore a test of the input itself, `x <= u`, where u is the largest number whose
-//! result is at most t. The model that is built uses these tests; the file keeps its own numbers.
+//! for y, rounding included, and a missing value stays missing. A test of the ensemble,
+//! `step(x) <= t`, is therefore a test of the input itself, `x <= u`, where u is the largest number
+//! whose result is at most t. The model that is built uses these tests; the file keeps its own
+//! numbers.
 
 use std::collections::HashMap;
 
