@@ -27,7 +27,7 @@ pub enum ThresholdError {
     /// The threshold is not a probability with room for both classes.
     #[error("{threshold} is no threshold for a probability; give a number between 0 and 1, both excluded")]
     Range {
-        /// What was given.
+        /// The given number.
         threshold: f64,
     },
     /// The threshold is so near to 0 or 1 that the library's probabilities cannot resolve it.
@@ -36,7 +36,7 @@ pub enum ThresholdError {
          threshold farther from the end"
     )]
     TooNear {
-        /// What was given.
+        /// The given number.
         threshold: f64,
     },
     /// The model has more than two classes, or none.

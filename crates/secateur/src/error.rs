@@ -25,7 +25,7 @@ pub enum Error {
     /// A limit that differences of scores cannot have, such as a negative number.
     #[error("{within} is no limit for differences of scores; give a finite number from zero up")]
     ScoreLimit {
-        /// What was given.
+        /// The given number.
         within: f64,
     },
     /// A certificate was asked for together with a comparison on every double.
