@@ -1,33 +1,34 @@
-//! Faults on purpose: with the private feature `_broken` the oracle can be told to go wrong, so that tests see
-//! the checker refuse what it then certifies. Without the feature every question here is answered "no fault".
+//! Deliberate faults: with the private feature `_broken` the oracle can be made to go wrong, so
+//! that tests see the checker refuse the certificates that result. Without the feature there are no
+//! faults.
 
 #[cfg(feature = "_broken")]
 mod switch {
     use std::sync::atomic::{AtomicU8, Ordering};
 
-    /// What goes wrong.
+    /// The fault to commit.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[repr(u8)]
     pub enum Fault {
-        /// A box is taken for closed without any bound.
+        /// Treats a box as closed without any bound.
         SkipBox = 1,
-        /// The last pair of classes is left out.
+        /// Leaves out the last pair of classes.
         DropPair,
-        /// Bounds are taken to be lower than they are.
+        /// Treats bounds as lower than they are.
         LoosenBound,
-        /// Missing values are taken to share the fate of the first cell.
+        /// Treats missing values like the first cell.
         IgnoreMissing,
-        /// In a small box only the first choice on the fixed axes is looked at.
+        /// Tries only the first choice on the fixed axes of a small box.
         SkipChoices,
-        /// In a small box cells are taken for the same that are not.
+        /// Treats cells of a small box as one class although they differ.
         MergeTooMuch,
-        /// In a small box less is taken to be to spare than there is.
+        /// Treats the spare of a small box as smaller than it is.
         SpareTooLittle,
     }
 
     static PRESENT: AtomicU8 = AtomicU8::new(0);
 
-    /// Runs with a fault, in all threads; not for two at a time.
+    /// Calls `run` with a fault in all threads. Only one fault can be active at a time.
     pub fn with_fault<T>(fault: Fault, run: impl FnOnce() -> T) -> T {
         PRESENT.store(fault as u8, Ordering::SeqCst);
         let result = run();
@@ -43,7 +44,7 @@ mod switch {
 #[cfg(feature = "_broken")]
 pub use switch::{Fault, with_fault};
 
-/// Is the box at this path to be skipped?
+/// Should the box with this path be skipped?
 pub(crate) fn skips_box(path: &[bool]) -> bool {
     #[cfg(feature = "_broken")]
     return path.len() == 1 && path[0] && switch::present(Fault::SkipBox);
@@ -54,7 +55,7 @@ pub(crate) fn skips_box(path: &[bool]) -> bool {
     }
 }
 
-/// Is the last pair of classes to be left out?
+/// Should the last pair of classes be left out?
 pub(crate) fn drops_last_pair() -> bool {
     #[cfg(feature = "_broken")]
     return switch::present(Fault::DropPair);
@@ -62,7 +63,7 @@ pub(crate) fn drops_last_pair() -> bool {
     false
 }
 
-/// By how much bounds are off, for a lens of this range.
+/// How far bounds are wrong, for a lens of this range.
 pub(crate) fn looseness(range: i64) -> i64 {
     #[cfg(feature = "_broken")]
     return if switch::present(Fault::LoosenBound) { range / 4 } else { 0 };
@@ -73,7 +74,7 @@ pub(crate) fn looseness(range: i64) -> i64 {
     }
 }
 
-/// Are missing values to be mistaken for the first cell?
+/// Should missing values be treated like the first cell?
 pub(crate) fn ignores_missing() -> bool {
     #[cfg(feature = "_broken")]
     return switch::present(Fault::IgnoreMissing);
@@ -81,7 +82,7 @@ pub(crate) fn ignores_missing() -> bool {
     false
 }
 
-/// Are all choices on the fixed axes of a small box but the first to be left out?
+/// Should all choices but the first on the fixed axes of a small box be left out?
 pub(crate) fn skips_choices() -> bool {
     #[cfg(feature = "_broken")]
     return switch::present(Fault::SkipChoices);
@@ -89,7 +90,7 @@ pub(crate) fn skips_choices() -> bool {
     false
 }
 
-/// Is the last class of cells of each axis of a small box to be taken for the one before it?
+/// Should the last class of cells of each axis of a small box be merged with the one before it?
 pub(crate) fn merges_too_much() -> bool {
     #[cfg(feature = "_broken")]
     return switch::present(Fault::MergeTooMuch);
@@ -97,7 +98,7 @@ pub(crate) fn merges_too_much() -> bool {
     false
 }
 
-/// What two rows may fall short of the best of a small box.
+/// How far two rows may fall short of the best sums of a small box.
 pub(crate) fn spare_in_join(spare: (i64, i64)) -> (i64, i64) {
     #[cfg(feature = "_broken")]
     if switch::present(Fault::SpareTooLittle) {

@@ -1,5 +1,6 @@
-//! The extension module `secateur._secateur` as pip installs it: the binding of `secateur-python`, and the commands
-//! `secateur` and `secateur-check` that come with the package. They are the same code as the binaries.
+//! The extension module `secateur._secateur` as pip installs it: the binding of `secateur-python`,
+//! and the commands `secateur` and `secateur-check` that come with the package, which are the same
+//! code as the binaries.
 //!
 //! The commands are added here so that the binding itself does not depend on the command line.
 
@@ -17,19 +18,22 @@ fn _secateur(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Runs `secateur` with these arguments, the first of which is its name; the exit code. Ctrl-C ends the process.
+/// Runs `secateur` with these arguments, the first of which is the program's name, and returns the
+/// exit code. Ctrl-C ends the process.
 #[pyfunction]
 fn run_secateur(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| secateur_cli::run(arguments))
 }
 
-/// Runs `secateur-check` with these arguments, the first of which is its name; the exit code.
+/// Runs `secateur-check` with these arguments, the first of which is the program's name, and
+/// returns the exit code.
 #[pyfunction]
 fn run_secateur_check(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| secateur_cli::check(arguments))
 }
 
-/// Makes the search go wrong for as long as `work` runs: it mistakes missing values for others.
+/// Breaks the search for as long as `work` runs: it treats missing values as values in the first
+/// cell.
 #[cfg(feature = "_broken")]
 #[pyfunction]
 fn break_search<'py>(work: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
