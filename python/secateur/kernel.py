@@ -125,13 +125,13 @@ PROOF = grammar("""
 BOUNDS = grammar("""
     secateur bounds 1 <- start
     family N N N (counted|free) <- secateur crossing
-    cut <- family term cover branch dual crossing
+    cut <- family cut term cover branch dual crossing
     term Z( Z)* ;( Z)* ;( Z)* <- cut term
-    cover Z( Z)* <- family term branch dual crossing
+    cover Z( Z)* <- family cut term cover branch dual crossing
     branch N <- cover branch dual
     dual Z( N:Z)* <- cover branch dual
-    crossing N Z Z <- secateur family term branch dual crossing
-    end <- secateur family term branch dual crossing
+    crossing N Z Z <- secateur family cut term cover branch dual crossing
+    end <- secateur family cut term cover branch dual crossing
     EOF <- end
 """)
 
@@ -664,16 +664,16 @@ class Bounds(NamedTuple):
     """The family is its numbers of columns and of the two kinds of constants, and whether constants count. The
     statements are `cut` with its terms, `cover` with bound, costs and cases, and `crossing` with column and ends."""
 
-    family: tuple[int, int, int, bool]
+    family: tuple
     statements: list[tuple]
 
 
 def parse_bounds(text: str) -> Bounds:
-    family, statements = (0, 0, 0, False), []
+    family, statements = (), []
     for line, (word, *rest), values in read_lines(text, BOUNDS):
+        if word in ("family", "cut", "cover") and bool(family) == (word == "family"):
+            raise Unreadable(line, "the family comes twice, or is missing before this line")
         if word == "family":
-            if family[1:] or any(statement[0] != "crossing" for statement in statements):
-                raise Unreadable(line, "it comes twice")
             family = (*values, rest[-1] == "counted")
         elif word == "cut":
             statements.append((word, []))
@@ -711,7 +711,7 @@ def check_bounds(bounds: Bounds) -> int:
     return len(bounds.statements)
 
 
-def cut(family: tuple[int, int, int, bool], terms: list[list[int]]) -> set[int]:
+def cut(family: tuple, terms: list[list[int]]) -> set[int]:
     """Items of which every model has one. The combination of the terms, with multipliers of at least 1, is positive.
     With no item of the set there, every summand is at most 0: weights that are not 0 have numbers of at most 0, and
     so have the constants of the first kind; those of the second are all 0, or have the number 0."""

@@ -446,3 +446,497 @@ def test_no_wrong_proof_is_accepted_and_no_right_one_refused():
     if PROBLEMS >= 50:
         assert words == {"lens", "close", "narrow", "split", "cells", "join", "meet"}
         assert min(seen["proved"], seen["refused"]) > 20 * PROBLEMS and rounded > 5 * PROBLEMS, (seen, rounded)
+
+
+# ----------------------------------------------------------------------------------------------- refusals by name
+
+# Two trees on two axes, alike in one cell in four; sum 0 is at most 4, in cell (3, 2) only.
+GRID = """\
+secateur problem 1
+axes 4 3
+sums 2
+tree
+split 0 1 2 0-2
+leaf 0:1
+leaf 0:2 1:1
+tree
+split 1 1 2 0-2
+leaf 0:1 1:-1
+leaf 0:2
+row 5 0:1
+row 1 1:1
+"""
+# Both rows can be reached, on the right.
+OPEN = GRID.replace("row 5 0:1", "row 4 0:1")
+TWO_AXES = OPEN.replace("tree\nsplit 1 1 2 0-2\n", "tree\nsplit 0 1 4 2-4\nsplit 1 2 3 0-2\nleaf\n")
+THIN = OPEN.replace("row 4 0:1\n", "")
+
+
+@pytest.mark.parametrize(
+    ("problem", "steps", "words"),
+    [
+        (GRID, "lens 1 0|close 0", None),
+        (GRID, "meet 0", None),
+        (GRID, "cells", None),
+        (GRID, "join 0", None),
+        (OPEN, "lens 1 0|narrow 0 0 2 4|narrow 0 1 2 3|cells", "step 3: cells: a cell satisfies every row"),
+        (OPEN + "excused 2 2\nexcused 3 2\n", "lens 1 0|narrow 0 0 2 4|narrow 0 1 2 3|cells", None),
+        (OPEN + "excused 2 2\n", "lens 1 0|narrow 0 0 2 4|narrow 0 1 2 3|cells", "a cell satisfies every row"),
+        (OPEN + "excused 2 2\n", "join 0", None),
+        (OPEN + "excused 3 2\n", "join 0", "step 0: join: a pair satisfies every row"),
+        (OPEN, "lens 1 0|close 0", "step 1: close: the bound is not met"),
+        (OPEN, "lens 1 0|narrow 0 0 3 4", "step 1: narrow: the bound is not met below the range"),
+        (OPEN, "lens 1 0|narrow 0 0 0 3", "step 1: narrow: the bound is not met above the range"),
+        (OPEN, "lens 1 0|narrow 0 0 2 2", "step 1: narrow: the range is empty, no part of the box, or all of it"),
+        (OPEN, "lens 1 0|narrow 0 0 2 5", "step 1: narrow: the range is empty, no part of the box, or all of it"),
+        (OPEN, "lens 1 0|narrow 0 0 0 4", "step 1: narrow: the range is empty, no part of the box, or all of it"),
+        (OPEN, "lens 1 0|narrow 0 2 0 1", "step 1: narrow: there is no axis 2"),
+        (OPEN, "narrow 0 0 2 4", "step 0: narrow: there is no lens 0"),
+        (GRID, "lens 1 0|close 1", "step 1: close: there is no lens 1"),
+        (GRID, "lens 1|close 0", "step 0: lens: it has 1 multipliers for 2 rows"),
+        (GRID, "lens 1 -1|close 0", "step 0: lens: a multiplier is negative"),
+        (GRID, "split 0 0 low|lens 1 0|close 0|close 0", "step 1: lens: it comes after another step"),
+        (GRID, "split 0 3 low", "step 0: split: the cell does not divide the box"),
+        (GRID, "split 2 0 low", "step 0: split: there is no axis 2"),
+        (GRID, "split 0 1 high|split 0 0 low", "step 1: split: the cell does not divide the box"),
+        (GRID, "lens 1 0|split 0 1 low|close 0", "step 3: the proof ends before every box is done"),
+        (GRID, "", "step 0: the proof ends before every box is done"),
+        (GRID, "lens 1 0|close 0|close 0", "step 2: close: it comes after the end of the proof"),
+        (GRID, "lens 1 0|meet 0", "step 1: meet: it is not the only step"),
+        (GRID, "meet 0|cells", "step 0: meet: it is not the only step"),
+        (GRID, "meet 2", "step 0: meet: there is no axis 2"),
+        (OPEN, "meet 0", "step 0: meet: a choice of cells reaches both bounds"),
+        (OPEN + "excused 2 2\nexcused 3 2\n", "meet 0", "step 0: meet: a choice of cells reaches both bounds"),
+        (THIN, "meet 0", "step 0: meet: there are not two rows"),
+        (TWO_AXES, "meet 0", "step 0: meet: a piece looks at several axes"),
+        (GRID, "stack 0 1|meet 0", "step 0: meet: a piece looks at several axes"),
+        (GRID, "join 1", "step 0: join: the last row is joined with itself"),
+        (GRID, "join 2", "step 0: join: there is no row 2"),
+        (GRID, "join 0 2", "step 0: join: there is no axis 2"),
+        # The second tree adds nothing in any leaf, so it is settled, but several of its leaves hold the pair.
+        (TWO_AXES.replace("row 4", "row 2").replace("leaf 0:1 1:-1\n", "leaf\n").replace("leaf 0:2\n", "leaf\n"),
+         "join 0", "step 0: join: a pair does not decide every piece"),
+        (GRID, "stack|cells", "stack 0: it has no trees, or one that does not exist"),
+        (GRID, "stack 2|cells", "stack 0: it has no trees, or one that does not exist"),
+        (GRID, "stack 0|stack 1 0|cells", "stack 1: a tree is in a stack already"),
+        (GRID, "stack 0 0|cells", "stack 0: a tree is in a stack already"),
+    ],
+)  # fmt: skip
+def test_each_refusal_has_its_words(problem, steps, words):
+    problem, proof = kernel.parse_problem(problem), kernel.parse_proof(proof_text(line.split(" ") for line in steps.split("|") if line))
+    if words is None:
+        assert kernel.check(problem, proof) == len(proof.steps)
+    else:
+        with pytest.raises(kernel.Refused) as refused:
+            kernel.check(problem, proof)
+        assert str(refused.value) == f"at {words}" or str(refused.value).endswith(f": {words}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("secateur problem 1", "secateur problem 2", 1),
+        ("secateur problem 1", "secateur proof 1", 1),
+        ("axes 4 3", "axes 4 0", 2),
+        ("axes 4 3", "axes 4  3", 2),
+        ("axes 4 3", "axes 4 +3", 2),
+        ("axes 4 3", "axes 4 03", 2),
+        ("axes 4 3", "axes 4 3\r", 2),
+        ("axes 4 3", "axes 4 \u0663", 2),
+        ("axes 4 3\n", "", 2),
+        ("axes 4 3\n", "\naxes 4 3\n", 2),
+        ("axes 4 3", "axes 4 3 " + "9" * 4001, 2),
+        ("sums 2\n", "", 3),
+        ("sums 2", "sums -2", 3),
+        ("sums 2", "sums 2\nsums 2", 4),
+        ("sums 2\ntree\n", "sums 2\n", 4),
+        ("split 0 1 2 0-2", "split 2 1 2 0-2", 5),
+        ("split 0 1 2 0-2", "split 0 1 1 0-2", 5),
+        ("split 0 1 2 0-2", "split 0 0 1 0-2", 5),
+        ("split 0 1 2 0-2", "split 0 1 3 0-2", 7),
+        ("split 1 1 2 0-2", "split 1 1 9 0-2", 11),
+        ("split 0 1 2 0-2", "split 0 1 2 0-5", 5),
+        ("split 0 1 2 0-2", "split 0 1 2 2-2", 5),
+        ("split 0 1 2 0-2", "split 0 1 2 2-1", 5),
+        ("split 0 1 2 0-2", "split 0 1 2 2-3 0-1", 5),
+        ("split 0 1 2 0-2", "split 0 1 2 0-2 1-3", 5),
+        ("split 0 1 2 0-2", "split 0 1 2 0", 5),
+        ("split 0 1 2 0-2", "split 0 1", 5),
+        ("leaf 0:2 1:1\n", "leaf 0:2 1:1\nleaf\n", 8),
+        ("leaf 0:2 1:1\n", "leaf 0:2 1:1\ntree\n", 9),
+        ("leaf 0:2 1:1", "leaf 0:2 2:1", 7),
+        ("leaf 0:2 1:1", "leaf 0:2 0:1", 7),
+        ("leaf 0:2 1:1", "leaf 0:2 1", 7),
+        ("leaf 0:2 1:1", "leaf 0:2 1:--1", 7),
+        ("row 5 0:1", "row", 12),
+        ("row 5 0:1", "row 5 0:1 0:1", 12),
+        ("row 5 0:1", "row 5 2:1", 12),
+        ("row 5 0:1", "rows 5 0:1", 12),
+        ("row 5 0:1\n", "row 5 0:1\ntree\nleaf\n", 13),
+        ("row 1 1:1\n", "row 1 1:1\nexcused 1\n", 14),
+        ("row 1 1:1\n", "row 1 1:1\nexcused 1 3\n", 14),
+        ("row 1 1:1\n", "excused 1 2\nrow 1 1:1\n", 14),
+        ("row 1 1:1\n", "row 1 1:1\nend\n", 14),
+    ],
+)
+def test_malformed_problems_are_refused_with_their_line(old, new, line):
+    assert old in GRID
+    with pytest.raises(kernel.Unreadable) as unreadable:
+        kernel.parse_problem(GRID.replace(old, new, 1))
+    # The second tree's splits come later than the first's where one node is too many.
+    assert unreadable.value.line == line or (old, new) == ("split 0 1 2 0-2", "split 0 1 3 0-2")
+    # What is said there does no harm otherwise.
+    commented = GRID.replace(old, "# a remark\n" + old, 1)
+    if not old.startswith("secateur"):
+        assert kernel.parse_problem(commented) == kernel.parse_problem(GRID)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", 1),
+        ("secateur proof 1\n", 1),
+        ("secateur proof 1\ncells\n", 2),
+        ("secateur proof 1\ncells\nend\ncells\n", 4),
+        ("secateur proof 1\ncells\nend\nend\n", 4),
+        ("secateur proof 1\ncells 1\nend\n", 2),
+        ("secateur proof 1\nclose\nend\n", 2),
+        ("secateur proof 1\nclose -1\nend\n", 2),
+        ("secateur proof 1\nclose one\nend\n", 2),
+        ("secateur proof 1\nnarrow 0 0 1\nend\n", 2),
+        ("secateur proof 1\nnarrow 0 0 1 2 3\nend\n", 2),
+        ("secateur proof 1\nsplit 0 0\nend\n", 2),
+        ("secateur proof 1\nsplit 0 0 left\nend\n", 2),
+        ("secateur proof 1\njoin\nend\n", 2),
+        ("secateur proof 1\ncells\nstack 0\nend\n", 3),
+        ("secateur proof 1\nhope\nend\n", 2),
+    ],
+)
+def test_malformed_proofs_are_refused_with_their_line(text, line):
+    with pytest.raises(kernel.Unreadable) as unreadable:
+        kernel.parse_proof(text)
+    assert unreadable.value.line == line
+
+
+def test_ranges_that_touch_are_one():
+    touching = kernel.parse_problem(GRID.replace("split 0 1 2 0-2", "split 0 1 2 0-1 1-2", 1))
+    assert touching == kernel.parse_problem(GRID)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "steps", "words"),
+    [
+        ("JOINT_LEAVES", 3, "stack 0 1|cells", "a stack has more than 3 joint leaves"),
+        ("JOINT_LEAVES", 3, "cells", None),
+        ("MASK_BITS", 3, "cells", "a piece needs too much memory"),
+        ("CELLS", 11, "cells", "the box has more than 11 cells"),
+        ("CELLS", 12, "cells", None),
+        ("JOIN_SUMS", 3, "join 0", "there are more than 3 sums"),
+        ("JOIN_SUMS", 4, "join 0", None),
+        ("JOIN_SUMS", 5, "join 0 0", "there are more than 5 sums"),
+        ("JOIN_PAIRS", 0, "join 0", "there are more than 0 pairs"),
+        ("JOIN_AXES", 1, "join 0", "there are more than 1 open axes"),
+        ("JOIN_LEAVES", 3, "stack 0 1|join 0", "a piece has more than 3 joint leaves"),
+        ("JOIN_LEAVES", 1, "join 0", None),
+        ("MEET_SUMS", 1, "meet 0", "there are more than 1 sums"),
+    ],
+)
+def test_what_is_too_much_is_neither_proved_nor_refused(monkeypatch, limit, value, steps, words):
+    problem = kernel.parse_problem(OPEN + "excused 2 2\nexcused 3 2\n")
+    proof = kernel.parse_proof(proof_text(line.split(" ") for line in steps.split("|")))
+    monkeypatch.setattr(kernel, limit, value)
+    if words is None:
+        kernel.check(problem, proof)
+    else:
+        with pytest.raises(kernel.Incomplete, match=words):
+            kernel.check(problem, proof)
+
+
+# ----------------------------------------------------------------------------------------------------- lower bounds
+
+
+def bounds_text(lines):
+    return "\n".join(["secateur bounds 1", *lines, "end"]) + "\n"
+
+
+def bounds_verdict(lines):
+    try:
+        kernel.check_bounds(kernel.parse_bounds(bounds_text(lines)))
+        return "proved"
+    except kernel.Unreadable:
+        return "unreadable"
+    except kernel.Refused:
+        return "refused"
+
+
+def changed_lines(lines):
+    """Every number by one more and one less; lines missing, repeated, swapped."""
+    for place, line in enumerate(lines):
+        yield lines[:place] + lines[place + 1 :]
+        yield lines[: place + 1] + lines[place:]
+        yield [*lines[:place], *lines[place : place + 2][::-1], *lines[place + 2 :]]
+        words = line.split(" ")
+        for word, text in enumerate(words):
+            key, colon, number = text.partition(":")
+            for other in (
+                [f"{key}{colon}{int(number) + step}" for step in (-1, 1)] + [f"{int(key) + s}:{number}" for s in (-1, 1)]
+                if colon
+                else [str(int(text) + step) for step in (-1, 1)]
+                if text.lstrip("-").isdigit()
+                else []
+            ):
+                yield [*lines[:place], " ".join([*words[:word], other, *words[word + 1 :]]), *lines[place + 1 :]]
+
+
+def test_a_cut_has_an_item_of_every_model():
+    """Families of a few models, given one by one: where each term is positive in every model, each has an item."""
+    accepted = refused = 0
+    for seed in range(30 * PROBLEMS):
+        rng = random.Random(seed)
+        columns, at_most, balanced, counted = (rng.randint(1, 4), rng.randint(0, 2), rng.randint(0, 2), rng.random() < 0.5)
+        models = [
+            (
+                [rng.choice([0, 0, 1, 2, 5]) for _ in range(columns)],
+                [rng.choice([0, 1, 3]) for _ in range(at_most)],
+                [rng.randint(-2, 2) for _ in range(balanced)],
+            )
+            for _ in range(rng.randint(1, 5))
+        ]
+        terms = []
+        for _ in range(20):
+            numbers = [[rng.randint(-3, 4) for _ in part] for part in models[0]]
+            if all(sum(w * n for part in zip(model, numbers) for w, n in zip(*part)) > 0 for model in models):
+                terms.append(numbers)
+        for some in range(1, 1 + min(3, len(terms))):
+            chosen = rng.sample(terms, some)
+            if rng.random() < 0.7 and balanced:
+                # A second term that cancels what the first says of the balanced constants.
+                chosen = [*chosen, [*chosen[0][:2], [-n for n in chosen[0][2]]]]
+                numbers = chosen[-1]
+                if not all(sum(w * n for part in zip(m, numbers) for w, n in zip(*part)) > 0 for m in models):
+                    continue
+            lines = [f"family {columns} {at_most} {balanced} {'counted' if counted else 'free'}", "cut"]
+            multipliers = [rng.choice([1, 1, 2, 3, 2**90]) for _ in chosen]
+            for multiplier, numbers in zip(multipliers, chosen):
+                lines.append(" ".join(["term", *" ; ".join(" ".join(map(str, p)) for p in ([multiplier, *numbers[0]], *numbers[1:])).split()]))
+            bounds = kernel.parse_bounds(bounds_text(lines))
+            try:
+                items = kernel.cut(bounds.family, bounds.statements[0][1])
+            except kernel.Refused:
+                refused += 1
+                continue
+            accepted += 1
+            for weights, first, second in models:
+                there = {column for column, weight in enumerate(weights) if weight > 0}
+                if counted and any([*first, *second]):
+                    there.add(columns)
+                assert items & there, f"seed {seed}: {lines}"
+    assert min(accepted, refused) > 5 * PROBLEMS, (accepted, refused)
+
+
+def least_cost(items, costs, cuts):
+    kept = [set(some) for n in range(items + 1) for some in itertools.combinations(range(items), n)]
+    return min((sum(costs[i] for i in some) for some in kept if all(some & cut for cut in cuts)), default=None)
+
+
+def cuts_of(lines):
+    """The cuts of a text whose only terms have one number each and the multiplier 1."""
+    return [{i for i, n in enumerate(line.split(" ")[2:-2]) if int(n) > 0} for line in lines if line.startswith("term")]
+
+
+def test_a_cover_costs_what_it_says():
+    """No set of items that meets every cut is cheaper than an accepted bound, whatever number is changed."""
+    accepted = refused = exact = 0
+    for seed in range(4 * PROBLEMS):
+        rng = random.Random(seed)
+        items = rng.randint(1, 5)
+        cuts = [{i for i in range(items) if rng.random() < 0.5} or {0} for _ in range(rng.randint(1, 5))]
+        costs = [rng.randint(1, 4) for _ in range(items)] if rng.random() < 0.5 else [1] * items
+        lines = [f"family {items} 0 0 free"]
+        for cut in cuts:
+            lines += ["cut", " ".join(["term 1", *("1" if i in cut else "-1" for i in range(items)), "; ;"])]
+        cases, worst = [], []
+
+        def prove(decided, depth):
+            free = [item for item in range(items) if item not in decided]
+            if free and rng.random() < 0.5 and depth < 3:
+                item = rng.choice(free)
+                cases.append(f"branch {item}")
+                prove({**decided, item: True}, depth + 1)
+                prove({**decided, item: False}, depth + 1)
+                return
+            scale = rng.choice([1, 1, 2, 6])
+            left, weights = {item: scale * costs[item] for item in free}, []
+            for n, cut in sorted(enumerate(cuts), key=lambda _: rng.random()):
+                if not any(decided.get(item) for item in cut):
+                    most = min([left[item] for item in cut if item in left], default=20 * scale)
+                    weight = rng.choice([most, most, most // 2])
+                    weights.append((n, weight))
+                    left.update((item, left[item] - weight) for item in cut if item in left)
+            cases.append(" ".join([f"dual {scale}", *(f"{n}:{u}" for n, u in weights if u or rng.random() < 0.1)]))
+            worst.append(sum(costs[i] for i, kept in decided.items() if kept) + up_to(sum(u for _, u in weights), scale))
+
+        prove({}, 0)
+        bound = min(worst)
+        first = " ".join(["cover", str(bound), *(map(str, costs) if costs != [1] * items else ())])
+        proof = [*lines, first, *cases]
+        assert bounds_verdict(proof) == "proved", proof
+        exact += bound == least_cost(items, costs, cuts)
+        for changed in itertools.chain([proof], changed_lines(proof)):
+            if bounds_verdict(changed) != "proved":
+                refused += 1
+                continue
+            accepted += 1
+            of, number = [], 0
+            for line in changed:
+                words = line.split(" ")
+                if words[0] == "cut":
+                    of.append([0] * items)
+                if words[0] == "term":
+                    values = [int(word) for word in words[1:-2]]
+                    items = len(values) - 1
+                    of[-1] = [a + values[0] * b for a, b in zip(of[-1] or [0] * items, values[1:])]
+                if words[0] == "cover":
+                    now = [int(word) for word in words[1:]]
+                    least = least_cost(items, now[1:] or [1] * items, [{i for i, n in enumerate(c) if n > 0} for c in of])
+                    assert least is None or now[0] <= least, f"seed {seed}: {changed}"
+                    number += 1
+    assert accepted > 20 * PROBLEMS and refused > 20 * PROBLEMS and exact > PROBLEMS // 2, (accepted, refused, exact)
+
+
+def up_to(numerator, denominator):
+    quotient, rest = divmod(numerator, denominator)
+    return quotient + (rest > 0)
+
+
+def test_crossings_need_a_split_each():
+    """A threshold after position p separates low..high if both sides have a position of it."""
+    accepted = refused = 0
+    for seed in range(20 * PROBLEMS):
+        rng = random.Random(seed)
+        intervals = [(rng.randint(0, 1), a, a + rng.randint(0, 4)) for a in (rng.randint(-6, 6) for _ in range(rng.randint(1, 4)))]
+        disjoint = all(
+            not set(range(a, b)) & set(range(c, d)) or column != other
+            for (column, a, b), (other, c, d) in itertools.combinations(intervals, 2)
+        ) and all(a < b for _, a, b in intervals)
+        found = bounds_verdict([f"crossing {column} {a} {b}" for column, a, b in intervals])
+        assert found == ("proved" if disjoint else "refused"), intervals
+        accepted, refused = accepted + disjoint, refused + (not disjoint)
+        if disjoint:
+            for column, threshold in itertools.product((0, 1), range(-8, 12)):
+                assert sum(other == column and a <= threshold < b - 1 for other, a, b in intervals) <= 1
+    assert min(accepted, refused) > PROBLEMS
+
+
+COVER = [
+    "family 2 1 1 counted", "cut", "term 1 3 -1 ; -1 ; 0", "cut", "term 2 -1 2 ; -1 ; 3", "term 3 0 1 ; 0 ; -2",
+    "cover 2 1 1 1", "branch 0", "dual 1 1:1", "dual 1 0:9", "crossing 0 0 5", "crossing 0 5 6", "crossing 1 4 6",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("", "", None),
+        ("term 1 3 -1 ; -1 ; 0", "# no term", "step 0: cut: it has no terms, or a multiplier is not positive"),
+        ("term 1 3 -1 ; -1 ; 0", "term 0 3 -1 ; -1 ; 0", "step 0: cut: it has no terms, or a multiplier is not positive"),
+        ("term 1 3 -1 ; -1 ; 0", "term 1 3 -1 ; 1 ; 0", "step 0: cut: a constant of the kind at_most has a positive number"),
+        ("cover 2 1 1 1", "cover 3 1 1 1", "step 2: cover: case 1: the bound is not met"),
+        ("cover 2 1 1 1", "cover 2", None),
+        ("cover 2 1 1 1", "cover 2 1 0 1", "step 2: cover: case 1: an item's cuts weigh more than its cost"),
+        ("cover 2 1 1 1", "cover 2 1 1 -1", "step 2: cover: case 1: an item's cuts weigh more than its cost"),
+        ("dual 1 1:1", "dual 1 1:2", "step 2: cover: case 1: an item's cuts weigh more than its cost"),
+        ("dual 1 1:1", "dual 0 1:1", "step 2: cover: case 1: the denominator is not positive, or a numerator is negative"),
+        ("dual 1 1:1", "dual -1 1:1", "step 2: cover: case 1: the denominator is not positive, or a numerator is negative"),
+        ("dual 1 1:1", "dual 1 1:-1", "step 2: cover: case 1: the denominator is not positive, or a numerator is negative"),
+        ("dual 1 1:1", "dual 9 1:1", None),
+        ("dual 1 1:1", "dual 1 2:1", "step 2: cover: case 1: there is no cut 2"),
+        ("branch 0", "branch 3", "step 2: cover: case 0: item 3 does not exist, or is decided already"),
+        ("branch 0", "branch 0\nbranch 0", "step 2: cover: case 1: item 0 does not exist, or is decided already"),
+        ("dual 1 0:9", "# none", "step 2: cover: a case is missing"),
+        ("dual 1 0:9", "dual 1 0:9\ndual 1", "step 2: cover: case 3 comes after the end"),
+        ("crossing 0 5 6", "crossing 0 4 6", "step 4: crossing: the interval is empty or overlaps another one"),
+        ("crossing 0 5 6", "crossing 0 6 6", "step 4: crossing: the interval is empty or overlaps another one"),
+        ("counted", "free", None),
+    ],
+)
+def test_each_refusal_of_bounds_has_its_words(old, new, words):
+    text = bounds_text(COVER).replace(old, new, 1)
+    if old == "counted":
+        # The balanced constants of the second cut cancel; one that does not is refused where they do not count.
+        text = text.replace("cover 2 1 1 1", "cover 2 1 1")
+        kernel.check_bounds(kernel.parse_bounds(text))
+        text, words = text.replace("; -2", "; -1"), "step 1: cut: a balanced constant is not balanced"
+    if words is None:
+        assert kernel.check_bounds(kernel.parse_bounds(text)) == 6
+    else:
+        with pytest.raises(kernel.Refused) as refused:
+            kernel.check_bounds(kernel.parse_bounds(text))
+        assert str(refused.value) == f"at {words}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("secateur bounds 1", "secateur bounds 2", 1),
+        ("family 2 1 1 counted", "family 2 1 1", 2),
+        ("family 2 1 1 counted\n", "", 2),
+        ("family 2 1 1 counted\n", "family 2 1 1 counted\nfamily 2 1 1 counted\n", 3),
+        ("term 1 3 -1 ; -1 ; 0", "term 1 3 -1 ; -1 0", 4),
+        ("term 1 3 -1 ; -1 ; 0", "term 1 3 -1 0 ; -1 ; 0", 4),
+        ("term 1 3 -1 ; -1 ; 0", "term 1 3 -1 ; -1 ;", 4),
+        ("cut\n", "", 3),
+        ("cover 2 1 1 1", "cover", 8),
+        ("cover 2 1 1 1", "cover 2 1 1", 8),
+        ("cover 2 1 1 1\n", "", 8),
+        ("dual 1 1:1", "dual 1 1", 10),
+        ("dual 1 1:1", "dual", 10),
+        ("crossing 0 0 5", "crossing 0 0", 12),
+        ("end\n", "", 14),
+        ("end\n", "end\n\n", 16),
+    ],
+)
+def test_malformed_bounds_are_refused_with_their_line(old, new, line):
+    with pytest.raises(kernel.Unreadable) as unreadable:
+        kernel.parse_bounds(bounds_text(COVER).replace(old, new, 1))
+    assert unreadable.value.line == line
+
+
+# ------------------------------------------------------------------------------------------------------------ dumps
+
+
+def run(directory):
+    done = subprocess.run([sys.executable, "-I", str(FILE), str(directory)], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.splitlines(), done.stderr
+
+
+def test_a_dump_is_checked_as_a_whole(tmp_path):
+    (tmp_path / "000000.problem").write_text(GRID)
+    (tmp_path / "000000.proof").write_text("secateur proof 1\nlens 1 0\nclose 0\nend\n")
+    (tmp_path / "bounds.proof").write_text(bounds_text(COVER))
+    (tmp_path / "README").write_text("what else is there is not read")
+    lines = ["000000 proved, 2 steps", "bounds proved, 6 steps"]
+    assert run(tmp_path) == (0, [*lines, "2 proved, 0 refused, 0 not readable, 0 incomplete"], "")
+    # From the worst on: one that is refused decides, then one that cannot be read, then one that is too much.
+    wide = GRID.replace("axes 4 3", "axes 4 30000000")
+    (tmp_path / "000003.problem").write_text(wide)
+    (tmp_path / "000003.proof").write_text("secateur proof 1\ncells\nend\n")
+    code, found, _ = run(tmp_path)
+    assert code == 3 and found[1] == "000003 incomplete at step 0: cells: the box has more than 16777216 cells"
+    (tmp_path / "000002.problem").write_text(GRID)
+    code, found, _ = run(tmp_path)
+    assert code == 2 and found[1].startswith("000002 not readable") and "000002.proof" in found[1]
+    (tmp_path / "000002.proof").write_bytes(b"secateur proof 1\nlens 1 \xff\nend\n")
+    code, found, _ = run(tmp_path)
+    assert code == 2 and found[1] == f"000002 not readable: {tmp_path}/000002.proof: line 2: it is not ASCII"
+    (tmp_path / "000001.problem").write_text(OPEN)
+    (tmp_path / "000001.proof").write_text("secateur proof 1\nlens 1 0\nclose 0\nend\n")
+    code, found, _ = run(tmp_path)
+    assert code == 1 and found[1] == "000001 refused at step 1: close: the bound is not met"
+    assert found[-1] == "2 proved, 1 refused, 1 not readable, 1 incomplete"
+
+
+def test_nothing_is_no_dump(tmp_path):
+    assert run(tmp_path)[0] == run(tmp_path / "missing")[0] == 2
+    (tmp_path / "bounds.problem").write_text(GRID)
+    assert run(tmp_path)[0] == 2
