@@ -55,6 +55,21 @@ class Incomplete(Exception):
     """A step needs more than this kernel gives. It says nothing about the proof."""
 
 
+def unreadable_if(wrong: bool, line: int, words: str) -> None:
+    if wrong:
+        raise Unreadable(line, words)
+
+
+def refuse_if(wrong: bool, words: str) -> None:
+    if wrong:
+        raise Refused(words)
+
+
+def limit(count: int, most: int, what: str) -> None:
+    if count > most:
+        raise Incomplete(f"there are more than {most} {what}")
+
+
 # ---------------------------------------------------------------------------------------------- problems and proofs
 
 
@@ -92,9 +107,10 @@ def grammar(rules: str) -> dict[str, tuple[list[str], str]]:
     and its form: N stands for a number of at least 0, Z for any number. A number has one spelling only."""
     found = {}
     for rule in rules.strip().split("\n"):
-        form, _, before = rule.strip().partition(" <- ")
-        pattern = form.replace("N", "(0|[1-9][0-9]*)").replace("Z", "(0|-?[1-9][0-9]*)")
-        found[re.split("[ (]", form)[0]] = before.split(), pattern
+        forms, before = rule.split(" <- ")
+        for form in forms.strip().split(" | "):
+            pattern = form.replace("N", "(0|[1-9][0-9]*)").replace("Z", "(0|-?[1-9][0-9]*)")
+            found[re.split("[ (]", form)[0]] = before.split(), pattern
     return found
 
 
@@ -103,35 +119,24 @@ PROBLEM = grammar("""
     axes( N)* <- secateur
     sums N <- axes
     tree <- sums split leaf
-    split N N N( N-N)* <- tree split leaf
-    leaf( N:Z)* <- tree split leaf
+    split N N N( N-N)* | leaf( N:Z)* <- tree split leaf
     row Z( N:Z)* <- sums split leaf row
-    excused( N)* <- sums split leaf row excused
-    EOF <- sums split leaf row excused
+    excused( N)* | EOF <- sums split leaf row excused
 """)
 PROOF = grammar("""
     secateur proof 1 <- start
     stack( N)* <- secateur stack
-    lens( Z)* <- secateur stack lens close narrow split cells join meet
-    close N <- secateur stack lens close narrow split cells join meet
-    narrow N N N N <- secateur stack lens close narrow split cells join meet
-    split N N (low|high) <- secateur stack lens close narrow split cells join meet
-    cells <- secateur stack lens close narrow split cells join meet
-    join N( N)* <- secateur stack lens close narrow split cells join meet
-    meet( N)* <- secateur stack lens close narrow split cells join meet
-    end <- secateur stack lens close narrow split cells join meet
+    lens( Z)* | close N | narrow N N N N | split N N (low|high) <- secateur stack lens close narrow split cells join meet
+    cells | join N( N)* | meet( N)* | end <- secateur stack lens close narrow split cells join meet
     EOF <- end
 """)
 BOUNDS = grammar("""
     secateur bounds 1 <- start
     family N N N (counted|free) <- secateur crossing
-    cut <- family cut term cover branch dual crossing
+    cut | cover Z( Z)* <- family cut term cover branch dual crossing
     term Z( Z)* ;( Z)* ;( Z)* <- cut term
-    cover Z( Z)* <- family cut term cover branch dual crossing
-    branch N <- cover branch dual
-    dual Z( N:Z)* <- cover branch dual
-    crossing N Z Z <- secateur family cut term cover branch dual crossing
-    end <- secateur family cut term cover branch dual crossing
+    branch N | dual Z( N:Z)* <- cover branch dual
+    crossing N Z Z | end <- secateur family cut term cover branch dual crossing
     EOF <- end
 """)
 
@@ -141,28 +146,25 @@ def read_lines(text: str, rules: dict[str, tuple[list[str], str]]):
     before, line = "start", 0
     for line, whole in enumerate(text.removesuffix("\n").split("\n"), 1):
         words = whole.split(" ")
-        if not whole.isascii():
-            raise Unreadable(line, "it is not ASCII")
+        unreadable_if(not whole.isascii(), line, "it is not ASCII")
         if whole.startswith("#"):
             continue
         if before not in rules.get(words[0], ([], ""))[0]:
             raise Unreadable(line, f"there is no such line, or not here: `{whole[:60]}`")
         if not re.fullmatch(rules[words[0]][1], whole):
             raise Unreadable(line, f"it has not the form of such a line: `{whole[:60]}`")
-        if any(len(word) > 4000 for word in words):
-            raise Unreadable(line, "a number is too long")
+        unreadable_if(any(len(word) > 4000 for word in words), line, "a number is too long")
         before = words[0]
         # The dash of a range is no sign: it follows a digit.
         yield line, words, [int(number) for number in re.findall("(?<=[ :])-?[0-9]+|(?<=-)[0-9]+", whole)]
-    if before not in rules["EOF"][0]:
-        raise Unreadable(line, "the file ends too early")
+    unreadable_if(before not in rules["EOF"][0], line, "the file ends too early")
 
 
 def named(line: int, words: list[str], names: int) -> dict[int, int]:
     """Words `NAME:NUMBER`. A name that comes twice could be read in two ways, so it is refused."""
     found = {int(name): int(number) for name, number in (word.split(":") for word in words)}
-    if len(found) < len(words) or any(name >= names for name in found):
-        raise Unreadable(line, "a sum is named twice, or there is none of this number")
+    wrong = len(found) < len(words) or any(name >= names for name in found)
+    unreadable_if(wrong, line, "a sum is named twice, or there is none of this number")
     return found
 
 
@@ -174,14 +176,12 @@ def parse_problem(text: str) -> Problem:
     for line, (word, *words), values in [*lines, (text.count("\n"), ["EOF"], [])]:
         tree = problem.trees[-1] if problem.trees else []
         if word in ("split", "leaf"):
-            if tree and len(tree) not in above:
-                raise Unreadable(line, "the node has no split above it")
+            unreadable_if(tree and len(tree) not in above, line, "the node has no split above it")
         elif above and max(above) >= len(tree):
             raise Unreadable(above[max(above)], f"the tree has no node {max(above)}")
         if word == "axes":
             problem.axes.extend(values)
-            if 0 in values:
-                raise Unreadable(line, "an axis has no cells")
+            unreadable_if(0 in values, line, "an axis has no cells")
         elif word == "sums":
             sums = values[0]
         elif word == "tree":
@@ -195,8 +195,7 @@ def parse_problem(text: str) -> Problem:
                 if node <= len(tree) or node in above:
                     raise Unreadable(line, f"node {node} stands before the split, or has another one above it")
                 above[node] = line
-            if axis >= len(problem.axes):
-                raise Unreadable(line, f"there is no axis {axis}")
+            unreadable_if(axis >= len(problem.axes), line, f"there is no axis {axis}")
             rises = [a < b if k % 2 == 0 else a <= b for k, (a, b) in enumerate(zip(ends, ends[1:]))]
             if not all(rises) or ends and ends[-1] > problem.axes[axis]:
                 raise Unreadable(line, "the ranges do not ascend, one is empty, or they leave the axis")
@@ -243,16 +242,11 @@ class Piece:
         if self.table:
             # Each run is a joint leaf of its own: the set of its bit.
             runs = range(len(next(iter(self.starts.values()), [0])))
-            joint = [
-                (dict.fromkeys(self.starts, 1 << run), total)
-                for run in runs
-                for sets, total in joint
-                if all(here >> run & 1 for here in sets.values())
-            ]
+            held = [next(total for sets, total in joint if all(s >> run & 1 for s in sets.values())) for run in runs]
+            joint = [(dict.fromkeys(self.starts, 1 << run), held[run]) for run in runs]
         self.leaves = [total for _, total in joint]
         self.everything = (1 << len(joint)) - 1
-        if len(joint) * sum(map(len, self.starts.values())) > MASK_BITS:
-            raise Incomplete("a piece needs too much memory")
+        limit(len(joint) * sum(map(len, self.starts.values())), MASK_BITS, "runs of joint leaves")
         self.held: dict[int, list[int]] = {}
         for axis, starts in self.starts.items():
             bits = [bytearray(len(joint) // 8 + 1) for _ in starts]
@@ -290,8 +284,7 @@ class Piece:
                         if part:
                             waiting.append((child, sets if part == now else {**sets, node.axis: part}))
                 # A finer division never has fewer joint leaves, so it is too many already.
-                if len(trees) > 1 and not self.table and len(finer) > JOINT_LEAVES:
-                    raise Incomplete(f"a stack has more than {JOINT_LEAVES} joint leaves")
+                limit(len(trees) > 1 and not self.table and len(finer), JOINT_LEAVES, "joint leaves of a stack")
             joint = finer
         return joint
 
@@ -327,7 +320,7 @@ def rounded_up(number: int, shift: int) -> int:
 class Lens:
     """A combination of the rows, rounded up (section 3), or exact: `values[piece][joint leaf]` and its `bound`.
 
-    Soundness: where a cell of a box is a solution, `upper(box) >= bound`. For every piece adds the value of a joint
+    Soundness: a box with a solution is not closed. For every piece adds the value of a joint
     leaf that meets the box, at most the largest of them; the multipliers are at least 0, so the combination of the
     rows reaches the combination of the bounds; and `sum of x_i >= y` gives `sum of ceil(x_i / 2^s) >= ceil(y / 2^s)`.
     """
@@ -348,19 +341,10 @@ class Lens:
 
     def _find_best(self, piece: int, mask: int) -> int:
         values = self.values[piece]
-        if mask.bit_count() ** 2 > len(values):
-            return next(values[leaf] for leaf in self._largest_first[piece] if mask >> leaf & 1)
-        found = []
-        while mask:
-            found.append(values[mask.bit_length() - 1])
-            mask ^= 1 << mask.bit_length() - 1
-        return max(found)
-
-    def upper(self, region: Region) -> int:
-        return sum(map(self._best, range(len(region.alive)), region.alive))
+        return next(values[leaf] for leaf in self._largest_first[piece] if mask >> leaf & 1)
 
     def closes(self, region: Region) -> bool:
-        return self.upper(region) < self.bound
+        return sum(map(self._best, range(len(region.alive)), region.alive)) < self.bound
 
 
 # ------------------------------------------------------------------------------------------------------------ steps
@@ -371,17 +355,13 @@ def check(problem: Problem, proof: Proof) -> int:
     kernel = Kernel(problem, proof.stacks)
     for number, (word, *rest) in enumerate(proof.steps):
         try:
-            if kernel.region is None:
-                raise Refused("it comes after the end of the proof")
-            if word == "meet" and len(proof.steps) > 1:
-                raise Refused("it is not the only step")
-            if word == "lens" and any(step != "lens" for step, *_ in proof.steps[number - 1 : number]):
-                raise Refused("it comes after another step")
+            refuse_if(kernel.region is None, "it comes after the end of the proof")
+            refuse_if(word == "meet" and len(proof.steps) > 1, "it is not the only step")
+            refuse_if(word == "lens" and number > 0 and proof.steps[number - 1][0] != word, "it comes after another step")
             getattr(kernel, word)(*rest)
         except (Refused, Incomplete) as error:
             raise type(error)(f"at step {number}: {word}: {error}") from None
-    if kernel.region is not None:
-        raise Refused(f"at step {len(proof.steps)}: the proof ends before every box is done")
+    refuse_if(kernel.region is not None, f"at step {len(proof.steps)}: the proof ends before every box is done")
     return len(proof.steps)
 
 
@@ -396,23 +376,22 @@ class Kernel:
         self.problem = problem
         used: set[int] = set()
         for number, stack in enumerate(stacks):
-            if not stack or max(stack) >= len(problem.trees):
-                raise Refused(f"at stack {number}: it has no trees, or one that does not exist")
+            strange = not stack or min(stack) < 0 or max(stack) >= len(problem.trees)
+            refuse_if(strange, f"at stack {number}: it has no trees, or one that does not exist")
             # Twice would count the tree twice, and the sums would not be those of the trees.
-            if len(set(stack)) < len(stack) or not used.isdisjoint(stack):
-                raise Refused(f"at stack {number}: a tree is in a stack already")
+            twice = len(set(stack)) < len(stack) or not used.isdisjoint(stack)
+            refuse_if(twice, f"at stack {number}: a tree is in a stack already")
             used.update(stack)
         alone = [[tree] for tree in range(len(problem.trees)) if tree not in used]
         self.pieces = [Piece(problem, [problem.trees[tree] for tree in stack]) for stack in stacks + alone]
-        self.looking = [[n for n, piece in enumerate(self.pieces) if axis in piece.starts] for axis in range(len(problem.axes))]
+        looks = [[n for n, piece in enumerate(self.pieces) if axis in piece.starts] for axis in range(len(problem.axes))]
+        self.looking = looks
         self.region: Region | None = Region([(0, n) for n in problem.axes], [piece.everything for piece in self.pieces])
         self.open: list[Region] = []
         self.multipliers: list[list[int]] = []
         self.given = lru_cache(None)(lambda lens: Lens(self, self.multipliers[lens]))
-        self.row = lru_cache(None)(self._row)
-
-    def _row(self, row: int, exact: bool) -> Lens:
-        return Lens(self, [int(k == row) for k in range(len(self.problem.rows))], exact)
+        unit = [[int(k == row) for k in range(len(problem.rows))] for row in range(len(problem.rows))]
+        self.row = lru_cache(None)(lambda row, exact: Lens(self, unit[row], exact))
 
     def part(self, region: Region, axis: int, low: int, high: int) -> Region:
         """The part of a region with the cells `low..high` of an axis, inside its range and not empty."""
@@ -423,8 +402,7 @@ class Kernel:
         return Region(box, alive)
 
     def exists(self, name: str, number: int, among: list) -> None:
-        if number >= len(among):
-            raise Refused(f"there is no {name} {number}")
+        refuse_if(not 0 <= number < len(among), f"there is no {name} {number}")
 
     def done(self) -> None:
         self.region = self.open.pop() if self.open else None
@@ -434,17 +412,14 @@ class Kernel:
         return not any(self.row(row, True).closes(region) for row in range(len(self.problem.rows)))
 
     def lens(self, *multipliers: int) -> None:
-        if len(multipliers) != len(self.problem.rows):
-            raise Refused(f"it has {len(multipliers)} multipliers for {len(self.problem.rows)} rows")
-        if any(multiplier < 0 for multiplier in multipliers):
-            raise Refused("a multiplier is negative")
+        refuse_if(len(multipliers) != len(self.problem.rows), "it has not one multiplier for each row")
+        refuse_if(any(multiplier < 0 for multiplier in multipliers), "a multiplier is negative")
         self.multipliers.append(list(multipliers))
 
     def close(self, lens: int) -> None:
         """Sound by what `Lens` shows: a solution in the box would make `upper` reach the bound."""
         self.exists("lens", lens, self.multipliers)
-        if not self.given(lens).closes(self.region):
-            raise Refused("the bound is not met")
+        refuse_if(not self.given(lens).closes(self.region), "the bound is not met")
         self.done()
 
     def narrow(self, lens: int, axis: int, low: int, high: int) -> None:
@@ -452,19 +427,18 @@ class Kernel:
         self.exists("lens", lens, self.multipliers)
         self.exists("axis", axis, self.problem.axes)
         first, end = self.region.box[axis]
-        if not first <= low < high <= end or (low, high) == (first, end):
-            raise Refused("the range is empty, no part of the box, or all of it")
+        strange = not first <= low < high <= end or (low, high) == (first, end)
+        refuse_if(strange, "the range is empty, no part of the box, or all of it")
         for side, start, stop in (("below", first, low), ("above", high, end)):
-            if start < stop and not self.given(lens).closes(self.part(self.region, axis, start, stop)):
-                raise Refused(f"the bound is not met {side} the range")
+            closed = start == stop or self.given(lens).closes(self.part(self.region, axis, start, stop))
+            refuse_if(not closed, f"the bound is not met {side} the range")
         self.region = self.part(self.region, axis, low, high)
 
     def split(self, axis: int, cell: int, side: str) -> None:
         """A cell of the box is in one of the sides; one becomes the box, the other waits on the list."""
         self.exists("axis", axis, self.problem.axes)
         first, end = self.region.box[axis]
-        if not first <= cell < end - 1:
-            raise Refused("the cell does not divide the box")
+        refuse_if(not first <= cell < end - 1, "the cell does not divide the box")
         low = self.part(self.region, axis, first, cell + 1)
         high = self.part(self.region, axis, cell + 1, end)
         self.region, other = (low, high) if side == "low" else (high, low)
@@ -473,8 +447,7 @@ class Kernel:
     def cells(self) -> None:
         """All cells of the box, in boxes: the exact largest value of a row is below its bound, or every piece has one
         joint leaf, so that all cells of the box are solutions and each must be excused, or the box is divided."""
-        if prod(end - low for low, end in self.region.box) > CELLS:
-            raise Incomplete(f"the box has more than {CELLS} cells")
+        limit(prod(end - low for low, end in self.region.box), CELLS, "cells in the box")
         waiting = [self.region]
         while waiting:
             region = waiting.pop()
@@ -482,8 +455,8 @@ class Kernel:
                 continue
             unsure = next((piece for piece, mask in enumerate(region.alive) if not single(mask)), None)
             if unsure is None:
-                if not self.problem.excused.issuperset(product(*(range(*ends) for ends in region.box))):
-                    raise Refused("a cell satisfies every row")
+                cells = product(*(range(*ends) for ends in region.box))
+                refuse_if(not self.problem.excused.issuperset(cells), "a cell satisfies every row")
                 continue
             # Two joint leaves that meet the box have no cell in common, so they differ on an axis inside of it.
             piece, mask = self.pieces[unsure], region.alive[unsure]
@@ -498,8 +471,7 @@ class Kernel:
         the sums of its two halves are in the lists, and reach both bounds: it is in a pair. All cells of a pair reach
         the same leaves, so its first cell speaks for all of them."""
         self.exists("row", row, self.problem.rows)
-        if row == len(self.problem.rows) - 1:
-            raise Refused("the last row is joined with itself")
+        refuse_if(row == len(self.problem.rows) - 1, "the last row is joined with itself")
         for axis in axes:
             self.exists("axis", axis, self.problem.axes)
         box, alive = self.region
@@ -509,9 +481,8 @@ class Kernel:
         for n, (piece, mask) in enumerate(zip(self.pieces, alive)):
             if single(mask) or all(lens.constant[n] for lens in lenses):
                 need = [have - more for have, more in zip(need, self.rounded(lenses, n, mask))]
-            elif not piece.table and len(piece.leaves) > JOIN_LEAVES:
-                raise Incomplete(f"a piece has more than {JOIN_LEAVES} joint leaves")
             else:
+                limit(0 if piece.table else len(piece.leaves), JOIN_LEAVES, "joint leaves of a piece")
                 moving.append(n)
 
         # The axes along which each piece changes, and the first cells of the classes of each open axis.
@@ -522,14 +493,12 @@ class Kernel:
                 if where := self.pieces[n].boundaries(box, alive[n], axis):
                     changes[n].append(axis)
                     classes.setdefault(axis, {box[axis][0]}).update(where)
-        if len(classes) > JOIN_AXES:
-            raise Incomplete(f"there are more than {JOIN_AXES} open axes")
+        limit(len(classes), JOIN_AXES, "open axes")
         cells = {axis: sorted(classes[axis]) for axis in sorted(classes)}
         fixed = [axis for axis in cells if axis in axes]
         halves = share({axis: len(cells[axis]) for axis in cells if axis not in fixed}, changes.values())
         choices = [prod(len(cells[axis]) for axis in group) for group in (fixed, *halves)]
-        if choices[0] * (choices[1] + choices[2]) > JOIN_SUMS:
-            raise Incomplete(f"there are more than {JOIN_SUMS} sums")
+        limit(choices[0] * (choices[1] + choices[2]), JOIN_SUMS, "sums")
 
         tables = []
         for n, along in changes.items():
@@ -544,13 +513,11 @@ class Kernel:
         for f, g, chosen in sums(cells, [], fixed, tables, (-need[0], -need[1], ())):
             first, second = (sums(cells, fixed, half, tables, (0, 0, chosen)) for half in halves)
             paired = with_partner(first, second, -f, -g), with_partner(second, first, -f, -g)
-            if max(map(len, paired)) > JOIN_PAIRS:
-                raise Incomplete(f"there are more than {JOIN_PAIRS} pairs")
+            limit(max(map(len, paired)), JOIN_PAIRS, "pairs")
             for (f1, g1, c1), (f2, g2, c2) in product(*paired):
                 if f + f1 + f2 >= 0 and g + g1 + g2 >= 0:
                     found += 1
-                    if found > JOIN_PAIRS:
-                        raise Incomplete(f"there are more than {JOIN_PAIRS} pairs")
+                    limit(found, JOIN_PAIRS, "pairs")
                     self.check_pair(zip([*fixed, *halves[0], *halves[1]], c1 + c2[len(fixed) :]), cells)
         self.done()
 
@@ -563,21 +530,18 @@ class Kernel:
         for axis, number in choice:
             ends = [*cells[axis], region.box[axis][1]]
             region = self.part(region, axis, ends[number], ends[number + 1])
-        if not all(map(single, region.alive)):
-            raise Refused("a pair does not decide every piece")
-        if self.solutions(region) and tuple(low for low, _ in region.box) not in self.problem.excused:
-            raise Refused("a pair satisfies every row")
+        refuse_if(not all(map(single, region.alive)), "a pair does not decide every piece")
+        first = tuple(low for low, _ in region.box)
+        refuse_if(self.solutions(region) and first not in self.problem.excused, "a pair satisfies every row")
 
     def meet(self, *axes: int) -> None:
         """Section 6. All pieces are tables, so a cell's numbers are a constant and one summand for each axis. A
         solution reaches both bounds. Replacing the choices of some axes of one half by others that are no worse in
         both rows keeps it so; hence it is enough to look at the best sums of each half."""
-        if len(self.problem.rows) != 2:
-            raise Refused("there are not two rows")
+        refuse_if(len(self.problem.rows) != 2, "there are not two rows")
         for axis in axes:
             self.exists("axis", axis, self.problem.axes)
-        if not all(piece.table for piece in self.pieces):
-            raise Refused("a piece looks at several axes")
+        refuse_if(not all(piece.table for piece in self.pieces), "a piece looks at several axes")
         constant = [piece.leaves[0] for piece in self.pieces if not piece.starts]
         need = [bound - sum(leaf[k] for leaf in constant) for k, (bound, _) in enumerate(self.problem.rows)]
         adds: dict[int, list[list[int]]] = {}
@@ -594,15 +558,13 @@ class Kernel:
             best = [(0, 0)]
             for axis in half:
                 rest = [rest[k] - most[axis][k] for k in (0, 1)]
-                if len(best) * len(adds[axis]) > MEET_SUMS:
-                    raise Incomplete(f"there are more than {MEET_SUMS} sums")
+                limit(len(best) * len(adds[axis]), MEET_SUMS, "sums")
                 wider, best = sorted(((f + x, g + y) for f, g in best for x, y in adds[axis]), reverse=True), []
                 for f, g in wider:
                     if f + rest[0] >= need[0] and g + rest[1] >= need[1] and (not best or g > best[-1][1]):
                         best.append((f, g))
             lists.append(best)
-        if with_partner(*lists, *need):
-            raise Refused("a choice of cells reaches both bounds")
+        refuse_if(with_partner(*lists, *need), "a choice of cells reaches both bounds")
         self.done()
 
 
@@ -671,21 +633,19 @@ class Bounds(NamedTuple):
 def parse_bounds(text: str) -> Bounds:
     family, statements = (), []
     for line, (word, *rest), values in read_lines(text, BOUNDS):
-        if word in ("family", "cut", "cover") and bool(family) == (word == "family"):
-            raise Unreadable(line, "the family comes twice, or is missing before this line")
+        wrong = word in ("family", "cut", "cover") and bool(family) == (word == "family")
+        unreadable_if(wrong, line, "the family comes twice, or is missing before this line")
         if word == "family":
             family = (*values, rest[-1] == "counted")
         elif word == "cut":
             statements.append((word, []))
         elif word == "term":
-            ends = [place for place, part in enumerate(rest) if part == ";"]
-            if [ends[0] - 1, ends[1] - ends[0] - 1, len(rest) - ends[1] - 1] != [*family[:3]]:
-                raise Unreadable(line, "the numbers are not as many as the family has")
+            counts = [len(part.split()) for part in " ".join(rest[1:]).split(";")]
+            unreadable_if(counts != [*family[:3]], line, "the numbers are not as many as the family has")
             statements[-1][1].append(values)
         elif word == "cover":
             items = family[0] + family[3]
-            if len(values) not in (1, 1 + items):
-                raise Unreadable(line, "the costs are not as many as the items")
+            unreadable_if(len(values) not in (1, 1 + items), line, "the costs are not as many as the items")
             statements.append((word, values[0], values[1:] or [1] * items, []))
         elif word in ("branch", "dual"):
             statements[-1][3].append((word, *values))
@@ -696,76 +656,76 @@ def parse_bounds(text: str) -> Bounds:
 
 def check_bounds(bounds: Bounds) -> int:
     """The number of statements, if all hold (section 7). Raises `Refused` otherwise."""
-    cuts: list[set[int]] = []
-    crossings: dict[int, list[tuple[int, int]]] = {}
+    judge = Statements(bounds.family)
     for number, (word, *rest) in enumerate(bounds.statements):
         try:
-            if word == "cut":
-                cuts.append(cut(bounds.family, *rest))
-            elif word == "cover":
-                cover(cuts, *rest)
-            else:
-                crossing(crossings, *rest)
+            getattr(judge, word)(*rest)
         except Refused as error:
             raise Refused(f"at step {number}: {word}: {error}") from None
     return len(bounds.statements)
 
 
-def cut(family: tuple, terms: list[list[int]]) -> set[int]:
-    """Items of which every model has one. The combination of the terms, with multipliers of at least 1, is positive.
-    With no item of the set there, every summand is at most 0: weights that are not 0 have numbers of at most 0, and
-    so have the constants of the first kind; those of the second are all 0, or have the number 0."""
-    columns, at_most, balanced, counted = family
-    if not terms or any(multiplier < 1 for multiplier, *_ in terms):
-        raise Refused("it has no terms, or a multiplier is not positive")
-    total = [sum(term[0] * term[k] for term in terms) for k in range(1, len(terms[0]))]
-    if any(number > 0 for number in total[columns : columns + at_most]):
-        raise Refused("a constant of the kind at_most has a positive number")
-    found = {item for item, number in enumerate(total[:columns]) if number > 0}
-    if any(total[columns + at_most :]):
-        if not counted:
-            raise Refused("a balanced constant is not balanced")
-        found.add(columns)
-    return found
+class Statements:
+    """What the statements so far have shown: of each of `cuts`, every model of the family has an item."""
 
+    def __init__(self, family: tuple):
+        self.family = family
+        self.cuts: list[set[int]] = []
+        self.crossings: set[tuple[int, int, int]] = set()
 
-def cover(cuts: list[set[int]], bound: int, costs: list[int], cases: list[tuple]) -> None:
-    """What is there costs at least the bound. In each case: a cut without a kept item has an undecided item that is
-    there. With every weight u at least 0, the costs of the undecided items that are there are at least the sum of
-    the u of the cuts that hold them, which counts every such cut once or more."""
-    waiting: list[dict[int, bool]] = [{}]  # what is decided: kept, or not there
-    for number, (word, first, *weights) in enumerate(cases):
-        if not waiting:
-            raise Refused(f"case {number} comes after the end")
-        decided = waiting.pop()
-        if word == "branch":
-            if first >= len(costs) or first in decided:
-                raise Refused(f"case {number}: item {first} does not exist, or is decided already")
-            waiting += [{**decided, first: False}, {**decided, first: True}]
-            continue
-        if first < 1 or any(numerator < 0 for numerator in weights[1::2]):
-            raise Refused(f"case {number}: the denominator is not positive, or a numerator is negative")
+    def cut(self, terms: list[list[int]]) -> None:
+        """The combination of the terms, with multipliers of at least 1, is positive. With no item of the cut there,
+        every summand is at most 0: weights that are not 0 have numbers of at most 0, and so have the constants of the
+        first kind; those of the second are all 0, or have the number 0."""
+        columns, at_most, _, counted = self.family
+        strange = not terms or any(multiplier < 1 for multiplier, *_ in terms)
+        refuse_if(strange, "it has no terms, or a multiplier is not positive")
+        total = [sum(term[0] * term[k] for term in terms) for k in range(1, len(terms[0]))]
+        positive = any(number > 0 for number in total[columns : columns + at_most])
+        refuse_if(positive, "a constant of the kind at_most has a positive number")
+        free = any(total[columns + at_most :])
+        refuse_if(free and not counted, "a balanced constant is not balanced")
+        items = {item for item, number in enumerate(total[:columns]) if number > 0}
+        self.cuts.append(items | {columns} if free else items)
+
+    def cover(self, bound: int, costs: list[int], cases: list[tuple]) -> None:
+        waiting: list[dict[int, bool]] = [{}]  # what is decided: kept, or not there
+        for number, (word, *rest) in enumerate(cases):
+            refuse_if(not waiting, f"case {number} comes after the end")
+            decided = waiting.pop()
+            if word == "branch":
+                (item,) = rest
+                strange = item >= len(costs) or item in decided
+                refuse_if(strange, f"case {number}: item {item} does not exist, or is decided already")
+                waiting += [{**decided, item: False}, {**decided, item: True}]
+            else:
+                kept = sum(costs[item] for item, there in decided.items() if there)
+                least = kept + self.dual(number, decided, costs, *rest)
+                refuse_if(least < bound, f"case {number}: the bound is not met")
+        refuse_if(bool(waiting), "a case is missing")
+
+    def dual(self, case: int, decided: dict[int, bool], costs: list[int], scale: int, *weights: int) -> int:
+        """What the items cost at least that are there and not kept. Of each cut without a kept item an undecided item
+        is there. With every weight u at least 0, the costs of these items are at least the sum of the u of the cuts
+        that hold them, and that counts every such cut once or more. Costs are whole, so the sum is rounded up."""
+        strange = scale < 1 or any(numerator < 0 for numerator in weights[1::2])
+        refuse_if(strange, f"case {case}: the denominator is not positive, or a numerator is negative")
         loads, total = [0] * len(costs), 0
         for name, numerator in zip(weights[::2], weights[1::2]):
-            if name >= len(cuts):
-                raise Refused(f"case {number}: there is no cut {name}")
-            if not any(decided.get(item) for item in cuts[name]):
+            refuse_if(name >= len(self.cuts), f"case {case}: there is no cut {name}")
+            if not any(decided.get(item) for item in self.cuts[name]):
                 total += numerator
-                for item in cuts[name]:
+                for item in self.cuts[name]:
                     loads[item] += numerator
-        if any(loads[item] > first * cost for item, cost in enumerate(costs) if item not in decided):
-            raise Refused(f"case {number}: an item's cuts weigh more than its cost")
-        if sum(costs[item] for item, kept in decided.items() if kept) - (-total // first) < bound:
-            raise Refused(f"case {number}: the bound is not met")
-    if waiting:
-        raise Refused("a case is missing")
+        heavy = any(loads[item] > scale * cost for item, cost in enumerate(costs) if item not in decided)
+        refuse_if(heavy, f"case {case}: an item's cuts weigh more than its cost")
+        return -(-total // scale)
 
-
-def crossing(before: dict[int, list[tuple[int, int]]], column: int, low: int, high: int) -> None:
-    """Splits that separate intervals without a common position differ: a threshold lies in one of them at most."""
-    if low >= high or any(low < end and start < high for start, end in before.get(column, [])):
-        raise Refused("the interval is empty or overlaps another one")
-    before.setdefault(column, []).append((low, high))
+    def crossing(self, column: int, low: int, high: int) -> None:
+        """Splits that separate intervals without a common position differ: a threshold lies in one of them at most."""
+        strange = low >= high or any(c == column and low < b and a < high for c, a, b in self.crossings)
+        refuse_if(strange, "the interval is empty or overlaps another one")
+        self.crossings.add((column, low, high))
 
 
 # ------------------------------------------------------------------------------------------------------------ dumps
