@@ -25,7 +25,7 @@ from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from itertools import product
 from math import prod
-from operator import add, itemgetter, mul
+from operator import add, eq, ge, itemgetter, mul
 from typing import NamedTuple
 
 # Section 8: where this kernel gives up.
@@ -191,21 +191,20 @@ def parse_problem(text: str) -> Problem:
             tree.append(named(line, words, sums))
         elif word == "split":
             axis, yes, no, *ends = values
-            for node in (yes, no):
-                if node <= len(tree) or node in above:
-                    raise Unreadable(line, f"node {node} stands before the split, or has another one above it")
-                above[node] = line
+            wrong = min(yes, no) <= len(tree) or yes == no or yes in above or no in above
+            unreadable_if(wrong, line, "a node stands before the split, or has another one above it")
+            above[yes] = above[no] = line
             unreadable_if(axis >= len(problem.axes), line, f"there is no axis {axis}")
-            rises = [a < b if k % 2 == 0 else a <= b for k, (a, b) in enumerate(zip(ends, ends[1:]))]
-            if not all(rises) or ends and ends[-1] > problem.axes[axis]:
-                raise Unreadable(line, "the ranges do not ascend, one is empty, or they leave the axis")
+            wrong = ends != sorted(ends) or any(map(eq, ends[::2], ends[1::2])) or max(ends, default=0) > problem.axes[axis]
+            unreadable_if(wrong, line, "the ranges do not ascend, one is empty, or they leave the axis")
             # Ranges that touch are one range: no run ends where no split tells cells apart.
-            tree.append(Split(axis, yes, no, [end for end in ends if ends.count(end) == 1]))
+            touching = {a for a, b in zip(ends, ends[1:]) if a == b}
+            tree.append(Split(axis, yes, no, [end for end in ends if end not in touching]))
         elif word == "row":
             problem.rows.append((values[0], named(line, words[1:], sums)))
         elif word == "excused":
-            if len(values) != len(problem.axes) or any(value >= n for value, n in zip(values, problem.axes)):
-                raise Unreadable(line, "this is no cell of the grid")
+            wrong = len(values) != len(problem.axes) or any(map(ge, values, problem.axes))
+            unreadable_if(wrong, line, "this is no cell of the grid")
             problem.excused.add(tuple(values))
     return problem
 
@@ -384,8 +383,8 @@ class Kernel:
             used.update(stack)
         alone = [[tree] for tree in range(len(problem.trees)) if tree not in used]
         self.pieces = [Piece(problem, [problem.trees[tree] for tree in stack]) for stack in stacks + alone]
-        looks = [[n for n, piece in enumerate(self.pieces) if axis in piece.starts] for axis in range(len(problem.axes))]
-        self.looking = looks
+        # The pieces that look at each axis.
+        self.looking = [[n for n, p in enumerate(self.pieces) if axis in p.starts] for axis in range(len(problem.axes))]
         self.region: Region | None = Region([(0, n) for n in problem.axes], [piece.everything for piece in self.pieces])
         self.open: list[Region] = []
         self.multipliers: list[list[int]] = []
@@ -401,8 +400,9 @@ class Kernel:
             alive[piece] &= self.pieces[piece].meeting(axis, low, high)
         return Region(box, alive)
 
-    def exists(self, name: str, number: int, among: list) -> None:
-        refuse_if(not 0 <= number < len(among), f"there is no {name} {number}")
+    def exist(self, name: str, among: list, *numbers: int) -> None:
+        for number in numbers:
+            refuse_if(not 0 <= number < len(among), f"there is no {name} {number}")
 
     def done(self) -> None:
         self.region = self.open.pop() if self.open else None
@@ -418,14 +418,14 @@ class Kernel:
 
     def close(self, lens: int) -> None:
         """Sound by what `Lens` shows: a solution in the box would make `upper` reach the bound."""
-        self.exists("lens", lens, self.multipliers)
+        self.exist("lens", self.multipliers, lens)
         refuse_if(not self.given(lens).closes(self.region), "the bound is not met")
         self.done()
 
     def narrow(self, lens: int, axis: int, low: int, high: int) -> None:
         """The parts below and above are closed, so a solution of the box is in the part that is kept."""
-        self.exists("lens", lens, self.multipliers)
-        self.exists("axis", axis, self.problem.axes)
+        self.exist("lens", self.multipliers, lens)
+        self.exist("axis", self.problem.axes, axis)
         first, end = self.region.box[axis]
         strange = not first <= low < high <= end or (low, high) == (first, end)
         refuse_if(strange, "the range is empty, no part of the box, or all of it")
@@ -436,12 +436,11 @@ class Kernel:
 
     def split(self, axis: int, cell: int, side: str) -> None:
         """A cell of the box is in one of the sides; one becomes the box, the other waits on the list."""
-        self.exists("axis", axis, self.problem.axes)
+        self.exist("axis", self.problem.axes, axis)
         first, end = self.region.box[axis]
         refuse_if(not first <= cell < end - 1, "the cell does not divide the box")
-        low = self.part(self.region, axis, first, cell + 1)
-        high = self.part(self.region, axis, cell + 1, end)
-        self.region, other = (low, high) if side == "low" else (high, low)
+        sides = self.part(self.region, axis, first, cell + 1), self.part(self.region, axis, cell + 1, end)
+        self.region, other = sides if side == "low" else sides[::-1]
         self.open.append(other)
 
     def cells(self) -> None:
@@ -470,10 +469,9 @@ class Kernel:
         that are counted here, and any other piece adds the number of the one joint leaf that holds these classes. So
         the sums of its two halves are in the lists, and reach both bounds: it is in a pair. All cells of a pair reach
         the same leaves, so its first cell speaks for all of them."""
-        self.exists("row", row, self.problem.rows)
+        self.exist("row", self.problem.rows, row)
         refuse_if(row == len(self.problem.rows) - 1, "the last row is joined with itself")
-        for axis in axes:
-            self.exists("axis", axis, self.problem.axes)
+        self.exist("axis", self.problem.axes, *axes)
         box, alive = self.region
         lenses = [self.row(row, False), self.row(len(self.problem.rows) - 1, False)]
         need = [rounded_up(lens.bound, lens.coarser) for lens in lenses]
@@ -539,8 +537,7 @@ class Kernel:
         solution reaches both bounds. Replacing the choices of some axes of one half by others that are no worse in
         both rows keeps it so; hence it is enough to look at the best sums of each half."""
         refuse_if(len(self.problem.rows) != 2, "there are not two rows")
-        for axis in axes:
-            self.exists("axis", axis, self.problem.axes)
+        self.exist("axis", self.problem.axes, *axes)
         refuse_if(not all(piece.table for piece in self.pieces), "a piece looks at several axes")
         constant = [piece.leaves[0] for piece in self.pieces if not piece.starts]
         need = [bound - sum(leaf[k] for leaf in constant) for k, (bound, _) in enumerate(self.problem.rows)]
@@ -576,7 +573,7 @@ def share(counts: dict[int, int], changes) -> list[list[int]]:
         own = [axis for axis in along if axis in counts]
         merged = sorted({member for axis in own for member in part_of[axis]})
         part_of.update((member, merged) for member in merged)
-    parts = [(prod(counts[member] for member in part), part) for axis, part in sorted(part_of.items()) if axis == part[0]]
+    parts = [(prod(map(counts.get, part)), part) for axis, part in sorted(part_of.items()) if axis == part[0]]
     halves, sizes = [[], []], [1, 1]
     for count, part in sorted(parts, key=lambda entry: -entry[0]):
         half = int(sizes[1] < sizes[0])
@@ -588,18 +585,15 @@ def share(counts: dict[int, int], changes) -> list[list[int]]:
 def sums(cells: dict[int, list[int]], before: list[int], half: list[int], tables, start: tuple) -> list[tuple]:
     """All sums (f, g) of the pieces whose last axis is one of the half, with the classes that make them. The classes
     of the axes `before` are chosen in `start` already. A piece is added as soon as its last axis is chosen."""
-    found = [start]
-    order = before + half
-    for place, axis in enumerate(half, len(before)):
-        due = []
-        for along, table in tables:
-            # No piece changes along axes of both halves (they are of different parts).
-            if axis in along and all(other in order[: place + 1] for other in along):
-                due.append((itemgetter(*map(order.index, along)), table))
+    found, order = [start], list(before)
+    for axis in half:
+        order.append(axis)
+        # No piece changes along axes of both halves: they are of different parts.
+        known = [(along, table) for along, table in tables if axis in along and set(along) <= set(order)]
+        due = [(itemgetter(*map(order.index, along)), table) for along, table in known]
         wider = []
         for f, g, chosen in found:
-            for number in range(len(cells[axis])):
-                classes = (*chosen, number)
+            for classes in [(*chosen, number) for number in range(len(cells[axis]))]:
                 adds = [table[pick(classes)] for pick, table in due]
                 wider.append((f + sum([x for x, _ in adds]), g + sum([y for _, y in adds]), classes))
         found = wider
@@ -731,6 +725,14 @@ class Statements:
 # ------------------------------------------------------------------------------------------------------------ dumps
 
 
+def read(path: pathlib.Path, parse):
+    try:
+        # Bytes beyond ASCII become letters that are none, and the reader says in which line.
+        return parse(path.read_bytes().decode("latin-1"))
+    except (OSError, Unreadable) as error:
+        raise Unreadable(0, f"{path}: {error}") from None
+
+
 def check_named(directory: pathlib.Path, name: str) -> int:
     """Checks `bounds.proof`, or a problem with its proof."""
     if name == "bounds":
@@ -738,40 +740,26 @@ def check_named(directory: pathlib.Path, name: str) -> int:
     return check(read(directory / f"{name}.problem", parse_problem), read(directory / f"{name}.proof", parse_proof))
 
 
-def read(path: pathlib.Path, parse):
-    try:
-        # Bytes beyond ASCII become letters that are none, and the reader says in which line.
-        return parse(path.read_bytes().decode("latin-1"))
-    except OSError as error:
-        raise Unreadable(0, f"{path}: {error.strerror}") from None
-    except Unreadable as error:
-        raise Unreadable(0, f"{path}: {error}") from None
-
-
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        print("usage: kernel DIR", file=sys.stderr)
-        return 2
-    directory = pathlib.Path(arguments[0])
+    directory = pathlib.Path(*arguments[:1])
     names = sorted({path.stem for path in directory.glob("*") if path.suffix in (".problem", ".proof")})
-    # In the order of their exit codes.
-    count = {"proved": 0, "refused": 0, "not readable": 0, "incomplete": 0}
+    if len(arguments) != 1 or not names:
+        print("usage: kernel DIR, where DIR holds a dump", file=sys.stderr)
+        return 2
+    # In the order of the exit codes.
+    verdicts = {None: "proved", Refused: "refused", Unreadable: "not readable", Incomplete: "incomplete"}
+    count = dict.fromkeys(verdicts, 0)
     for name in names:
         try:
-            verdict, words = "proved", f", {check_named(directory, name)} steps"
-        except Refused as error:
-            verdict, words = "refused", f" {error}"
-        except Unreadable as error:
-            verdict, words = "not readable", f": {error}"
-        except (Incomplete, MemoryError) as error:
-            verdict, words = "incomplete", f" {error or 'for want of memory'}"
-        count[verdict] += 1
-        print(f"{name} {verdict}{words}", flush=True)
-    print(", ".join(f"{number} {verdict}" for verdict, number in count.items()))
-    if not names:
-        print(f"{directory}: there is no dump here", file=sys.stderr)
-        return 2
-    return next((code for code, verdict in enumerate(count) if code and count[verdict]), 0)
+            kind, words = None, f", {check_named(directory, name)} steps"
+        except (Refused, Unreadable, Incomplete) as error:
+            kind, words = type(error), f" {error}"
+        except MemoryError:
+            kind, words = Incomplete, " for want of memory"
+        count[kind] += 1
+        print(f"{name} {verdicts[kind]}{words}", flush=True)
+    print(", ".join(f"{count[kind]} {word}" for kind, word in verdicts.items()))
+    return next((code for code, kind in enumerate(verdicts) if kind and count[kind]), 0)
 
 
 if __name__ == "__main__":

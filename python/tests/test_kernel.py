@@ -930,7 +930,7 @@ def test_a_dump_is_checked_as_a_whole(tmp_path):
     assert code == 2 and found[1].startswith("000002 not readable") and "000002.proof" in found[1]
     (tmp_path / "000002.proof").write_bytes(b"secateur proof 1\nlens 1 \xff\nend\n")
     code, found, _ = run(tmp_path)
-    assert code == 2 and found[1] == f"000002 not readable: {tmp_path}/000002.proof: line 2: it is not ASCII"
+    assert code == 2 and found[1] == f"000002 not readable {tmp_path}/000002.proof: line 2: it is not ASCII"
     (tmp_path / "000001.problem").write_text(OPEN)
     (tmp_path / "000001.proof").write_text("secateur proof 1\nlens 1 0\nclose 0\nend\n")
     code, found, _ = run(tmp_path)
