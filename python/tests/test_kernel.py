@@ -170,23 +170,19 @@ class Rules:
             same = all(len(set(values[n].values())) == 1 for _, values, _ in lenses)
             if len({joint[cell] for cell in cells}) > 1 and not same:
                 moving.append(n)
+        meeting = [self.holds[n][leaf] for n in moving for leaf in {self.joint[n][cell] for cell in cells}]
         classes = []
         for axis, (low, high) in enumerate(box):
             of = [[low]]
             for cell in range(low + 1, high):
-                alike = all(
-                    (cell in held[axis]) == (cell - 1 in held[axis])
-                    for n in moving
-                    for held in (self.holds[n][leaf] for leaf in {self.joint[n][c] for c in cells})
-                )
+                alike = all((cell in held[axis]) == (cell - 1 in held[axis]) for held in meeting)
                 of[-1].append(cell) if alike else of.append([cell])
             classes.append(of)
+        coarse = [(up(b, t), [{leaf: up(v, t) for leaf, v in of.items()} for of in values]) for b, values, t in lenses]
         for choice in itertools.product(*classes):
-            here = list(itertools.product(*choice))
-            if all(
-                sum(up(values[n][joint[here[0]]], t) for n, joint in enumerate(self.joint)) >= up(bound, t)
-                for bound, values, t in lenses
-            ):
+            first = tuple(cells_of[0] for cells_of in choice)
+            if all(sum(of[joint[first]] for of, joint in zip(values, self.joint)) >= bound for bound, values in coarse):
+                here = list(itertools.product(*choice))
                 if any(len({joint[cell] for cell in here}) > 1 for joint in self.joint):
                     return False
                 if asked.is_solution(here[0]) and here[0] not in asked.excused:
@@ -426,8 +422,8 @@ def test_no_wrong_proof_is_accepted_and_no_right_one_refused():
         asked = draw_problem(rng)
         stacks, steps = draw_proof(rng, asked)
         cases = [(asked, stacks, steps)]
-        cases += [(asked, *case) for case in changed_proofs(rng, stacks, steps, 150)]
-        cases += [(other, stacks, steps) for other in changed_problems(rng, asked, 40)]
+        cases += [(asked, *case) for case in changed_proofs(rng, stacks, steps, 90)]
+        cases += [(other, stacks, steps) for other in changed_problems(rng, asked, 25)]
         for problem, some, proof in cases:
             found = verdict(problem.text(), proof_text(proof, some))
             seen[found] += 1
@@ -445,7 +441,105 @@ def test_no_wrong_proof_is_accepted_and_no_right_one_refused():
     # Nothing would be shown if proofs were of one kind, or all of them refused.
     if PROBLEMS >= 50:
         assert words == {"lens", "close", "narrow", "split", "cells", "join", "meet"}
-        assert min(seen["proved"], seen["refused"]) > 20 * PROBLEMS and rounded > 5 * PROBLEMS, (seen, rounded)
+        assert min(seen["proved"], seen["refused"]) > 10 * PROBLEMS and rounded > 2 * PROBLEMS, (seen, rounded)
+
+
+def compare(counts, seed, asked, stacks, steps):
+    """One proof by both: the kernel, and every cell asked."""
+    found = verdict(asked.text(), proof_text(steps, stacks))
+    assert (found == "proved") == Rules(asked, stacks).proves(steps), f"seed {seed}: {found}\n{asked.text()}{steps}"
+    assert found != "proved" or not asked.solutions()
+    counts[found] += 1
+
+
+def near(rng, number, digits):
+    """A number that rounding to a bit more or less tells apart from another."""
+    return number + rng.choice([-1, 1]) * rng.randint(0, 2 ** max(1, digits + rng.randint(-2, 3)))
+
+
+def test_a_lens_is_rounded_as_the_page_says():
+    """Bounds beside the largest sum, by about what the rounding of all pieces adds: one bit more or less shows."""
+    counts = {"proved": 0, "refused": 0}
+    for seed in range(20 * PROBLEMS):
+        rng = random.Random(seed)
+        digits = rng.randint(112, 140)
+        trees = []
+        for _ in range(rng.randint(1, 9)):
+            values = [rng.choice([-1, 1]) * rng.getrandbits(rng.randint(digits - 12, digits)) for _ in range(2)]
+            # Numbers just above a multiple of a power of two gain most when they are rounded up.
+            values = [(v >> rng.choice([0, 8, 16]) << 16) + rng.choice([0, 1, 1, 7]) for v in values]
+            trees.append([(0, frozenset({0}), 1, 2), {0: values[0]}, {0: values[1]}])
+        low = rng.random() < 0.5
+        best = sum(tree[1][0] if low else max(tree[1][0], tree[2][0]) for tree in trees)
+        width = sum(max(abs(tree[1][0]), abs(tree[2][0])) for tree in trees)
+        bound = near(rng, best, width.bit_length() - 120)
+        if rng.random() < 0.3:
+            # The bound alone has the most digits.
+            width = sum(abs(tree[1][0]) for tree in trees)
+            trees = [[{0: abs(tree[1][0]) + (n == 0) * (2 ** width.bit_length() - 1 - width)}] for n, tree in enumerate(trees)]
+            bound = 2 ** width.bit_length()
+        asked = Asked([3], 1, trees, [(bound, {0: 1})])
+        steps = [("lens", 1), ("split", 0, 0, "low"), ("close", 0), ("cells",)] if low else [("lens", 1), ("close", 0)]
+        compare(counts, seed, asked, [], steps)
+    assert min(counts.values()) > PROBLEMS, counts
+
+
+def test_a_join_is_rounded_as_the_page_says():
+    """With a tree that never decides what it adds to a third row, a join holds exactly if no sum reaches both bounds."""
+    counts = {"proved": 0, "refused": 0}
+    for seed in range(8 * PROBLEMS):
+        rng = random.Random(seed)
+        digits = rng.choice([rng.randint(54, 72), rng.randint(54, 72), rng.randint(112, 135)])
+        axes = [rng.randint(2, 3) for _ in range(4)]
+        trees = []
+        for axis in range(3):
+            for _ in range(rng.randint(1, 3)):
+                values = [{s: rng.choice([-1, 1]) * rng.getrandbits(digits) for s in (0, 1)} for _ in range(2)]
+                trees.append([(axis, frozenset(range(rng.randint(1, axes[axis] - 1))), 1, 2), *values])
+        trees.append([(3, frozenset({0}), 1, 2), {2: 1}, {2: 2}])
+        asked = Asked(axes, 3, trees, [(0, {0: 1}), (0, {2: 1}), (0, {1: 1})])
+        sums = [[sum(asked.adds(t, n, k) for t, n in enumerate(leaves)) for k in (0, 2)] for leaves in asked.reached.values()]
+        best = rng.choice(sums)
+        width = sum(max(abs(leaf[0]) for leaf in tree[1:]) for tree in trees[:-1])
+        least = [near(rng, n, width.bit_length() - 60) for n in best]
+        if rng.random() < 0.7:
+            # One of the bounds decides alone.
+            least[rng.randrange(2)] = -(2**digits)
+            kept = next(k for k in (0, 1) if least[k] != -(2**digits))
+            least[kept] = near(rng, max(pair[kept] for pair in sums), width.bit_length() - 60)
+        asked.rows = [(least[0], {0: 1}), (3, {2: 1}), (least[1], {1: 1})]
+        compare(counts, seed, asked, [], [("join", 0, *rng.sample(range(4), rng.randint(0, 2)))])
+    assert min(counts.values()) > PROBLEMS, counts
+
+
+def test_joins_and_meets_of_many_axes():
+    """Chains of trees that each change along two axes, and tables with many axes in one half."""
+    counts = {"proved": 0, "refused": 0}
+    for seed in range(6 * PROBLEMS):
+        rng = random.Random(seed)
+        tables = seed % 2 == 0
+        axes = [rng.randint(2, 3) for _ in range(rng.randint(3, 5))]
+        trees = []
+        for _ in range(rng.randint(3, 7)):
+            pair = rng.sample(range(len(axes)), 1 if tables else 2)
+            cuts = [frozenset(range(rng.randint(1, axes[axis] - 1))) for axis in pair]
+            # Some add to one sum only, so that they are settled in one of the rows.
+            named = rng.choice([(0, 1), (0, 1), (0,), (1,)])
+            leaves = [{s: rng.randint(-6, 6) for s in named} for _ in range(4)]
+            nodes = [(pair[0], cuts[0], 1, 2), *leaves[:2]]
+            if not tables:
+                nodes = [(pair[0], cuts[0], 1, 4), (pair[1], cuts[1], 2, 3), *leaves[:2], (pair[1], cuts[1], 5, 6), *leaves[2:]]
+            trees.append(nodes)
+        asked = Asked(axes, 2, trees, [(0, {0: 1}), (0, {1: 1})])
+        sums = [[sum(asked.adds(t, n, k) for t, n in enumerate(leaves)) for k in (0, 1)] for leaves in asked.reached.values()]
+        # Beyond some sum that is best in its kind: no cell reaches both, though many reach either.
+        f, g = rng.choice([p for p in sums if not any(q[0] >= p[0] and q[1] >= p[1] and q != p for q in sums)])
+        asked.rows = [(f + rng.choice([0, 1]), {0: 1}), (g + rng.choice([0, 1]), {1: 1})]
+        chosen = rng.sample(range(len(axes)), rng.randint(0, len(axes)))
+        compare(counts, seed, asked, [], [("meet", *chosen) if tables else ("join", 0, *chosen[:2])])
+        stacks = [rng.sample(range(len(trees)), 2)]
+        compare(counts, seed, asked, stacks, [("join", 0, *chosen[:2])])
+    assert min(counts.values()) > 2 * PROBLEMS, counts
 
 
 # ----------------------------------------------------------------------------------------------- refusals by name
@@ -749,7 +843,7 @@ def cuts_of(lines):
 def test_a_cover_costs_what_it_says():
     """No set of items that meets every cut is cheaper than an accepted bound, whatever number is changed."""
     accepted = refused = exact = 0
-    for seed in range(4 * PROBLEMS):
+    for seed in range(2 * PROBLEMS):
         rng = random.Random(seed)
         items = rng.randint(1, 5)
         cuts = [{i for i in range(items) if rng.random() < 0.5} or {0} for _ in range(rng.randint(1, 5))]
@@ -770,13 +864,17 @@ def test_a_cover_costs_what_it_says():
             scale = rng.choice([1, 1, 2, 6])
             left, weights = {item: scale * costs[item] for item in free}, []
             for n, cut in sorted(enumerate(cuts), key=lambda _: rng.random()):
-                if not any(decided.get(item) for item in cut):
+                if any(decided.get(item) for item in cut):
+                    # It counts for nothing, whatever its weight.
+                    weights += [(n, rng.randint(0, 9))] * rng.choice([0, 1])
+                else:
                     most = min([left[item] for item in cut if item in left], default=20 * scale)
                     weight = rng.choice([most, most, most // 2])
                     weights.append((n, weight))
                     left.update((item, left[item] - weight) for item in cut if item in left)
+            total = sum(u for n, u in weights if not any(decided.get(item) for item in cuts[n]))
             cases.append(" ".join([f"dual {scale}", *(f"{n}:{u}" for n, u in weights if u or rng.random() < 0.1)]))
-            worst.append(sum(costs[i] for i, kept in decided.items() if kept) + up_to(sum(u for _, u in weights), scale))
+            worst.append(sum(costs[i] for i, kept in decided.items() if kept) + up_to(total, scale))
 
         prove({}, 0)
         bound = min(worst)
@@ -803,7 +901,7 @@ def test_a_cover_costs_what_it_says():
                     least = least_cost(items, now[1:] or [1] * items, [{i for i, n in enumerate(c) if n > 0} for c in of])
                     assert least is None or now[0] <= least, f"seed {seed}: {changed}"
                     number += 1
-    assert accepted > 20 * PROBLEMS and refused > 20 * PROBLEMS and exact > PROBLEMS // 2, (accepted, refused, exact)
+    assert accepted > 10 * PROBLEMS and refused > 10 * PROBLEMS and exact > PROBLEMS // 4, (accepted, refused, exact)
 
 
 def up_to(numerator, denominator):
