@@ -475,9 +475,11 @@ def test_a_lens_is_rounded_as_the_page_says():
         bound = near(rng, best, width.bit_length() - 120)
         if rng.random() < 0.3:
             # The bound alone has the most digits.
-            width = sum(abs(tree[1][0]) for tree in trees)
-            trees = [[{0: abs(tree[1][0]) + (n == 0) * (2 ** width.bit_length() - 1 - width)}] for n, tree in enumerate(trees)]
-            bound = 2 ** width.bit_length()
+            values = [abs(tree[1][0]) for tree in trees]
+            digits = sum(values).bit_length()
+            bound = 2**digits
+            values[0] += bound - 1 - sum(values) - rng.randint(0, len(trees) << max(0, digits - 120))
+            trees = [[{0: value}] for value in values]
         asked = Asked([3], 1, trees, [(bound, {0: 1})])
         steps = [("lens", 1), ("split", 0, 0, "low"), ("close", 0), ("cells",)] if low else [("lens", 1), ("close", 0)]
         compare(counts, seed, asked, [], steps)
@@ -496,7 +498,9 @@ def test_a_join_is_rounded_as_the_page_says():
             for _ in range(rng.randint(1, 3)):
                 values = [{s: rng.choice([-1, 1]) * rng.getrandbits(digits) for s in (0, 1)} for _ in range(2)]
                 trees.append([(axis, frozenset(range(rng.randint(1, axes[axis] - 1))), 1, 2), *values])
-        trees.append([(3, frozenset({0}), 1, 2), {2: 1}, {2: 2}])
+        # Of many digits, what it adds to the first row is rounded to the same.
+        same = int(digits > 115)
+        trees.append([(3, frozenset({0}), 1, 2), {2: 1, 0: same}, {2: 2, 0: 2 * same}])
         asked = Asked(axes, 3, trees, [(0, {0: 1}), (0, {2: 1}), (0, {1: 1})])
         sums = [[sum(asked.adds(t, n, k) for t, n in enumerate(leaves)) for k in (0, 2)] for leaves in asked.reached.values()]
         best = rng.choice(sums)
@@ -710,6 +714,15 @@ def test_malformed_proofs_are_refused_with_their_line(text, line):
     with pytest.raises(kernel.Unreadable) as unreadable:
         kernel.parse_proof(text)
     assert unreadable.value.line == line
+
+
+def test_a_meet_keeps_every_sum_that_is_best_in_its_way():
+    """Only (3, 3) and (3, 3) reach both bounds together; (5, 0) is greater in the first row and does not."""
+    trees = [[(0, {0}, 1, 2), {0: 5, 1: 0}, {0: 3, 1: 3}], [(1, {0}, 1, 2), {0: 3, 1: 3}, {0: 0, 1: 6}]]
+    for bounds, found in (((6, 6), "refused"), ((7, 6), "proved"), ((6, 7), "proved")):
+        asked = Asked([2, 2], 2, trees, [(bounds[0], {0: 1}), (bounds[1], {1: 1})])
+        for axes in ((), (0,), (1,), (0, 1)):
+            assert verdict(asked.text(), proof_text([("meet", *axes)])) == found
 
 
 def test_ranges_that_touch_are_one():
