@@ -11,7 +11,7 @@
 //!
 //! # Where to read
 //! `layout` lays the model out in tables (`quantise`: with leaves as small whole numbers), `write`
-//! puts them into the text that the checker has. `rows` and `cover` make the test for the target,
+//! writes them into the fixed text. `rows` and `cover` make the test for the target,
 //! `web` the files that stand beside a WebAssembly module.
 
 mod cover;
