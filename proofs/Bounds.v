@@ -358,5 +358,6 @@ Proof.
         rewrite forallb_forall in Hap. specialize (Hap y Hy). unfold apart in Hap.
         destruct Hsx as [Hc Hsx], Hsy as [Hcy Hsy].
         rewrite !orb_true_iff, negb_true_iff, Nat.eqb_neq, !Z.leb_le in Hap. lia. }
-  rewrite <- (Forall2_length H2). now apply NoDup_incl_length.
+  replace (length l) with (length chosen) by (clear - H2; induction H2; simpl; congruence).
+  now apply NoDup_incl_length.
 Qed.
