@@ -241,4 +241,3 @@ Proof.
   intros H c Hsol. destruct (accepted_proofs_are_sound _ _ _ _ _ H c Hsol) as [|(b & [] & _)]; auto.
 Qed.
 
-Print Assumptions accepted_proofs_are_sound.

@@ -84,8 +84,8 @@ Definition led_to (nodes : list node) : list nat :=
   flat_map (fun n => match n with NodeLeaf _ => [] | NodeSplit _ yes no _ => [yes; no] end) nodes.
 
 Definition tree_of_nodes (nodes : list node) : option tree :=
-  if distinct (led_to nodes) && (S (length (led_to nodes)) =? length nodes)%nat
-  then below (length nodes) nodes 0 else None.
+  if distinct (led_to nodes) && (S (List.length (led_to nodes)) =? List.length nodes)%nat
+  then below (List.length nodes) nodes 0 else None.
 
 (** ** Problems *)
 
