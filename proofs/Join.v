@@ -38,7 +38,7 @@ Qed.
 
 (** ** One cell for all cells of a pair *)
 
-(** What the page does not say, and [join] needs: an excuse depends on the leaves that are reached. *)
+(** What [join] needs of an excuse: it depends on nothing but the leaves that are reached. *)
 Definition by_leaves (p : problem) (excuse : cell -> bool) : Prop :=
   forall c d, ways (trees p) c = ways (trees p) d -> excuse c = excuse d.
 
