@@ -205,7 +205,6 @@ Definition cover (lines : list line) : bool :=
 
 (** Which items are there, in some model: every cut has one of them. *)
 Variable is_there : nat -> bool.
-Hypothesis costs_not_negative : forall i, (i < items)%nat -> 0 <= cost i.
 Hypothesis every_cut_is_met :
   forall c, In c cuts -> exists i, In i c /\ (i < items)%nat /\ is_there i = true.
 
@@ -287,7 +286,7 @@ Proof.
   { unfold over. rewrite <- zsum_map_mul. apply zsum_map_ext. intros i _. destruct (_ && _); lia. }
   assert (over (kept d) cost + over (fun i => undecided d i && is_there i) cost <= over is_there cost) as Hsplit.
   { unfold over. rewrite <- zsum_map_add. apply zsum_map_le. intros i Hi. apply in_seq in Hi.
-    pose proof (costs_not_negative i ltac:(lia)) as Hc. pose proof (Hd i) as Hdi.
+    pose proof (Hd i) as Hdi.
     unfold kept, undecided. destruct (d i) as [[]|] eqn:Edi; simpl.
     - rewrite (Hdi true eq_refl). lia.
     - rewrite (Hdi false eq_refl). lia.
