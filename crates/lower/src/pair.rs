@@ -96,6 +96,11 @@ impl<'a> Pair<'a> {
         }
     }
 
+    /// The original and the pruned model, with matched labels.
+    pub fn models(&self) -> [&'a Ensemble; 2] {
+        [self.original, self.pruned]
+    }
+
     /// Is the claim about decisions? Else it is about scores.
     pub fn is_about_decisions(&self) -> bool {
         matches!(self.claimed, Claimed::Decisions(_))

@@ -1,0 +1,289 @@
+//! The rows of every problem hold in a cell exactly where the definition of the claim says so.
+//!
+//! Random pairs of small models, random claims, and every cell of their grid. The judge is written here
+//! once more, from `docs/spec/certificate-v1.md` and `-v2.md`: it evaluates the two models on an input of
+//! the cell in exact fractions, and knows nothing of grids, units, sums with numbers or rows. And every
+//! input of the domain that is listed without a grid must agree with some cell in all exact sums.
+
+use std::collections::BTreeSet;
+
+use fastrand::Rng;
+use num_bigint::BigInt;
+use secateur_certificate::{BandClaim, Claim, Digest, Slack, Statement};
+use secateur_kernel::{Forest, Int, Node, Row};
+use secateur_lower::{Lowered, Question, Scorer, Subject};
+use secateur_model::{Cut, Decision, Domain, Ensemble, Exact, FeatureId, GroupId, Output};
+use secateur_testkit::{Shape, domain, ensemble, inputs_of, mutate, scored_domain};
+
+/// An exact fraction, as a multiple of `2^-SCALE`: enough for products of any two floats.
+const SCALE: i64 = 2200;
+
+fn units(value: &Exact) -> BigInt {
+    let shift = value.exponent() + SCALE;
+    assert!(shift >= 0, "no product of two floats is finer");
+    value.mantissa() << shift as u64
+}
+
+fn float(value: f64) -> BigInt {
+    units(&Exact::finite(value))
+}
+
+/// The exact sums of a model on an input: intercepts, plus weight times leaf of every tree.
+fn sums(model: &Ensemble, input: &[f64]) -> Vec<BigInt> {
+    let mut sums: Vec<BigInt> = model.intercepts().iter().map(|&value| float(value)).collect();
+    for (tree, leaf) in model.trees().iter().zip(leaves(model, input)) {
+        let weight = Exact::finite(tree.weight());
+        for (at, &value) in tree.leaf(leaf).iter().enumerate() {
+            sums[first_sum(tree.output()) + at] += units(&(&weight * &Exact::finite(value)));
+        }
+    }
+    sums
+}
+
+fn leaves(model: &Ensemble, input: &[f64]) -> Vec<secateur_model::LeafId> {
+    let read = |(column, &value): (usize, &f64)| model.read(FeatureId::new(column), value).unwrap();
+    let read: Vec<f64> = input.iter().enumerate().map(read).collect();
+    model.leaves(&read).collect()
+}
+
+fn first_sum(output: Output) -> usize {
+    match output {
+        Output::Group(group) => group.index(),
+        Output::All => 0,
+    }
+}
+
+/// The lead of class y over class c, before division, and whether y wins where it is zero.
+fn lead(model: &Ensemble, sums: &[BigInt], y: usize, c: usize) -> (BigInt, bool) {
+    match *model.decision() {
+        Decision::Threshold { group, threshold, strict } => {
+            let divisor = Exact::finite(model.accumulation().divisor());
+            let above = &sums[group.index()] - units(&(&Exact::finite(threshold) * &divisor));
+            if y == 1 { (above, !strict) } else { (-above, strict) }
+        }
+        _ => (&sums[y] - &sums[c], y < c),
+    }
+}
+
+/// A number in scores, on the scale of leads.
+fn in_leads(model: &Ensemble, value: f64) -> BigInt {
+    units(&(&Exact::finite(value) * &Exact::finite(model.accumulation().divisor())))
+}
+
+/// What rounding by input may do to the lead of y over c on this input.
+fn local_rounding(model: &Ensemble, input: &[f64], [y, c]: [usize; 2]) -> BigInt {
+    let local = model.local_rounding().unwrap();
+    let compared = match *model.decision() {
+        Decision::Threshold { group, .. } => vec![group.index()],
+        _ => vec![y, c],
+    };
+    let fixed = compared.iter().map(|&sum| Exact::finite(local.fixed[sum]));
+    let fixed = fixed.fold(Exact::finite(local.gap), |total, own| &total + &own);
+    let mut rounding = units(&(&fixed * &Exact::finite(model.accumulation().divisor())));
+    for (index, (tree, leaf)) in model.trees().iter().zip(leaves(model, input)).enumerate() {
+        for (at, &value) in tree.leaf(leaf).iter().enumerate() {
+            if compared.contains(&(first_sum(tree.output()) + at)) {
+                let value = (&Exact::finite(tree.weight()) * &Exact::finite(value)).abs();
+                let part = units(&value) * local.steps[index] * local.factor;
+                assert!(
+                    (&part % (BigInt::from(1) << local.factor_bits)) == BigInt::ZERO,
+                    "finer than the scale"
+                );
+                rounding += part >> local.factor_bits;
+            }
+        }
+    }
+    rounding
+}
+
+/// Is the system of this question satisfied on this input, by the definition of the claim?
+fn satisfied(
+    models: [&Ensemble; 2],
+    pairs: &[usize],
+    claim: &Claim,
+    question: Question,
+    slack: Slack,
+    input: &[f64],
+) -> bool {
+    let [a, b] = models.map(|model| sums(model, input));
+    let in_domain = models[0].inputs().wheres().iter().all(|own| {
+        let model = own.model().unwrap();
+        let sum = &sums(model, input)[own.output() as usize] * own.sign();
+        sum >= units(own.needed().unwrap())
+    });
+    match (claim.statement, question) {
+        (Statement::Decisions { band, .. }, Question::Classes { winner, other }) => {
+            let (y, c) = (winner.index(), other.index());
+            let a_leads = (0..models[0].classes().len()).filter(|&class| class != y).all(|class| {
+                let (lead, wins_ties) = lead(models[0], &a, y, class);
+                match band {
+                    BandClaim::Exact => lead > BigInt::ZERO || lead == BigInt::ZERO && wins_ties,
+                    BandClaim::Score(band) => lead > in_leads(models[0], band),
+                }
+            });
+            let (lead, wins_ties) = lead(models[1], &b, pairs[y], pairs[c]);
+            let b_fails = match (band, slack) {
+                (BandClaim::Exact, _) => lead < BigInt::ZERO || lead == BigInt::ZERO && !wins_ties,
+                (BandClaim::Score(_), Slack::Global) => {
+                    lead <= in_leads(models[1], models[1].certain_margin().unwrap())
+                }
+                (BandClaim::Score(_), Slack::Local) => {
+                    lead <= local_rounding(models[1], input, [pairs[y], pairs[c]])
+                }
+            };
+            a_leads && b_fails && in_domain
+        }
+        (Statement::Scores { within }, Question::Output { output, below }) => {
+            // `S_B / d_B - S_A / d_A > within - r_A - r_B`, times both divisors, or the other way round.
+            let divisors = models.map(|model| Exact::finite(model.accumulation().divisor()));
+            let own = |sum: &BigInt, divisor: &Exact| {
+                let divisor = divisor.to_f64() as i64;
+                sum * divisor
+            };
+            let apart = own(&b[output], &divisors[0]) - own(&a[output], &divisors[1]);
+            let apart = if below { -apart } else { apart };
+            let same = claim.original == claim.pruned && !models[0].scores_vary();
+            let rounding = models.map(|model| Exact::finite(model.score_rounding().unwrap().scores[output]));
+            let free = if same { Exact::zero() } else { &rounding[0] + &rounding[1] };
+            let limit = &Exact::finite(within) - &free;
+            apart > units(&(&limit * &(&divisors[0] * &divisors[1]))) && in_domain
+        }
+        _ => unreachable!("questions are those of the claim"),
+    }
+}
+
+fn wide(value: &Int) -> BigInt {
+    let bytes: Vec<u8> = value.to_words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    BigInt::from_signed_bytes_le(&bytes)
+}
+
+/// Do all rows hold in a cell?
+fn hold(forest: &Forest, rows: &[Row], cell: &[u32]) -> bool {
+    let mut sums = vec![BigInt::ZERO; forest.sums() as usize];
+    for tree in forest.trees() {
+        let mut at = 0;
+        loop {
+            match &tree.nodes[at as usize] {
+                Node::Split { axis, cells, yes, no } => {
+                    let own = cell[*axis as usize];
+                    at = if cells.iter().any(|&(from, to)| (from..to).contains(&own)) { *yes } else { *no };
+                }
+                Node::Leaf(added) => {
+                    added.iter().for_each(|(sum, value)| sums[*sum as usize] += wide(value));
+                    break;
+                }
+            }
+        }
+    }
+    rows.iter().all(|row| {
+        let combined: BigInt = row.terms.iter().map(|&(sum, factor)| &sums[sum as usize] * factor).sum();
+        combined >= wide(&row.bound)
+    })
+}
+
+/// All cells of a grid with these numbers of cells.
+fn every_cell(sizes: &[u32]) -> Vec<Vec<u32>> {
+    sizes.iter().fold(vec![Vec::new()], |cells, &size| {
+        cells.iter().flat_map(|cell| (0..size).map(move |next| [&cell[..], &[next]].concat())).collect()
+    })
+}
+
+fn digest(model: &Ensemble) -> [u8; 32] {
+    Digest::of(model).0
+}
+
+/// A random claim about two models.
+fn claim(rng: &mut Rng, a: &Ensemble, b: &Ensemble) -> Claim {
+    let domain = match rng.u32(0..5) {
+        0 => domain(rng, a),
+        1 => scored_domain(rng, a, &digest),
+        2 => Domain::no_missing(),
+        _ => Domain::everything(),
+    };
+    let statement = if !a.decision().is_classifier() || rng.u32(0..3) == 0 {
+        Statement::Scores { within: *rng.choice(&[0.0, 1e-7, 0.1, 1.0, 3.0]).unwrap() }
+    } else {
+        let band = match a.certain_margin() {
+            Some(margin) if rng.bool() => BandClaim::Score(margin * *rng.choice(&[1.0, 1.0, 4.0]).unwrap()),
+            Some(_) if rng.bool() => BandClaim::Score(*rng.choice(&[0.25, 0.5, 1.0]).unwrap()),
+            _ => BandClaim::Exact,
+        };
+        let threshold = matches!(a.decision(), Decision::Threshold { .. });
+        let cut = |rng: &mut Rng| Cut { score: f64::from(rng.i32(-4..=4)) * 0.25, gap: 1e-9 };
+        let cuts = (threshold && band == BandClaim::Exact && rng.bool()).then(|| [cut(rng), cut(rng)]);
+        Statement::Decisions { band, local_rounding: band != BandClaim::Exact && rng.bool(), cuts }
+    };
+    Claim { original: Digest::of(a), pruned: Digest::of(b), statement, domain }
+}
+
+#[test]
+fn rows_hold_exactly_where_the_definition_says_so() {
+    let (mut problems, mut held, mut failed, mut inputs) = (0, 0, 0, 0);
+    // Claims about exact sums, with a band, with rounding by input, at cuts, about scores, with a domain, with scores of others.
+    let mut kinds = [0; 7];
+    for seed in 0..1000 {
+        let mut rng = Rng::with_seed(seed);
+        let mut shape = Shape::any(&mut rng);
+        if rng.u32(0..6) == 0 {
+            shape.classes = 2;
+            shape.decision = Decision::Threshold { group: GroupId(0), threshold: 0.5, strict: rng.bool() };
+        }
+        let a = ensemble(&mut rng, &shape);
+        let b = match rng.u32(0..4) {
+            0 => a.clone(),
+            1 => ensemble(&mut rng, &shape),
+            _ => mutate(&mut rng, &a),
+        };
+        let claim = claim(&mut rng, &a, &b);
+        let scorers = Scorer::of(&claim.domain);
+        let Ok(subject) = Subject::new(&a, &b, &scorers, &claim) else { continue };
+        let Ok(matched) = subject.matched(&claim) else { continue };
+        let Ok(pair) = matched.pair(&claim) else { continue };
+        let Ok(Some(lowered)) = Lowered::new(&pair, &|| false) else { continue };
+        let cells = every_cell(lowered.forest().axes());
+        if cells.len() > 400 {
+            continue;
+        }
+        let (local, decisions) = match claim.statement {
+            Statement::Decisions { band, local_rounding, cuts } => {
+                kinds[usize::from(band != BandClaim::Exact)] += 1;
+                kinds[2] += usize::from(local_rounding);
+                kinds[3] += usize::from(cuts.is_some());
+                (local_rounding, true)
+            }
+            Statement::Scores { .. } => {
+                kinds[4] += 1;
+                (false, false)
+            }
+        };
+        kinds[5] += usize::from(claim.domain.columns().next().is_some() || !claim.domain.groups().is_empty());
+        kinds[6] += usize::from(!claim.domain.wheres().is_empty());
+        let classes = decisions.then(|| secateur_lower::match_classes(&a, &b).unwrap());
+        let pairs: Vec<usize> = classes.into_iter().flatten().map(|class| class.index()).collect();
+        let models = pair.models();
+        let slacks: &[Slack] = if local { &[Slack::Global, Slack::Local] } else { &[Slack::Global] };
+        let witnesses: Vec<Vec<f64>> = cells.iter().map(|cell| lowered.input(cell)).collect();
+        for question in (0..pair.systems()).map(|index| pair.question(index).unwrap()) {
+            for &slack in slacks {
+                let rows = lowered.rows(question, slack).unwrap();
+                problems += 1;
+                for (cell, input) in cells.iter().zip(&witnesses) {
+                    let expected = satisfied(models, &pairs, &claim, question, slack, input);
+                    let found = hold(lowered.forest(), &rows, cell);
+                    assert_eq!(found, expected, "seed {seed}: {question:?} {slack:?} at {input:?}");
+                    *if found { &mut held } else { &mut failed } += 1;
+                }
+            }
+        }
+        // Every input of the domain is in a cell: all sums of both models are those of some cell.
+        let all_sums = |input: &Vec<f64>| models.map(|model| sums(model, input));
+        let known: BTreeSet<_> = witnesses.iter().map(all_sums).collect();
+        for input in inputs_of(&claim.domain, &[&a, &b], 3000).into_iter().flatten() {
+            inputs += 1;
+            assert!(known.contains(&all_sums(&input)), "seed {seed}: no cell for {input:?}");
+        }
+    }
+    println!("{problems} problems, {held} cells held, {failed} did not, {inputs} inputs, {kinds:?}");
+    assert!(problems > 5_000 && held > 10_000 && failed > 100_000 && inputs > 10_000, "a weak test");
+    assert!(kinds.iter().all(|&count| count > 15), "{kinds:?}: a weak test");
+}
