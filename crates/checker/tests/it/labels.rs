@@ -89,7 +89,9 @@ fn labels_on_one_side_are_told_and_hopeless_ones_refused() {
         let other = model(lists, 5);
         let forged = opened.clone().about(first.ensemble(), other.ensemble());
         let refusal = forged.refusal(first.ensemble(), other.ensemble());
-        let Some((Reason::Lowering(Refused::ClaimLabels { .. }), None)) = refusal else { panic!("{lists}: {refusal:?}") };
+        let Some((Reason::Lowering(Refused::ClaimLabels { .. }), None)) = refusal else {
+            panic!("{lists}: {refusal:?}")
+        };
     }
 }
 

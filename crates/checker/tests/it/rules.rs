@@ -283,7 +283,11 @@ fn every_limit_gives_incomplete() {
         .unwrap();
     let pair = [&first, &second];
     assert_eq!(reason_with(&boxes, pair, &Limits::default()), None);
-    assert_refused(reason_with(&boxes, pair, &small(&|l| l.kernel.cells = 0)), "limit.cells", &["at 0 in one step"]);
+    assert_refused(
+        reason_with(&boxes, pair, &small(&|l| l.kernel.cells = 0)),
+        "limit.cells",
+        &["at 0 in one step"],
+    );
     assert_refused(
         reason_with(&boxes, pair, &small(&|l| l.kernel.lens_bytes = 10)),
         "limit.lenses",
