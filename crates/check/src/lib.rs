@@ -3,13 +3,17 @@
 //!
 //! Exit codes: 0 valid; 1 invalid; 2 bad usage, or a file that cannot be read; 3 incomplete.
 
+mod dumps;
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use secateur_certificate::{Digest, PACKING_MAGIC, PackingRecord, Reader, explain_claim, explain_step};
-use secateur_checker::{Asked, Limits, Scorer, Verdict, aligned, check_where, check_with_threads};
+use secateur_checker::{
+    Asked, Limits, Scorer, Verdict, aligned, check_and_dump, check_where, check_with_threads,
+};
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Domain, Ensemble};
 use secateur_source::{Packed, PackingVerdict, at_threshold, check_packing, verdict_json};
@@ -23,6 +27,7 @@ Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
        secateur-check MODEL PACKED.spk CERTIFICATE [OPTIONS]
        secateur-check MODEL SOURCE.c CERTIFICATE [OPTIONS]
        secateur-check --explain[=N] CERTIFICATE
+       secateur-check --kernel DIR
 
 Options:
   --band BAND    Demand a claim: 0 for one about exact sums, ties included; or a
@@ -46,6 +51,10 @@ Options:
                  more than once. Models that the --domain file names are known
   --threads N    Check with N threads, each of which lays the models out for
                  itself; one unless given. The verdict is the same
+  --dump DIR     Write each problem that the certificate has to solve, and its
+                 proof, as text into a new or empty folder, so that another
+                 kernel can check them (docs/spec/dump.md)
+  --kernel DIR   Check such a folder with the kernel alone, without any model
   --json         Print one JSON object
   --explain[=N]  Print the certificate as text, with its first N steps (all
                  unless given). Nothing is checked
@@ -55,7 +64,7 @@ Exit codes: 0 valid; 1 invalid; 2 bad usage or unreadable files; 3 incomplete.
 ";
 
 /// What was asked for.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 struct Arguments {
     files: Vec<PathBuf>,
     json: bool,
@@ -70,6 +79,10 @@ struct Arguments {
     domain: Option<PathBuf>,
     /// Models whose scores the claim's domain may ask for.
     scorers: Vec<PathBuf>,
+    /// Where problems and proofs are written.
+    dump: Option<PathBuf>,
+    /// A folder of problems and proofs to check.
+    kernel: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -133,6 +146,10 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
             "--where" => {
                 arguments.scorers.push(words.next().ok_or("--where needs a file")?.into());
             }
+            "--dump" => arguments.dump = Some(words.next().ok_or("--dump needs a folder")?.into()),
+            "--kernel" => arguments.kernel = Some(words.next().ok_or("--kernel needs a folder")?.into()),
+            _ if text.starts_with("--dump=") => arguments.dump = Some(text["--dump=".len()..].into()),
+            _ if text.starts_with("--kernel=") => arguments.kernel = Some(text["--kernel=".len()..].into()),
             _ if text.starts_with("--threshold=") => {
                 arguments.threshold = Some(threshold(&text["--threshold=".len()..])?);
             }
@@ -163,6 +180,18 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
                 .into(),
         );
     }
+    if arguments.dump.is_some() && arguments.threads.is_some_and(|threads| threads > 1) {
+        return Err("--dump writes what one thread checks; leave --threads out".into());
+    }
+    if arguments.kernel.is_some() {
+        let alone =
+            Arguments { kernel: arguments.kernel.clone(), json: arguments.json, ..Arguments::default() };
+        return if arguments == alone {
+            Ok(Some(arguments))
+        } else {
+            Err("--kernel DIR takes no models and no other option but --json".into())
+        };
+    }
     let wanted = if arguments.explain.is_some() { 1..=3 } else { 3..=3 };
     if wanted.contains(&arguments.files.len()) && arguments.files.len() != 2 {
         return Ok(Some(arguments));
@@ -192,6 +221,9 @@ fn within(text: &str) -> Result<f64, String> {
 }
 
 fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
+    if let Some(folder) = &arguments.kernel {
+        return dumps::checked(folder, arguments.json);
+    }
     let certificate = arguments.files.last().ok_or(USAGE)?;
     let open = || File::open(certificate).map_err(|error| format!("{}: {error}", certificate.display()));
     if let Some(most) = arguments.explain {
@@ -213,6 +245,11 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
         given.iter().map(|(model, name)| Scorer { model, name: name.as_str() }).collect();
     scorers.extend(asked.iter().flat_map(Scorer::of));
     if let Some(bytes) = packing(certificate)? {
+        if arguments.dump.is_some() {
+            return Err(
+                "--dump: the certificate of a packed model has no problems of its own to write".to_owned()
+            );
+        }
         let packed = match &second {
             Second::Model(file) => Packed::File(file),
             Second::Source(bytes) => Packed::Source(bytes),
@@ -246,7 +283,12 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
             file.read_to_end(&mut bytes).map_err(|error| format!("{}: {error}", certificate.display()))?;
             check_with_threads(models[0], models[1], &scorers, &bytes, &limits, &|| false, threads)
         }
-        _ => check_where(models[0], models[1], &scorers, file, &limits, &|| false),
+        _ => match &arguments.dump {
+            Some(folder) => dumps::write(folder, |dump| {
+                check_and_dump(models[0], models[1], &scorers, file, &limits, &|| false, dump)
+            })?,
+            None => check_where(models[0], models[1], &scorers, file, &limits, &|| false),
+        },
     };
     let verdict =
         verdict.map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;

@@ -9,6 +9,7 @@ use secateur_kernel::{
     Constraints, Cover, Crossings, Cuts, Forest, Int, Limits, Node, Range, Refusal, Row, Step, Term, Tree,
     check,
 };
+use secateur_lower::{Lowered, Question};
 
 /// Writes every problem and its proof while a certificate is checked.
 pub struct Dump<'a> {
@@ -16,6 +17,8 @@ pub struct Dump<'a> {
     write: &'a mut dyn FnMut(&str, &str) -> io::Result<()>,
     /// The axes and trees, which all problems share.
     forest: String,
+    /// What a reader is told of them.
+    notes: String,
     stacks: String,
     /// The problem and the proof that are under way.
     open: Option<(String, String)>,
@@ -31,6 +34,7 @@ impl<'a> Dump<'a> {
         Self {
             write,
             forest: empty(),
+            notes: empty(),
             stacks: empty(),
             open: None,
             problems: 0,
@@ -39,8 +43,22 @@ impl<'a> Dump<'a> {
         }
     }
 
-    pub(crate) fn forest(&mut self, forest: &Forest) {
-        let text = &mut self.forest;
+    pub(crate) fn forest(&mut self, lowered: &Lowered<'_>) {
+        let (text, forest) = (&mut self.forest, lowered.forest());
+        for axis in 0..forest.axes().len() {
+            let mut cells = lowered.axis(axis).peekable();
+            let columns = cells.peek().into_iter().flatten().map(|(column, _)| column.0);
+            line(text, &format!("# axis {axis} columns"), columns);
+            for (cell, values) in cells.enumerate() {
+                line(
+                    text,
+                    &format!("# cell {axis} {cell} input"),
+                    values.iter().map(|(_, value)| format!("{value:?}")),
+                );
+            }
+        }
+        let [first, second] = lowered.trees();
+        self.notes = format!("# trees of the original {first}, of the pruned model {second}\n");
         line(text, "axes", forest.axes());
         line(text, "sums", [forest.sums()]);
         for tree in forest.trees() {
@@ -67,8 +85,15 @@ impl<'a> Dump<'a> {
         line(&mut self.stacks, "stack", trees);
     }
 
-    pub(crate) fn begin(&mut self, rows: &[Row]) {
-        let mut problem = format!("secateur problem 1\n{}", self.forest);
+    pub(crate) fn begin(&mut self, rows: &[Row], question: Question, unit: i64) {
+        let asked = match question {
+            Question::Classes { winner, other } => format!("classes {} {}", winner.0, other.0),
+            Question::Output { output, below } => {
+                format!("output {output} {}", if below { "below" } else { "above" })
+            }
+        };
+        let notes = format!("# system {asked}\n# unit 2^{unit}\n{}", self.notes);
+        let mut problem = format!("secateur problem 1\n{notes}{}", self.forest);
         for row in rows {
             let terms = row.terms.iter().map(|(sum, factor)| format!("{sum}:{factor}"));
             line(&mut problem, &format!("row {}", decimal(&row.bound)), terms);

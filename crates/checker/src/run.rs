@@ -48,7 +48,7 @@ pub(crate) fn follow(
         Err(refused) => return Ok(Err((refused.into(), None))),
     };
     if let Some(dump) = &mut dump {
-        dump.forest(lowered.forest());
+        dump.forest(&lowered);
     }
     let mut pieces = Pieces::new(lowered.forest(), context.limits.kernel);
     // Stacks come first: the pieces are complete when another step comes.
@@ -224,9 +224,6 @@ impl Run<'_, '_, '_> {
     fn begin(&mut self, question: Question, slack: Slack) -> Result<bool, Reason> {
         let lowered = self.lowered;
         let rows = lowered.rows(question, slack)?;
-        if let Some(dump) = &mut self.dump {
-            dump.begin(&rows);
-        }
         let excused: Rc<RefCell<BTreeSet<Vec<u32>>>> = Rc::default();
         let (kept, keeps) = (Rc::clone(&excused), self.dump.is_some());
         let excuse = Box::new(move |cell: &[u32]| {
@@ -240,12 +237,16 @@ impl Run<'_, '_, '_> {
             Slack::Global => 0,
             Slack::Local => lowered.rounding_bits(),
         };
+        let unit = lowered.unit() - i64::from(finer);
+        if let Some(dump) = &mut self.dump {
+            dump.begin(&rows, question, unit);
+        }
         let proof = Proof::new(self.pieces, &rows, excuse, self.context.stop);
         self.section = Some(Section {
             proof: proof.expect("every row is of sums of the forest"),
             question,
             rows: rows.len(),
-            unit: lowered.unit() - i64::from(finer),
+            unit,
             parts: Parts::new(self.context.share),
             excused,
         });

@@ -13,7 +13,9 @@
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use secateur_kernel::{Forest, Int, Node as Cell, Range, Tree as Over, common};
-use secateur_model::{Accepted, CellId, Ensemble, Exact, Grid, GridError, Node, NodeId, Output, Tree};
+use secateur_model::{
+    Accepted, CellId, Ensemble, Exact, FeatureId, Grid, GridError, Node, NodeId, Output, Tree,
+};
 
 use crate::inputs::looks_at_all;
 use crate::pair::{Pair, Question};
@@ -124,6 +126,18 @@ impl<'a> Lowered<'a> {
     /// An input in this cell.
     pub fn input(&self, cell: &[u32]) -> Vec<f64> {
         self.grid.witness(&cells(cell))
+    }
+
+    /// An input of each cell of an axis: the columns of the axis with a value each.
+    pub fn axis(&self, axis: usize) -> impl Iterator<Item = Vec<(FeatureId, f64)>> + '_ {
+        let own = &self.grid.axes()[axis];
+        (0..self.forest.axes()[axis]).map(|cell| {
+            let mut values = Vec::new();
+            own.for_each_value(CellId(cell), self.grid.domain(), |column, value| {
+                values.push((column, value))
+            });
+            values
+        })
     }
 
     /// Does the claim hold in this cell, although it satisfies every row? All inputs of a cell reach the same leaves of every
