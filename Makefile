@@ -83,20 +83,29 @@ $(HIGHS)/.installed:
 	$(HIGHS)/bin/pip install --quiet --disable-pip-version-check 'cmake>=3.24,<5' 'libclang>=18,<19'
 	touch $@
 
+# Our crates that each of them may be made of, in the order of the alphabet: no search, and in the checker nothing that knows a file of a model.
+CHECKER := secateur-certificate secateur-checker secateur-kernel secateur-lower secateur-model
+CHECK := secateur-certificate secateur-check secateur-checker secateur-formats secateur-kernel secateur-lower secateur-model secateur-source
+
 lint: $(STAMP) ## formatting, clippy, ruff and documentation, warnings as errors
 	$(VENV)/bin/ruff check --quiet
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy -p secateur-faults --all-targets --features on --locked -- -D warnings
-	cargo check -p secateur-checker --features program --bins --locked
+	cargo check -p secateur-check --features program --bins --locked
 	cargo check --manifest-path fuzz/Cargo.toml --no-default-features --locked --target-dir target
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
-	@echo "what the checker depends on:"
+	@echo "what the checker depends on, and the program that reads files for it:"
 	cargo tree --package secateur-checker --edges normal --locked
-	@! cargo tree --package secateur-checker --edges normal --prefix none --locked \
-	  | grep -E '^secateur(-(oracle|lp|prune|cli))? ' || { echo "the checker must not depend on what searches"; exit 1; }
-	@test "$$(cargo tree --package secateur-runtime --edges normal --prefix none --locked | wc -l)" = 1 \
-	  || { echo "the runtime must depend on nothing"; exit 1; }
+	cargo tree --package secateur-check --edges normal --locked
+	@for crate in kernel runtime; do \
+	  test "$$(cargo tree --package secateur-$$crate --edges normal --prefix none --locked | wc -l)" = 1 \
+	    || { echo "the $$crate must depend on nothing"; exit 1; }; \
+	done
+	@own=$$(cargo tree --package secateur-checker --edges normal --prefix none --locked | grep -oE '^secateur[a-z-]*' | sort -u | tr '\n' ' '); \
+	  test "$$own" = "$(CHECKER) " || { echo "the checker may depend on $(CHECKER) alone, and has $$own"; exit 1; }
+	@own=$$(cargo tree --package secateur-check --edges normal --prefix none --locked | grep -oE '^secateur[a-z-]*' | sort -u | tr '\n' ' '); \
+	  test "$$own" = "$(CHECK) " || { echo "secateur-check may depend on $(CHECK) alone, and has $$own"; exit 1; }
 
 # What is published, as it would be: every crate builds from its own package, and the sdist's description is one that PyPI shows.
 PACKAGES := --workspace --exclude secateur-testkit --exclude secateur-faults --exclude secateur-wheel --exclude secateur-python

@@ -5,9 +5,10 @@
 //! demands every problem of its claim in order, hands each step to the kernel, and says the verdict in words.
 //!
 //! # What is trusted
-//! `secateur-model` (what a model computes, its rounding, the grid), `secateur-formats` (what a file means),
-//! `secateur-certificate` (the reader), `secateur-lower`, `secateur-kernel`, and this crate. Nothing of the search. `SOUNDNESS.md` has the
-//! whole list, with sizes.
+//! `secateur-model` (what a model computes, its rounding, the grid), `secateur-certificate` (the reader), `secateur-lower`,
+//! `secateur-kernel`, and this crate. Nothing of the search, and nothing that reads the file of a model: whoever starts from files
+//! trusts their readers too (`secateur-formats`). `SOUNDNESS.md` has the whole list, with sizes. What the certificates of packed
+//! files and of source prove is in `secateur-source`, and the program in `secateur-check`.
 //!
 //! # Threads
 //! [`check`] has one thread. With [`check_with_threads`] several threads follow the whole certificate, each leaves parts of it to
@@ -19,16 +20,15 @@
 //! `covers` compares two domains, `shares` is for several threads, and `dump` writes problems and
 //! proofs as text.
 
+mod asked;
 mod bounds;
-pub mod command;
 mod covers;
 mod dump;
-mod packing;
 mod reason;
 mod run;
 mod shares;
-pub mod source;
 mod verdict;
+mod words;
 
 use std::io::Read;
 
@@ -36,13 +36,10 @@ use secateur_certificate::{Claim, ReadError, Reader};
 use secateur_lower::Subject;
 use secateur_model::Ensemble;
 
+pub use asked::{Asked, domain_not_covered};
 pub use dump::{Answer, Dump, Unreadable, check_bounds_dump, check_dump};
-pub use packing::{
-    Difference, Packed, PackingProved, PackingReason, PackingVerdict, QuantisedProved, check_packing,
-    same_model,
-};
 pub use reason::{Reason, Unproved};
-pub use secateur_lower::{MatchedLabels, ModelRole, Refused, Scorer, aligned};
+pub use secateur_lower::{MatchedLabels, ModelRole, Refused, Scorer, aligned, match_classes};
 use shares::Share;
 pub use shares::check_with_threads;
 pub use verdict::{ColumnBound, Limits, Proved, Verdict};

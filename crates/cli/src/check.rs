@@ -1,4 +1,4 @@
-//! The `secateur-check` binary; all of its code is in the checker's library, which the Python
+//! The `secateur-check` binary; all of its code is in the library `secateur-check`, which the Python
 //! package shares.
 
 use std::process::ExitCode;

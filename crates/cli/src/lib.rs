@@ -171,7 +171,7 @@ use failure::Ending;
 /// Runs `secateur-check` with these arguments, the first of which is the program's name, and
 /// returns the exit code. If stdout is a terminal, the text is wrapped to its width.
 pub fn check(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> u8 {
-    secateur_checker::command::run_fitted(arguments, &terminal::fit_stdout)
+    secateur_check::run_fitted(arguments, &terminal::fit_stdout)
 }
 
 /// Runs one command as its own process would, messages included, and returns the exit code. The

@@ -1,8 +1,8 @@
 //! The cover test: a C program that predicts rows which reach every leaf and threshold, and
 //! compares every bit.
 
-use secateur_checker::source::Language;
 use secateur_model::{Decision, Ensemble, NumberType};
+use secateur_source::Language;
 
 use crate::EmitError;
 use crate::write::float;

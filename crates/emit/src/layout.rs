@@ -1,6 +1,6 @@
 //! A model as tables: thresholds become ranks in bins of a byte, trees are written in preorder with
 //! three small numbers for each inner node. "The text" is the fixed program of
-//! `secateur_checker::source` that reads these tables.
+//! `secateur_source` that reads these tables.
 //!
 //! Every comparison of a column is written as `x <= u`, with u of the inputs' type, and the
 //! different u of a column are sorted. The rank of a value is the number of u that it is above; a
@@ -12,12 +12,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use secateur_checker::source::WasmData;
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::{
     CategoryRule, Decision, Ensemble, InterceptPosition, Node, NodeId, NumberType, Output, Softmax, Split,
     Test, Tree,
 };
+use secateur_source::WasmData;
 
 use crate::EmitError;
 use crate::quantise::{LeafBits, Quantisation};

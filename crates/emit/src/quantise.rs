@@ -7,8 +7,8 @@
 //! factors of 16 bits allow. Everything here is computed in doubles and promises nothing about
 //! scores: the checker computes exactly, from the written file, how far they move.
 
-use secateur_checker::source::LARGEST_SUM;
 use secateur_model::{Decision, Ensemble, Exact, Output, Tree};
+use secateur_source::LARGEST_SUM;
 
 use crate::EmitError;
 

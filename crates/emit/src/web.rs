@@ -4,7 +4,7 @@
 //! No proof depends on these files. The wrapper writes a row's numbers to the place where the
 //! module reads them, and reads the module's scores.
 
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, NumberType};
 
 use crate::cover::{Changes, Cover, Expected};

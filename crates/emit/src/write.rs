@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use secateur_certificate::Digest;
-use secateur_checker::source::{
+use secateur_formats::Link;
+use secateur_model::{Ensemble, NumberType};
+use secateur_source::{
     Entries, Head, Language, Line, Piece, first_line, is_name, lines, table_end, table_start, unsigned,
     wasm_module,
 };
-use secateur_formats::packed::Link;
-use secateur_model::{Ensemble, NumberType};
 
 use crate::EmitError;
 use crate::layout::{Layout, NodeLayout};

@@ -21,6 +21,7 @@ mod domain;
 mod edit;
 mod error;
 pub mod lightgbm;
+mod link;
 pub mod onnx;
 pub mod packed;
 pub mod sklearn;
@@ -36,6 +37,7 @@ pub use detect::Format;
 pub use domain::{DigestOf, DomainFile, DomainFileError};
 pub use edit::{Edit, TreeEdit};
 pub use error::{EditError, FormatError, Place, Problem};
+pub use link::Link;
 pub use threshold::{ThresholdError, cut_covers, logistic_probability, threshold_cut};
 
 /// A file that can be read, described and written back. Formats that cannot be edited implement

@@ -10,8 +10,8 @@
 use secateur_model::{Cut, Decision};
 use thiserror::Error;
 
+use crate::Link;
 use crate::ModelFile;
-use crate::packed::Link;
 
 /// A bound on the relative distance of a library's probability from the logistic function, in units
 /// of its type's machine epsilon. An `exp` that errs by two units in the last place, one addition

@@ -84,8 +84,7 @@ impl<'a> Scorer<'a> {
 /// The pruned model with its columns in the order of the original's, where both name their columns and the
 /// names are the same; `None` where columns are matched by position.
 pub fn aligned(original: &Ensemble, pruned: &Ensemble) -> Option<Ensemble> {
-    let named = original.features().has_names() && pruned.features().has_names();
-    if named { pruned.with_column_order(original.features()) } else { None }
+    pruned.with_column_order(original.features())
 }
 
 /// Two models as a claim reads them: for its inputs, and at its cuts where it has any.

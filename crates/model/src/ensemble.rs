@@ -441,9 +441,13 @@ impl Ensemble {
         }
     }
 
-    /// The same model with its columns in the order of these names; `None` unless they are its own
-    /// names, each once.
+    /// The same model with its columns in the order of these names; `None` unless both have names
+    /// and these are its own, each once. So columns of two models are matched, by position where
+    /// there is no such order.
     pub fn with_column_order(&self, names: &Features) -> Option<Self> {
+        if !self.features.has_names() || !names.has_names() {
+            return None;
+        }
         let places: BTreeMap<&str, u32> =
             names.names.iter().zip(0..).map(|(name, place)| (name.as_str(), place)).collect();
         let own = &self.features;

@@ -68,7 +68,7 @@ pub(crate) fn check<'py>(
     };
     match interrupt::interruptible(py, &cancel, |_| Ok(()), work)? {
         Ok(verdict) => {
-            let text = secateur_checker::command::to_json(&verdict, original.file.ensemble()).to_string();
+            let text = secateur::verdict_json(&verdict, original.file.ensemble()).to_string();
             answer.update(py.import("json")?.call_method1("loads", (text,))?.cast()?)?;
         }
         Err(CertificateError::Io { source, .. }) => return Err(source.into()),

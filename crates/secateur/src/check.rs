@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use secateur_certificate::ReadError;
-use secateur_checker::command::{at_threshold, covering};
-use secateur_checker::{Limits, Scorer, Verdict, aligned, check_where};
+use secateur_checker::{Asked, Limits, Scorer, Verdict, aligned, check_where};
 use secateur_formats::ModelFile;
 use secateur_model::{Domain, Ensemble};
+use secateur_source::at_threshold;
 
 /// Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the
 /// search. Columns are matched by name if both models have names, otherwise by order. An error
@@ -54,10 +54,7 @@ pub fn check_scored(
     known.extend(asked.into_iter().flat_map(Scorer::of));
     let verdict =
         at_threshold(checked(original, pruned, &known, certificate, stop)?, threshold, [original, pruned]);
-    Ok(match asked {
-        Some(asked) => covering(verdict, asked, ours),
-        None => verdict,
-    })
+    Ok(verdict.asked_for(&Asked { domain: asked, ..Asked::default() }, ours))
 }
 
 fn checked(

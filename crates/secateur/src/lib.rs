@@ -120,7 +120,6 @@ pub use verify::{
 
 pub use secateur_certificate::ReadError as CertificateError;
 pub use secateur_certificate::{Digest, PACKING_MAGIC};
-pub use secateur_checker::{PackingProved, PackingReason, PackingVerdict};
 pub use secateur_checker::{Proved, Reason, Verdict};
 pub use secateur_emit::{Form as SourceForm, LeafBits, NodeLayout as SourceLayout};
 pub use secateur_formats::catboost::category_hash;
@@ -137,3 +136,4 @@ pub use secateur_prune::{
     Certificate, CertifyError, Choice, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
     PruneError, Pruned, RowsSeen, Size, Status, Unit, Watch,
 };
+pub use secateur_source::{PackingProved, PackingReason, PackingVerdict, verdict_json};

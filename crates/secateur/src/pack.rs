@@ -2,12 +2,13 @@
 //! tested before it is handed out.
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
-use secateur_checker::{Packed, PackingReason, PackingVerdict, Scorer};
+use secateur_checker::{Asked, Scorer};
 use secateur_emit::EmitError;
 use secateur_formats::packed::{PackError, Stamp};
 use secateur_formats::{ModelFile, packed};
 use secateur_model::{ClassLabels, Domain, Ensemble, PredictError, Predictor};
 use secateur_runtime::{AIMED, LoadError, Path, hash_of_scores};
+use secateur_source::{Packed, PackingReason, PackingVerdict};
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -158,8 +159,7 @@ fn packed_as(
     };
     let certificate = record.to_bytes();
     let read = ModelFile::parse(&bytes).map_err(PackingError::fault)?;
-    match secateur_checker::check_packing(original, Packed::File(&read), scorers, &certificate, &|| false, 1)
-    {
+    match secateur_source::check_packing(original, Packed::File(&read), scorers, &certificate, &|| false, 1) {
         Ok(PackingVerdict::Valid(_)) => {}
         Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
             return Err(PackingError::fault(reason.message()));
@@ -247,14 +247,15 @@ impl PackingCheck {
 
     /// As `secateur-check --json` prints it.
     pub fn json(&self, original: &ModelFile) -> Value {
-        secateur_checker::command::packing_json(&self.0, original.ensemble())
+        self.0.json(original.ensemble())
     }
 
     /// The same answer, turned into a refusal if the packed model was pruned first and that pruning
     /// is not shown to cover the inputs `asked`.
     #[must_use]
     pub fn covering(self, asked: &Domain, original: &ModelFile) -> Self {
-        Self(secateur_checker::command::packing_covering(self.0, asked, original.ensemble()))
+        let asked = Asked { domain: Some(asked), ..Asked::default() };
+        Self(self.0.asked_for(&asked, None, original))
     }
 
     /// The reason why the check did not accept; `None` if it did.
@@ -273,7 +274,7 @@ pub fn check_packing(
     packed: &ModelFile,
     certificate: &[u8],
 ) -> Result<PackingCheck, PackingReadError> {
-    secateur_checker::check_packing(original, Packed::File(packed), &[], certificate, &|| false, 1)
+    secateur_source::check_packing(original, Packed::File(packed), &[], certificate, &|| false, 1)
         .map(PackingCheck)
 }
 
@@ -287,7 +288,7 @@ pub fn check_packing_covering(
 ) -> Result<PackingCheck, PackingReadError> {
     let scorers = Scorer::of(asked);
     let check =
-        secateur_checker::check_packing(original, Packed::File(packed), &scorers, certificate, &|| false, 1);
+        secateur_source::check_packing(original, Packed::File(packed), &scorers, certificate, &|| false, 1);
     Ok(PackingCheck(check?).covering(asked, original))
 }
 

@@ -2,7 +2,7 @@
 //! far its scores can be from the library's and, on request, a proof that no decision changes.
 //!
 //! The checker reads the written source back as a model of its own
-//! ([`secateur_checker::source::quantised`]). Every question that can be asked about two models can
+//! ([`secateur_source::quantised`]). Every question that can be asked about two models can
 //! therefore be asked about this model and the original: how far their scores can be apart, and
 //! whether they decide alike. Everything that is finally claimed is proved in the certificate, and
 //! the checker has accepted it.
@@ -11,16 +11,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use secateur_certificate::{Digest, FileDigest, PackingRecord, PruningStep, QuantisedStep};
-use secateur_checker::source::{Quantised, SourceFile, bound_by_trees, quantised};
-use secateur_checker::{Packed, PackingVerdict, Scorer};
+use secateur_checker::Scorer;
 use secateur_emit::{Cover, Expected, Form, LeafBits, cover_rows, emit};
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Decision, Domain, Ensemble, FeatureId, Predictor};
 use secateur_oracle::{
     CompareError, Limit, Measured, Options, Progress, ScoreComparison, ScorePoint, SearchBudget, Verdict,
     has_inputs,
 };
+use secateur_source::{Packed, PackingVerdict, Quantised, SourceFile, bound_by_trees, quantised};
 use serde_json::{Map, Value, json};
 
 use crate::budget::Budget;
@@ -262,7 +262,7 @@ fn is_accepted(
     let claims = record.quantised.as_ref();
     let check = |stop: &(dyn Fn() -> bool + Sync)| {
         let packed = Packed::Source(source);
-        secateur_checker::check_packing(original, packed, scorers, &bytes, stop, threads(wanted))
+        secateur_source::check_packing(original, packed, scorers, &bytes, stop, threads(wanted))
     };
     // A claim without a search proof is checked without a time limit, because its check is short;
     // that bound is then always available.

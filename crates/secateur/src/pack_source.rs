@@ -2,14 +2,15 @@
 //! back and checked before it is handed out.
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
-use secateur_checker::{Packed, PackingVerdict, Scorer};
+use secateur_checker::Scorer;
 use secateur_emit::{
     Cover, DECLARATIONS_START, Expected, Form, LeafBits, NodeLayout, PAGE_START, Style, WRAPPER_START, Web,
     cover_rows, cover_test, declarations, emit, page, rust_cover_test, wasm_cover_test, wrapper,
 };
-use secateur_formats::ModelFile;
-use secateur_formats::packed::{self, Link, Stamp};
+use secateur_formats::packed::{self, Stamp};
+use secateur_formats::{Link, ModelFile};
 use secateur_model::{ClassLabels, Ensemble, FeatureId, NumberType, Predictor};
+use secateur_source::{Packed, PackingVerdict};
 use serde_json::{Value, json};
 
 use crate::pack::{PackingCheck, exact_scores};
@@ -142,7 +143,7 @@ pub fn check_source(
     certificate: &[u8],
 ) -> Result<PackingCheck, PackingReadError> {
     let packed = Packed::Source(source);
-    secateur_checker::check_packing(original, packed, &[], certificate, &|| false, 1).map(PackingCheck)
+    secateur_source::check_packing(original, packed, &[], certificate, &|| false, 1).map(PackingCheck)
 }
 
 fn written(
@@ -166,7 +167,7 @@ fn written(
         PackingRecord { original: Digest::of(original.ensemble()), packed, pruning, quantised: None };
     let certificate = certificate.to_bytes();
     let source = Packed::Source(&bytes);
-    match secateur_checker::check_packing(original, source, scorers, &certificate, &|| false, 1) {
+    match secateur_source::check_packing(original, source, scorers, &certificate, &|| false, 1) {
         Ok(PackingVerdict::Valid(_)) => {}
         Ok(PackingVerdict::Invalid(reason) | PackingVerdict::Incomplete(reason)) => {
             return Err(PackingError::fault(reason.message()));

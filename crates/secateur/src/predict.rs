@@ -4,7 +4,8 @@
 //! packed in memory and run by the kernels of `secateur-runtime`, with the same bits and several
 //! times as fast. A model that cannot be packed stays with the exact predictor.
 
-use secateur_formats::packed::{File, Link, Stamp};
+use secateur_formats::Link;
+use secateur_formats::packed::{File, Stamp};
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{ClassId, Ensemble, PredictError, Predictor};
 use secateur_runtime::{Model, Path, Rows};

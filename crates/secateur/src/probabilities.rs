@@ -3,8 +3,9 @@
 //! function.
 
 use secateur_certificate::Digest;
+use secateur_formats::Link;
 use secateur_formats::ModelFile;
-use secateur_formats::packed::{self, Link, Stamp};
+use secateur_formats::packed::{self, Stamp};
 use secateur_runtime::{Model, Rows};
 
 /// Computes the probabilities of a model's classes, or of its labels if a row may get several.

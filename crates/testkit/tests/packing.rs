@@ -3,11 +3,12 @@
 //! exact predictor. Also reads files in which one bit was changed, for every bit.
 
 use fastrand::Rng;
-use secateur_checker::{Difference, same_model};
-use secateur_formats::packed::{File, Link, Stamp};
+use secateur_formats::Link;
+use secateur_formats::packed::{File, Stamp};
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Decision, Ensemble, EnsembleBuilder, NumberType, Predictor, Transform, Value};
 use secateur_runtime::{LoadError, Model, Path, PredictError, Rows};
+use secateur_source::{Difference, same_model};
 use secateur_testkit::fuzz::{Target, both_readers, packed};
 use secateur_testkit::{Shape, VALUES, ensemble, mutate};
 

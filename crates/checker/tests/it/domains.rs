@@ -3,8 +3,7 @@
 use crate::common::{self, Opened, leads_by_more_than};
 use fastrand::Rng;
 use secateur_certificate::{Digest, Domain};
-use secateur_checker::command::domain_not_covered;
-use secateur_checker::{Scorer, Verdict};
+use secateur_checker::{Scorer, Verdict, domain_not_covered};
 use secateur_model::{
     Column, Ensemble, FeatureId, Grid, GridError, Group, GroupKind, Predictor, Side, Where,
 };

@@ -8,7 +8,7 @@ const TABLE: &str = "length,width,colour\n1,0,red\n3,1,green\n3,2,blue\n,,\n3,na
 /// The checker's exit code for files of the folder.
 fn check(folder: &Folder, names: &str) -> u8 {
     let files = names.split_whitespace().map(|name| folder.path().join(name).into_os_string());
-    secateur_checker::command::run(std::iter::once("secateur-check".into()).chain(files))
+    secateur_check::run(std::iter::once("secateur-check".into()).chain(files))
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn check(folder: &Folder, names: &str) -> u8 {
         true => word.into(),
         false => folder.path().join(word).into_os_string(),
     });
-    secateur_checker::command::run(std::iter::once("secateur-check".into()).chain(files))
+    secateur_check::run(std::iter::once("secateur-check".into()).chain(files))
 }
 
 /// Compiles these files into a program and runs it.

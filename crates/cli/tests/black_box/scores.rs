@@ -72,7 +72,7 @@ fn the_greatest_difference_is_told_from_both_sides() {
 fn check(folder: &Folder, names: &str, options: &[&str]) -> u8 {
     let files = names.split_whitespace().map(|name| folder.path().join(name).into_os_string());
     let words = std::iter::once("secateur-check".into()).chain(files).chain(options.iter().map(Into::into));
-    secateur_checker::command::run(words)
+    secateur_check::run(words)
 }
 
 #[test]

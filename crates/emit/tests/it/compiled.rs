@@ -9,15 +9,15 @@ use std::process::Command;
 
 use crate::common::{self, Judged, judged};
 use fastrand::Rng;
-use secateur_checker::source::{PROBABILITIES, SourceFile, quantised, same_source};
 use secateur_emit::{
     Cover, Expected, Form, LeafBits, NodeLayout, Style, cover_rows, cover_test, declarations,
 };
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
     InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
+use secateur_source::{PROBABILITIES, SourceFile, quantised, same_source};
 use secateur_testkit::{Shape, ensemble};
 
 const LEVELS: [&str; 3] = ["-O0", "-Os", "-O3"];

@@ -4,10 +4,10 @@
 
 use crate::common;
 use fastrand::Rng;
-use secateur_checker::source::{SourceFile, bound_by_trees, quantised, same_source};
 use secateur_emit::{Form, LeafBits, Style};
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::{Ensemble, Predictor};
+use secateur_source::{SourceFile, bound_by_trees, quantised, same_source};
 use secateur_testkit::{Shape, ensemble};
 
 const NUMBERS: [&str; 16] = [
@@ -65,7 +65,7 @@ fn changed(rng: &mut Rng, text: &str, other: &str) -> String {
         }
         6 => {
             // Names other parts than those that the tables were made for.
-            let all = secateur_checker::source::PARTS.iter().chain(&secateur_checker::source::RULES);
+            let all = secateur_source::PARTS.iter().chain(&secateur_source::RULES);
             let part = all.clone().nth(rng.usize(0..all.count())).unwrap();
             let parts = &mut lines[2];
             *parts = if parts.contains(part) { parts.replace(part, "") } else { format!("{parts} {part}") };

@@ -4,10 +4,10 @@
 use crate::common;
 use fastrand::Rng;
 use secateur_certificate::Digest;
-use secateur_checker::source::{PARTS, PROBABILITIES, RULES, SourceFile, same_source};
 use secateur_emit::Form;
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::Ensemble;
+use secateur_source::{PARTS, PROBABILITIES, RULES, SourceFile, same_source};
 use secateur_testkit::{Shape, ensemble};
 
 /// Does the checker accept this text for the model?

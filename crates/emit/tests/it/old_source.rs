@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use secateur_checker::{Packed, PackingVerdict, check_packing};
 use secateur_formats::ModelFile;
+use secateur_source::{Packed, PackingVerdict, check_packing};
 
 #[test]
 fn source_of_the_first_layout_is_accepted() {

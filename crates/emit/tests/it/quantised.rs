@@ -7,11 +7,11 @@ use std::process::Command;
 
 use crate::common::{self, Judged, judged};
 use fastrand::Rng;
-use secateur_checker::Difference;
-use secateur_checker::source::{Quantised, SourceFile, bound_by_trees, quantised, same_source};
 use secateur_emit::{Cover, EmitError, Expected, Form, LeafBits, Style, cover_test, rust_cover_test};
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::{Decision, Ensemble, Exact, Predictor};
+use secateur_source::Difference;
+use secateur_source::{Quantised, SourceFile, bound_by_trees, quantised, same_source};
 use secateur_testkit::{Shape, ensemble};
 
 const BITS: [LeafBits; 2] = [LeafBits::Eight, LeafBits::Sixteen];

@@ -2,10 +2,10 @@
 
 use crate::common;
 use fastrand::Rng;
-use secateur_checker::same_model;
-use secateur_checker::source::{SourceFile, is_name, same_source};
 use secateur_emit::{EmitError, Form};
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
+use secateur_source::same_model;
+use secateur_source::{SourceFile, is_name, same_source};
 use secateur_testkit::{Shape, ensemble, mutate};
 
 #[test]

@@ -9,10 +9,10 @@ use std::process::Command;
 use crate::common::{self, judged};
 use fastrand::Rng;
 use secateur_certificate::Digest;
-use secateur_checker::source::{SourceFile, same_source};
 use secateur_emit::{Cover, Expected, Form, rust_cover_test};
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::Ensemble;
+use secateur_source::{SourceFile, same_source};
 use secateur_testkit::{Shape, ensemble};
 
 fn rustc(folder: &Path, words: &[&str]) {

@@ -5,15 +5,15 @@
 use crate::common::{self, judged};
 use fastrand::Rng;
 use secateur_certificate::Digest;
-use secateur_checker::source::{SourceFile, bound_by_trees, quantised, same_source};
 use secateur_emit::{
     Cover, EmitError, Expected, Form, LeafBits, NodeLayout, Style, Web, emit, page, wasm_cover_test, wrapper,
 };
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
     InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Predictor, Split, Test, TreeBuilder,
 };
+use secateur_source::{SourceFile, bound_by_trees, quantised, same_source};
 use secateur_testkit::{Shape, ensemble};
 use wasmi::{Engine, Instance, Linker, Memory, Module, Store};
 
@@ -111,7 +111,7 @@ fn random_models(rng: &mut Rng, count: usize) -> Vec<Ensemble> {
 
 #[test]
 fn the_template_is_its_text() {
-    let made = wat::parse_str(include_str!("../../../checker/src/source/template.wat")).unwrap();
+    let made = wat::parse_str(include_str!("../../../source/src/template.wat")).unwrap();
     // Names of functions and variables are in sections that start with 0.
     let mut stripped = made[..8].to_vec();
     let mut rest = &made[8..];
@@ -126,7 +126,7 @@ fn the_template_is_its_text() {
     }
     let place = common::folder("template").join("template.wasm");
     std::fs::write(&place, &stripped).unwrap();
-    let ours: &[u8] = include_bytes!("../../../checker/src/source/template.wasm");
+    let ours: &[u8] = include_bytes!("../../../source/src/template.wasm");
     assert!(stripped == ours, "template.wasm is not template.wat, which makes {}", place.display());
 }
 

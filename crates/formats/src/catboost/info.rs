@@ -4,8 +4,8 @@
 use secateur_model::{ClassLabels, Decision, GroupId, Transform, Value as Answer};
 use serde_json::Value;
 
+use crate::Link;
 use crate::error::{FormatError, Place, Problem};
-use crate::packed::Link;
 
 /// Losses of models that give a row any number of labels.
 const SEVERAL_LABELS: [&str; 2] = ["MultiLogloss", "MultiCrossEntropy"];

@@ -71,7 +71,7 @@ enum Encoding {
 
 impl File {
     /// How the scores of a model with several scores become probabilities.
-    pub(crate) fn link(&self) -> crate::packed::Link {
+    pub(crate) fn link(&self) -> crate::Link {
         self.core.info.link()
     }
 }

@@ -114,11 +114,7 @@ impl NamedWhere {
             }
         };
         let scorer = file.ensemble();
-        let both_named = model.features().has_names() && scorer.features().has_names();
-        let scorer = both_named
-            .then(|| scorer.with_column_order(model.features()))
-            .flatten()
-            .unwrap_or_else(|| scorer.clone());
+        let scorer = scorer.with_column_order(model.features()).unwrap_or_else(|| scorer.clone());
         let found = digest(&scorer);
         if let Some(asked) = self.digest.filter(|&asked| asked != found) {
             let (asked, found) = (hex(&asked), hex(&found));

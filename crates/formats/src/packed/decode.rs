@@ -7,9 +7,9 @@ use secateur_model::{
     Output, Softmax, Split, Test, Transform, TreeBuilder, Value,
 };
 
-use super::{File, Link, MAGIC, Stamp, checksum, width};
-use crate::Framework;
+use super::{File, MAGIC, Stamp, checksum, width};
 use crate::error::{FormatError, Place, Problem};
+use crate::{Framework, Link};
 
 pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
     let end = bytes.len().saturating_sub(8);

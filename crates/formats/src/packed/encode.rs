@@ -8,8 +8,8 @@ use secateur_model::{
 };
 use thiserror::Error;
 
-use super::{Link, MAGIC, Stamp, checksum, width};
-use crate::Framework;
+use super::{MAGIC, Stamp, checksum, width};
+use crate::{Framework, Link};
 
 /// Why a model cannot be packed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use secateur_checker::aligned;
 use secateur_formats::{ModelFile, threshold_cut};
 use secateur_model::{Accepted, ClassId, ClassLabels, Domain, Ensemble, FeatureId};
 use secateur_oracle::{
@@ -365,12 +366,10 @@ fn search(
 /// The second model with its columns in the order of the first, if both have names; and how columns
 /// were matched.
 fn align(first: &Ensemble, second: &Ensemble) -> (Option<Ensemble>, &'static str) {
-    let (ours, theirs) = (first.features(), second.features());
-    if !ours.has_names() || !theirs.has_names() {
-        return (None, "by order (one of the models has no feature names)");
-    }
-    match second.with_column_order(ours) {
+    let named = first.features().has_names() && second.features().has_names();
+    match aligned(first, second) {
         Some(reordered) => (Some(reordered), "by name"),
-        None => (None, "by order (the models name them differently)"),
+        None if named => (None, "by order (the models name them differently)"),
+        None => (None, "by order (one of the models has no feature names)"),
     }
 }

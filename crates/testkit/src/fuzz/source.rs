@@ -3,10 +3,10 @@
 
 use std::sync::LazyLock;
 
-use secateur_checker::source::{SourceFile, bound_by_trees, quantised, same_source};
 use secateur_emit::{Form, LeafBits, NodeLayout, Style, emit};
+use secateur_formats::Link;
 use secateur_formats::ModelFile;
-use secateur_formats::packed::Link;
+use secateur_source::{SourceFile, bound_by_trees, quantised, same_source};
 
 /// A small model of several classes, from which the seeds are made.
 static MODEL: LazyLock<ModelFile> = LazyLock::new(|| {

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
 use secateur_emit::{EmitError, Form, NodeLayout, Style, emit};
-use secateur_formats::packed::{File, Link, Stamp};
+use secateur_formats::Link;
+use secateur_formats::packed::{File, Stamp};
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Ensemble, Predictor};
 use secateur_runtime::{Model, Rows};

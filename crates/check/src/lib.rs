@@ -4,29 +4,19 @@
 //! Exit codes: 0 valid; 1 invalid; 2 bad usage, or a file that cannot be read; 3 incomplete.
 
 mod dumps;
-mod words;
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use secateur_certificate::{
-    BandClaim, Digest, PACKING_MAGIC, PackingRecord, Reader, Statement, explain_claim, explain_step,
+use secateur_certificate::{Digest, PACKING_MAGIC, PackingRecord, Reader, explain_claim, explain_step};
+use secateur_checker::{
+    Asked, Limits, Scorer, Verdict, aligned, check_and_dump, check_where, check_with_threads,
 };
-use secateur_formats::{DomainFile, ModelFile, cut_covers, threshold_cut};
-use secateur_model::{ClassId, Cut, Domain, Ensemble};
-
-use words::{column_name, packing_words, words};
-pub use words::{packing_json, to_json};
-
-use crate::covers::covers;
-use secateur_lower::match_classes;
-
-use crate::{
-    Limits, Packed, PackingReason, PackingVerdict, Proved, QuantisedProved, Reason, Scorer, Unproved,
-    Verdict, aligned, check_and_dump, check_packing, check_where, check_with_threads,
-};
+use secateur_formats::{DomainFile, ModelFile};
+use secateur_model::{Domain, Ensemble};
+use secateur_source::{Packed, PackingVerdict, at_threshold, check_packing, verdict_json};
 
 const USAGE: &str = "\
 Check a certificate that two models decide alike, or that their scores are near,
@@ -74,7 +64,7 @@ Exit codes: 0 valid; 1 invalid; 2 bad usage or unreadable files; 3 incomplete.
 ";
 
 /// What was asked for.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Default, PartialEq)]
 struct Arguments {
     files: Vec<PathBuf>,
     json: bool,
@@ -93,6 +83,13 @@ struct Arguments {
     dump: Option<PathBuf>,
     /// A folder of problems and proofs to check.
     kernel: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// What a claim has to say; a threshold depends on the files.
+    fn asked<'a>(&self, domain: Option<&'a Domain>) -> Asked<'a> {
+        Asked { band: self.band, within: self.within, every_input: self.every_input, domain }
+    }
 }
 
 /// Runs the command as its process would; the exit code. The first argument is the name of the program.
@@ -275,9 +272,6 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
             certificate.display()
         ));
     };
-    let threshold = arguments.threshold;
-    let files = [&original, &pruned];
-    let at_threshold = |verdict| at_threshold(verdict, threshold, files);
     let pruned_aligned = aligned(original.ensemble(), pruned.ensemble());
     let pruned_model = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
     let limits = Limits::default();
@@ -298,27 +292,19 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     };
     let verdict =
         verdict.map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
-    let verdict = at_threshold(verdict);
-    let verdict = match verdict {
-        Verdict::Valid(proved) => {
-            match not_what_was_asked(&proved, arguments, asked.as_ref(), original.ensemble()) {
-                Some(reason) => Verdict::Invalid { reason, step: None },
-                None => Verdict::Valid(proved),
-            }
-        }
-        other => other,
-    };
+    let verdict = at_threshold(verdict, arguments.threshold, [&original, &pruned]);
+    let verdict = verdict.asked_for(&arguments.asked(asked.as_ref()), original.ensemble());
     let code = match verdict {
         Verdict::Valid(_) => 0,
         Verdict::Invalid { .. } => 1,
         Verdict::Incomplete { .. } => 3,
     };
     let text = if arguments.json {
-        serde_json::to_string_pretty(&to_json(&verdict, original.ensemble()))
+        serde_json::to_string_pretty(&verdict_json(&verdict, original.ensemble()))
             .map_err(|error| error.to_string())?
             + "\n"
     } else {
-        words(&verdict, original.ensemble())
+        verdict.words(original.ensemble())
     };
     Ok((text, code))
 }
@@ -357,191 +343,18 @@ fn answer_packing(
     asked: Option<&Domain>,
     arguments: &Arguments,
 ) -> Result<(String, u8), String> {
+    let verdict = verdict.asked_for(&arguments.asked(asked), arguments.threshold, original);
+    let code = match &verdict {
+        PackingVerdict::Valid(_) => 0,
+        PackingVerdict::Invalid(_) => 1,
+        PackingVerdict::Incomplete(_) => 3,
+    };
     let model = original.ensemble();
-    let verdict = match verdict {
-        PackingVerdict::Valid(proved) => {
-            // Equal bits are all that can be asked for; what a pruning before them or quantised leaves prove may be less.
-            let pruning = proved.pruning.as_ref();
-            // No packing has a pruning for a threshold, and no claim about quantised leaves speaks of one; without these the bits are the
-            // same, whatever they decide.
-            let exact = pruning.is_none() && proved.quantised.is_none();
-            let threshold = arguments.threshold.filter(|_| !exact).map(|threshold| -> Reason {
-                let cut = threshold_cut(original, threshold).ok();
-                Unproved::ClaimThresholdAsked { claimed: None, asked: cut.map(|cut| [cut; 2]) }.into()
-            });
-            let missing = threshold
-                .or_else(|| pruning.and_then(|proved| not_what_was_asked(proved, arguments, asked, model)));
-            let leaves = proved.quantised.as_ref();
-            let lossy = || leaves.and_then(|leaves| quantised_not_asked(leaves, arguments, asked, model));
-            match missing {
-                Some(reason) => PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None }),
-                None => match lossy() {
-                    Some(reason) => PackingVerdict::Invalid(PackingReason::Quantised { reason, step: None }),
-                    None => PackingVerdict::Valid(proved),
-                },
-            }
-        }
-        other => other,
-    };
-    let (text, code) = match &verdict {
-        PackingVerdict::Valid(proved) => (packing_words(proved, is_source, model), 0),
-        PackingVerdict::Invalid(reason) => (format!("invalid: {}\n", reason.message()), 1),
-        PackingVerdict::Incomplete(reason) => (format!("incomplete: {}\n", reason.message()), 3),
-    };
     if arguments.json {
-        let text = serde_json::to_string_pretty(&packing_json(&verdict, model))
-            .map_err(|error| error.to_string())?;
+        let text = serde_json::to_string_pretty(&verdict.json(model)).map_err(|error| error.to_string())?;
         return Ok((text + "\n", code));
     }
-    Ok((text, code))
-}
-
-/// What was asked for and quantised leaves are not shown to have.
-fn quantised_not_asked(
-    proved: &QuantisedProved,
-    arguments: &Arguments,
-    asked: Option<&Domain>,
-    original: &Ensemble,
-) -> Option<Reason> {
-    if arguments.band.is_some() && proved.decisions.is_none() {
-        return Some(Unproved::ClaimKindAsked { about_scores: true }.into());
-    }
-    if let Some(asked) = arguments.within.filter(|&asked| proved.within > asked) {
-        return Some(Unproved::ClaimWithinAsked { claimed: proved.within, asked }.into());
-    }
-    let of = |claim: &Proved, arguments: &Arguments| not_what_was_asked(claim, arguments, asked, original);
-    // A band is asked of decisions, a limit of scores, and inputs of both.
-    let about_scores = Arguments { band: None, ..arguments.clone() };
-    let about_decisions = Arguments { within: None, ..arguments.clone() };
-    let scores = proved.scores.as_ref().and_then(|claim| of(claim, &about_scores));
-    scores.or_else(|| proved.decisions.as_ref().and_then(|claim| of(claim, &about_decisions)))
-}
-
-/// A verdict about a packed model that says no where the pruning before it, or what is claimed of quantised leaves, is not shown to cover this domain.
-pub fn packing_covering(verdict: PackingVerdict, asked: &Domain, original: &Ensemble) -> PackingVerdict {
-    let PackingVerdict::Valid(proved) = verdict else { return verdict };
-    let not_covered = |claim: &Proved| {
-        let why = domain_not_covered(&claim.claim.domain, claim.accepted.mixed, asked, original);
-        why.map(|why| -> Reason { Unproved::ClaimDomainAsked { why }.into() })
-    };
-    if let Some(reason) = proved.pruning.as_ref().and_then(not_covered) {
-        return PackingVerdict::Invalid(PackingReason::Pruning { reason, step: None });
-    }
-    let leaves = proved.quantised.iter().flat_map(|leaves| leaves.scores.iter().chain(&leaves.decisions));
-    if let Some(reason) = leaves.filter_map(not_covered).next() {
-        return PackingVerdict::Invalid(PackingReason::Quantised { reason, step: None });
-    }
-    PackingVerdict::Valid(proved)
-}
-
-/// Why a valid certificate proves less than was asked for.
-fn not_what_was_asked(
-    proved: &Proved,
-    arguments: &Arguments,
-    asked: Option<&Domain>,
-    original: &Ensemble,
-) -> Option<Reason> {
-    match proved.claim.statement {
-        Statement::Decisions { .. } if arguments.within.is_some() => {
-            return Some(Unproved::ClaimKindAsked { about_scores: false }.into());
-        }
-        Statement::Scores { .. } if arguments.band.is_some() => {
-            return Some(Unproved::ClaimKindAsked { about_scores: true }.into());
-        }
-        Statement::Decisions { band, .. } => {
-            if let Some(asked) = arguments.band.filter(|&asked| !reaches(band, asked)) {
-                let claimed = match band {
-                    BandClaim::Exact => None,
-                    BandClaim::Score(score) => Some(score),
-                };
-                return Some(Unproved::ClaimBandAsked { claimed, asked }.into());
-            }
-        }
-        Statement::Scores { within } => {
-            if let Some(asked) = arguments.within.filter(|&asked| within > asked) {
-                return Some(Unproved::ClaimWithinAsked { claimed: within, asked }.into());
-            }
-        }
-    }
-    let claimed = &proved.claim.domain;
-    let left_out = || proved.accepted.left_out(claimed, &column_name(original));
-    if let Some(inputs) = arguments.every_input.then(left_out).flatten() {
-        return Some(Unproved::ClaimScopeAsked { inputs }.into());
-    }
-    domain_not_covered(claimed, proved.accepted.mixed, asked?, original)
-        .map(|why| Unproved::ClaimDomainAsked { why }.into())
-}
-
-/// Why a claim about one domain does not cover another, for inputs of this model; `None` where it does. With `mixed` the
-/// claim is about f32 numbers alone ([`Accepted`](secateur_model::Accepted)).
-pub fn domain_not_covered(
-    claimed: &Domain,
-    mixed: bool,
-    asked: &Domain,
-    original: &Ensemble,
-) -> Option<String> {
-    let columns = original.features().len();
-    let fits = |domain: &Domain| {
-        if original.accepts_missing() { domain.clone() } else { domain.without_missing_values() }
-    };
-    covers(&fits(claimed), mixed, &fits(asked), columns).err()
-}
-
-/// The verdict where a claim about this domain is asked for: a valid certificate that does not cover it is refused.
-pub fn covering(verdict: Verdict, asked: &Domain, original: &Ensemble) -> Verdict {
-    match verdict {
-        Verdict::Valid(proved) => {
-            match domain_not_covered(&proved.claim.domain, proved.accepted.mixed, asked, original) {
-                Some(why) => {
-                    Verdict::Invalid { reason: Unproved::ClaimDomainAsked { why }.into(), step: None }
-                }
-                None => Verdict::Valid(proved),
-            }
-        }
-        other => other,
-    }
-}
-
-/// The verdict where a claim about decisions at this threshold is asked for, or without one a claim about the libraries' own
-/// decisions: a valid certificate about other decisions is refused. One about scores has no decisions and stays as it is.
-pub fn at_threshold(verdict: Verdict, asked: Option<f64>, files: [&ModelFile; 2]) -> Verdict {
-    let Verdict::Valid(proved) = verdict else { return verdict };
-    let refused = |asked| {
-        let reason = Unproved::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked }.into();
-        Verdict::Invalid { reason, step: None }
-    };
-    match (proved.claim.cuts(), asked) {
-        (None, None) => Verdict::Valid(proved),
-        (None, Some(_)) if proved.claim.within().is_some() => {
-            Verdict::Invalid { reason: Unproved::ClaimKindAsked { about_scores: true }.into(), step: None }
-        }
-        (Some(_), None) => refused(None),
-        (claimed, Some(threshold)) => {
-            let covers = |claimed: [Cut; 2]| {
-                // Class 1 of the original has to be class 1 of the pruned model too, since both have that threshold.
-                let [first, second] = files.map(ModelFile::ensemble);
-                match_classes(first, second).is_some_and(|classes| classes[1] == ClassId(1))
-                    && files
-                        .iter()
-                        .zip(claimed)
-                        .all(|(file, cut)| cut_covers(file, cut, threshold) == Ok(true))
-            };
-            if claimed.is_some_and(covers) {
-                return Verdict::Valid(proved);
-            }
-            let [first, second] = files.map(|file| threshold_cut(file, threshold));
-            refused(first.ok().zip(second.ok()).map(|(first, second)| [first, second]))
-        }
-    }
-}
-
-/// Does a claim say what is asked for? One about exact sums says nothing of what a library decides, and one about
-/// decisions nothing of ties.
-fn reaches(band: BandClaim, asked: f64) -> bool {
-    match band {
-        BandClaim::Exact => asked == 0.0,
-        BandClaim::Score(score) => asked > 0.0 && score <= asked,
-    }
+    Ok((verdict.words(is_source, model), code))
 }
 
 /// The second file: a model, or a model as source.

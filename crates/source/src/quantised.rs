@@ -12,7 +12,7 @@
 //! Of two classes the program compares a sum with a whole number: the least sum on the side of class 1, by the original's threshold. Of several it takes the first of
 //! the largest sums, whatever rounded probabilities the original's library compares.
 
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::{
     Accumulation, Decision, Ensemble, EnsembleBuilder, Exact, InterceptPosition, NumberType, Order, Output,
 };

@@ -14,12 +14,12 @@
 //! that wants to know (`secateur self-test`).
 //!
 //! # Source
-//! Where the packed file is source (`model.c`), it is read and compared as [`crate::source`] says.
+//! Where the packed file is source (`model.c`), it is read and compared as the head of this crate says.
 //!
 //! # Quantised leaves
-//! Source with quantised leaves is another model, which [`crate::source::quantised`] reads off it. What is proved of it: its scores are within a bound of those
+//! Source with quantised leaves is another model, which [`crate::quantised()`] reads off it. What is proved of it: its scores are within a bound of those
 //! that the library computes, by a certificate of a claim about scores, or, without one, from the leaves of each tree by itself
-//! ([`crate::source::bound_by_trees`]); and, where that is claimed, that it decides as the model does, by a certificate of its own.
+//! ([`crate::bound_by_trees`]); and, where that is claimed, that it decides as the model does, by a certificate of its own.
 //!
 //! # With pruning
 //! Where the original was pruned first, the certificate holds the pruned model's file and the certificate of its
@@ -28,12 +28,14 @@
 use std::borrow::Cow;
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, QuantisedStep, ReadError};
+use secateur_checker::{Limits, Proved, Reason, Scorer, Unproved, Verdict, aligned, check_with_threads};
+use secateur_formats::Link;
 use secateur_formats::ModelFile;
-use secateur_formats::packed::Link;
 use secateur_model::{ClassLabels, Ensemble, Node, NodeId, Split, Test, Tree};
 
-use crate::source::{SourceFile, Unreadable, bound_by_trees, quantised, same_source};
-use crate::{Limits, Proved, Reason, Scorer, Unproved, Verdict, aligned, check_with_threads};
+use crate::quantised::{bound_by_trees, quantised};
+use crate::read::{SourceFile, Unreadable};
+use crate::same::same_source;
 
 /// What the certificate of a packing proves.
 #[derive(Clone, Debug)]

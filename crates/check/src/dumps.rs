@@ -7,7 +7,7 @@ use std::path::Path;
 use secateur_kernel::{Limits, Refusal};
 use serde_json::json;
 
-use crate::{Answer, Dump, Unreadable, check_bounds_dump, check_dump};
+use secateur_checker::{Answer, Dump, Unreadable, check_bounds_dump, check_dump};
 
 /// Runs a check that writes its problems and proofs into a folder, which must be new or empty.
 pub(super) fn write<T>(folder: &Path, check: impl FnOnce(&mut Dump<'_>) -> T) -> Result<T, String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use secateur_certificate::Digest;
-use secateur_formats::packed::Link;
+use secateur_formats::Link;
 use secateur_model::{
     CategoryRule, Decision, Ensemble, InterceptPosition, LeafId, Node, NodeId, NumberType, Output, Softmax,
     Split, Test, Tree,

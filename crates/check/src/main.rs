@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::from(secateur_checker::command::run(std::env::args_os()))
+    ExitCode::from(secateur_check::run(std::env::args_os()))
 }
