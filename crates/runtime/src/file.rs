@@ -280,12 +280,11 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
     }
     // The errors of intercepts matter to proofs, not to predictions.
     let intercept_errors = if r.flag()? { Some(r.floats()?) } else { None };
-    if let Some(errors) = &intercept_errors {
-        if errors.len() != intercepts.len()
-            || errors.iter().any(|&error| !(error >= 0.0 && error.is_finite()))
-        {
-            return Err(LoadError::Invalid("the errors of the intercepts do not fit them"));
-        }
+    if let Some(errors) = &intercept_errors
+        && (errors.len() != intercepts.len()
+            || errors.iter().any(|&error| !(error >= 0.0 && error.is_finite())))
+    {
+        return Err(LoadError::Invalid("the errors of the intercepts do not fit them"));
     }
     let groups = intercepts.len();
     let fits = match decision {
