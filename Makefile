@@ -85,7 +85,7 @@ $(HIGHS)/.installed:
 
 # Our crates that each of them may be made of, in the order of the alphabet: no search, and in the checker nothing that knows a file of a model.
 CHECKER := secateur-certificate secateur-checker secateur-kernel secateur-lower secateur-model
-CHECK := secateur-certificate secateur-check secateur-checker secateur-formats secateur-kernel secateur-lower secateur-model secateur-source
+CHECK := secateur-certificate secateur-check secateur-checker secateur-formats secateur-kernel secateur-lower secateur-model secateur-runtime secateur-source
 
 lint: $(STAMP) ## formatting, clippy, ruff and documentation, warnings as errors
 	$(VENV)/bin/ruff check --quiet

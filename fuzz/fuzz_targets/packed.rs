@@ -1,4 +1,4 @@
-//! Both readers of packed models, and all that follows a successful reading.
+//! The reader of packed models, what the runtime makes of it, and all that follows a successful reading.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

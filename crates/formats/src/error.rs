@@ -89,6 +89,8 @@ pub enum Problem {
     DeclaredTooMany { what: &'static str, declared: u64, bytes: u64 },
     #[error("{} is not supported; {advice}", Short(what))]
     Unsupported { what: String, advice: &'static str },
+    #[error("the packed model contradicts its format: {what}")]
+    Packed { what: &'static str },
     #[error("{0}")]
     Model(#[from] BuildError),
 }

@@ -53,6 +53,11 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
+    /// The number of bytes that have not been read.
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], LoadError> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(LoadError::Truncated)?;
         self.rest = rest;

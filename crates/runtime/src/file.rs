@@ -15,12 +15,16 @@ pub const MAGIC: [u8; 4] = *b"SPK\x01";
 
 /// How a number becomes a category code.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Rule {
+pub enum Rule {
+    /// Truncated; what is below zero or from 2^24 on is none.
     TruncateNonNegative,
+    /// Truncated toward zero first, then as LightGBM.
     Truncate,
+    /// Whole numbers below 2^24.
     Whole,
     /// CatBoost hashes texts to codes; rows of numbers contain the codes themselves.
     Hashed,
+    /// The position in this list.
     Listed(Vec<f64>),
 }
 
@@ -49,40 +53,56 @@ impl Rule {
     }
 }
 
+/// A categorical feature.
 #[derive(Clone, Debug)]
-pub(crate) struct Category {
-    pub(crate) feature: u32,
-    pub(crate) rule: Rule,
-    pub(crate) unseen_is_missing: bool,
+pub struct Category {
+    /// Its column.
+    pub feature: u32,
+    /// How its numbers become codes.
+    pub rule: Rule,
+    /// Whether what is no category is missing.
+    pub unseen_is_missing: bool,
     /// The labels of the codes.
-    pub(crate) labels: Option<Vec<Label>>,
+    pub labels: Option<Vec<Label>>,
 }
 
 /// The question that the tests of a column ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Left iff value < threshold.
     Less,
     /// Left iff value <= threshold.
     LessOrEqual,
     /// As `LessOrEqual`, but zero goes to a fixed side.
-    ButZero { zero_left: bool },
+    ButZero {
+        /// Where zero goes.
+        zero_left: bool,
+    },
     /// Left iff value == number.
     Equal,
     /// Left iff membership in the set equals `members_left`.
-    Member { members_left: bool },
+    Member {
+        /// Where members of the set go.
+        members_left: bool,
+    },
 }
 
+/// The tests of a feature that ask the same kind of question.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
-    pub(crate) feature: u32,
-    pub(crate) kind: Kind,
-    pub(crate) missing_left: bool,
-    pub(crate) tests: Tests,
+pub struct Column {
+    /// The feature.
+    pub feature: u32,
+    /// The question.
+    pub kind: Kind,
+    /// Where missing values go.
+    pub missing_left: bool,
+    /// What is asked for in turn. Tests are numbered from 0 through all columns.
+    pub tests: Tests,
 }
 
+/// The numbers or sets of a column's tests.
 #[derive(Clone, Debug)]
-pub(crate) enum Tests {
+pub enum Tests {
     /// In ascending order for comparisons.
     Numbers(Vec<f64>),
     /// The codes of each set in ascending order.
@@ -100,25 +120,31 @@ impl Tests {
 
 /// The inputs that the library accepts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Domain {
-    pub(crate) number: Number,
-    pub(crate) missing: bool,
-    pub(crate) infinities: bool,
-    pub(crate) zero_window: Option<f64>,
+pub struct Domain {
+    /// The type of inputs.
+    pub number: Number,
+    /// Whether missing values are accepted.
+    pub missing: bool,
+    /// Whether infinities are.
+    pub infinities: bool,
+    /// Values of at most this magnitude are zero.
+    pub zero_window: Option<f64>,
 }
 
 /// How values are added up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sums {
-    pub(crate) number: Number,
-    pub(crate) intercept_last: bool,
+pub struct Sums {
+    /// The type of sums.
+    pub number: Number,
+    /// Whether the intercepts are added after the trees; see [`Sums::scale`].
+    pub intercept_last: bool,
     /// Whether the library may add in another order than that of the file, which this crate uses.
-    pub(crate) any_order: bool,
+    pub any_order: bool,
     /// The sums of the unweighted leaves are multiplied by this before the intercepts are added. If
     /// all intercepts are zero, none is added to a scaled sum, so that it may be minus zero.
-    pub(crate) scale: Option<f64>,
+    pub scale: Option<f64>,
     /// The divisor, and whether raw scores are divided, too.
-    pub(crate) average: Option<(f64, bool)>,
+    pub average: Option<(f64, bool)>,
 }
 
 impl File {
@@ -132,60 +158,94 @@ impl File {
 /// A tree: its nodes in preorder are `File::nodes[nodes]`, and its leaves follow one another in
 /// `File::leaves`.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub struct Tree {
     /// The index of the sum that it adds to, `None` for all sums.
-    pub(crate) group: Option<u32>,
-    pub(crate) weight: f64,
-    pub(crate) nodes: core::ops::Range<usize>,
+    pub group: Option<u32>,
+    /// By which its leaves are multiplied; 1 in a model with a scale.
+    pub weight: f64,
+    /// Its nodes.
+    pub nodes: core::ops::Range<usize>,
     /// Where its values start.
-    pub(crate) values: usize,
+    pub values: usize,
 }
 
 /// Marks a node that is a leaf; every other node is the index of its test.
-pub(crate) const LEAF: u32 = u32::MAX;
+pub const LEAF: u32 = u32::MAX;
 
-/// The content of a file.
+/// The content of a file: all that it says, as it says it.
 #[derive(Clone, Debug)]
-pub(crate) struct File {
-    pub(crate) digest: [u8; 32],
-    pub(crate) cover_rows: u32,
-    pub(crate) cover_hash: u64,
-    pub(crate) framework: String,
-    pub(crate) dialect: String,
-    pub(crate) link: Link,
-    pub(crate) domain: Domain,
-    pub(crate) sums: Sums,
-    pub(crate) features: u32,
-    pub(crate) names: Option<Vec<String>>,
-    pub(crate) categories: Vec<Category>,
-    pub(crate) labels: Labels,
-    pub(crate) decision: Decision,
-    pub(crate) intercepts: Vec<f64>,
-    pub(crate) columns: Vec<Column>,
-    pub(crate) trees: Vec<Tree>,
-    pub(crate) nodes: Vec<u32>,
-    pub(crate) leaves: Vec<f64>,
+pub struct File {
+    /// The digest of the model that was packed.
+    pub digest: [u8; 32],
+    /// The number of rows of the cover, and its version in the top bit.
+    pub cover_rows: u32,
+    /// The hash of the cover's scores.
+    pub cover_hash: u64,
+    /// The name of the library.
+    pub framework: String,
+    /// Version and encoding in words.
+    pub dialect: String,
+    /// How scores become probabilities.
+    pub link: Link,
+    /// The inputs that are accepted.
+    pub domain: Domain,
+    /// How values are added up.
+    pub sums: Sums,
+    /// The number of features.
+    pub features: u32,
+    /// Their names.
+    pub names: Option<Vec<String>>,
+    /// The categorical ones, in ascending order.
+    pub categories: Vec<Category>,
+    /// Labels of categories whose columns the source does not name.
+    pub unplaced: Option<Vec<Vec<Label>>>,
+    /// The labels of the classes.
+    pub labels: Labels,
+    /// How scores become a class.
+    pub decision: Decision,
+    /// One for each score.
+    pub intercepts: Vec<f64>,
+    /// How far the library's own intercepts may be off.
+    pub intercept_errors: Option<Vec<f64>>,
+    /// The tests.
+    pub columns: Vec<Column>,
+    /// The trees.
+    pub trees: Vec<Tree>,
+    /// The nodes of all trees, each in preorder: the number of a test, or [`LEAF`].
+    pub nodes: Vec<u32>,
+    /// The values of the leaves of all trees, in the order of their nodes.
+    pub leaves: Vec<f64>,
 }
 
 const MAX_FEATURES: u32 = 1 << 24;
 
 /// Reads a file.
 pub(crate) fn read(bytes: &[u8]) -> Result<File, LoadError> {
+    read_placed(bytes).map_err(|(error, _)| error)
+}
+
+/// Reads a file; an error comes with the position of a byte that has been read up to then. In a section of bits it is where the
+/// section starts.
+pub fn read_placed(bytes: &[u8]) -> Result<File, (LoadError, usize)> {
     match bytes {
         [b'S', b'P', b'K', 1, ..] => {}
-        [b'S', b'P', b'K', version, ..] => return Err(LoadError::Version(*version)),
-        _ => return Err(LoadError::NotPacked),
+        [b'S', b'P', b'K', version, ..] => return Err((LoadError::Version(*version), MAGIC.len())),
+        _ => return Err((LoadError::NotPacked, 0)),
     }
-    let (content, sum) = bytes.split_last_chunk::<8>().ok_or(LoadError::Truncated)?;
+    let (content, sum) = bytes.split_last_chunk::<8>().ok_or((LoadError::Truncated, bytes.len()))?;
     if content.len() < MAGIC.len() {
-        return Err(LoadError::Truncated);
+        return Err((LoadError::Truncated, content.len()));
     }
     if Checksum::of(content) != u64::from_le_bytes(*sum) {
-        return Err(LoadError::Checksum);
+        return Err((LoadError::Checksum, content.len()));
     }
     let mut reader = Reader::new(&content[MAGIC.len()..]);
-    let file = content_of(&mut reader)?;
-    if reader.is_empty() { Ok(file) } else { Err(LoadError::Trailing) }
+    let file = content_of(&mut reader);
+    let at = content.len() - reader.left();
+    match file {
+        Ok(_) if !reader.is_empty() => Err((LoadError::Trailing, at)),
+        other => other.map_err(|error| (error, at)),
+    }
 }
 
 fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
@@ -211,21 +271,20 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
     }
     let names = if r.flag()? { Some(r.texts(features as usize)?) } else { None };
     let categories = categories(r, features)?;
-    unplaced_labels(r)?;
+    let unplaced = unplaced_labels(r)?;
     let labels = labels(r)?;
     let decision = decision(r)?;
     let intercepts = r.floats()?;
     if intercepts.is_empty() || intercepts.iter().any(|&value| !is_finite_of(sums.number, value)) {
         return Err(LoadError::Invalid("an intercept is not a finite number of the type of the sums"));
     }
-    if r.flag()? {
-        // The errors of intercepts matter to proofs, not to predictions.
-        let errors = r.floats()?;
-        if errors.len() != intercepts.len()
-            || errors.iter().any(|&error| !(error >= 0.0 && error.is_finite()))
-        {
-            return Err(LoadError::Invalid("the errors of the intercepts do not fit them"));
-        }
+    // The errors of intercepts matter to proofs, not to predictions.
+    let intercept_errors = if r.flag()? { Some(r.floats()?) } else { None };
+    if let Some(errors) = &intercept_errors
+        && (errors.len() != intercepts.len()
+            || errors.iter().any(|&error| !(error >= 0.0 && error.is_finite())))
+    {
+        return Err(LoadError::Invalid("the errors of the intercepts do not fit them"));
     }
     let groups = intercepts.len();
     let fits = match decision {
@@ -265,9 +324,11 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
         features,
         names,
         categories,
+        unplaced,
         labels,
         decision,
         intercepts,
+        intercept_errors,
         columns,
         trees: Vec::new(),
         nodes: Vec::new(),
@@ -339,11 +400,18 @@ fn categories(r: &mut Reader<'_>, features: u32) -> Result<Vec<Category>, LoadEr
 
 /// The label of a category.
 #[derive(Clone, Debug)]
-pub(crate) enum Label {
+pub enum Label {
+    /// A text.
     Text(String),
+    /// A whole number.
     Integer(i64),
+    /// Another number.
     Float(f64),
+    /// A truth value.
     Flag(bool),
+    /// A text that stands for something unreadable.
+    Unreadable(String),
+    /// The hash of a text.
     Hash(u32),
 }
 
@@ -352,7 +420,7 @@ impl Label {
     pub(crate) fn words(&self) -> String {
         use alloc::format;
         match self {
-            Self::Text(text) => text.clone(),
+            Self::Text(text) | Self::Unreadable(text) => text.clone(),
             Self::Integer(number) => format!("{number}"),
             Self::Float(number) => format!("{number:?}"),
             Self::Flag(set) => String::from(if *set { "True" } else { "False" }),
@@ -366,10 +434,11 @@ fn category_labels(r: &mut Reader<'_>) -> Result<Vec<Label>, LoadError> {
     let mut labels = Vec::with_capacity(count);
     for _ in 0..count {
         labels.push(match r.byte()? {
-            0 | 4 => Label::Text(r.text()?),
+            0 => Label::Text(r.text()?),
             1 => Label::Integer(r.u64()? as i64),
             2 => Label::Float(r.f64()?),
             3 => Label::Flag(r.flag()?),
+            4 => Label::Unreadable(r.text()?),
             5 => Label::Hash(r.u32()?),
             _ => return Err(LoadError::Invalid("an unknown kind of label")),
         });
@@ -377,16 +446,16 @@ fn category_labels(r: &mut Reader<'_>) -> Result<Vec<Label>, LoadError> {
     Ok(labels)
 }
 
-/// Labels whose columns the source does not name. They are checked, but predictions do not need
-/// them.
-fn unplaced_labels(r: &mut Reader<'_>) -> Result<(), LoadError> {
-    if r.flag()? {
-        r.flag()?;
-        for _ in 0..r.count(1)? {
-            category_labels(r)?;
-        }
+/// Labels whose columns the source does not name. Predictions do not need them.
+fn unplaced_labels(r: &mut Reader<'_>) -> Result<Option<Vec<Vec<Label>>>, LoadError> {
+    if !r.flag()? {
+        return Ok(None);
     }
-    Ok(())
+    if r.flag()? {
+        return Err(LoadError::Invalid("labels in another order than that of the source"));
+    }
+    let count = r.count(1)?;
+    (0..count).map(|_| category_labels(r)).collect::<Result<_, _>>().map(Some)
 }
 
 fn labels(r: &mut Reader<'_>) -> Result<Labels, LoadError> {

@@ -73,6 +73,14 @@ pub use model::{Model, SelfTest};
 pub use path::Path;
 pub use rows::{Float, Rows};
 
+/// What a packed file says, as this crate reads it before it runs it. For `secateur-formats`, so that a check of a packed file
+/// is of what is run; no promise.
+pub mod internal {
+    pub use crate::file::{
+        Category, Column, Domain, File, Kind, LEAF, Label, Rule, Sums, Tests, Tree, read_placed,
+    };
+}
+
 /// The checksum at the end of a packed file, for programs that write such files.
 pub fn checksum(content: &[u8]) -> u64 {
     bytes::Checksum::of(content)

@@ -1,7 +1,7 @@
 //! Is a packed file the model that it claims to be?
 //!
 //! # What is proved
-//! The packed file, read as `docs/spec/packed-v1.md` says, is the original with its nodes numbered anew: the same
+//! The packed file, as the runtime's own reader reads it by `docs/spec/packed-v1.md`, is the original with its nodes numbered anew: the same
 //! accepted inputs, columns and categories, classes and decision rule; intercepts, weights and leaves equal bit for bit;
 //! sums of the same type in the same order; and every tree, walked from the root in both, asks at every node the same
 //! question with the same answer for missing values and has the same leaves. So every rule that gives a raw score or a
@@ -9,6 +9,8 @@
 //!
 //! Class labels are compared where the original's file has any. Where it has none (XGBoost, LightGBM), the packed file may
 //! carry those that a live object had; which position wins is the same.
+//!
+//! A reader that misreads the file makes another model of it, which is refused here: no other reader stands between.
 //!
 //! Not proved here: that the instructions which run the file follow the specification. They are tested, on every machine
 //! that wants to know (`secateur self-test`).

@@ -17,7 +17,7 @@ mod zip;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-pub use check::{both_readers, follow_up, read};
+pub use check::{follow_up, read, read_and_run};
 
 /// A reader under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

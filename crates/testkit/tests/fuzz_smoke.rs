@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use peak_alloc::PeakAlloc;
-use secateur_testkit::fuzz::{Target, both_readers, follow_up, read, unpacked_size};
+use secateur_testkit::fuzz::{Target, follow_up, read, read_and_run, unpacked_size};
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -144,7 +144,7 @@ fn case(target: Target, name: &str, bytes: &[u8]) -> bool {
         let mut file = None;
         let reading = peak(|| file = read(bytes));
         within(may_read, reading, size, "reading");
-        both_readers(bytes);
+        read_and_run(bytes);
         let Some(file) = file else { return false };
         let following = peak(|| follow_up(bytes, &file));
         within(may_follow, following, size, "what follows");

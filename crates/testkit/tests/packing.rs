@@ -1,6 +1,6 @@
-//! Packs random models of every kind and every fixture, reads the files with both readers, compares
-//! the models node by node, and runs them on every path, where the scores must have the bits of the
-//! exact predictor. Also reads files in which one bit was changed, for every bit.
+//! Packs random models of every kind and every fixture, reads the files, compares the models node by
+//! node, and runs them on every path, where the scores must have the bits of the exact predictor.
+//! Also reads files in which one bit was changed, for every bit.
 
 use fastrand::Rng;
 use secateur_formats::Link;
@@ -9,7 +9,7 @@ use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Decision, Ensemble, EnsembleBuilder, NumberType, Predictor, Transform, Value};
 use secateur_runtime::{LoadError, Model, Path, PredictError, Rows};
 use secateur_source::{Difference, same_model};
-use secateur_testkit::fuzz::{Target, both_readers, packed};
+use secateur_testkit::fuzz::{Target, packed, read_and_run};
 use secateur_testkit::{Shape, VALUES, ensemble, mutate};
 
 const STAMP: Stamp = Stamp { source: [9; 32], cover_rows: 3, cover_hash: 77 };
@@ -249,7 +249,7 @@ fn a_changed_byte_is_an_error_and_never_a_panic() {
                 assert!(ModelFile::parse(&changed).is_err(), "byte {at}");
                 // With a matching checksum, the content itself has to be checked.
                 File::seal(&mut changed);
-                both_readers(&changed);
+                read_and_run(&changed);
             }
         }
         for cut in 0..bytes.len() {
@@ -259,7 +259,7 @@ fn a_changed_byte_is_an_error_and_never_a_panic() {
             );
             let mut cut = bytes[..cut].to_vec();
             File::seal(&mut cut);
-            both_readers(&cut);
+            read_and_run(&cut);
         }
     }
 }
@@ -274,7 +274,7 @@ fn a_file_that_declares_too_much_takes_no_memory() {
         let mut changed = bytes.clone();
         changed.splice(at..at + 1, [0xff, 0xff, 0xff, 0xff, 0x7f]);
         File::seal(&mut changed);
-        both_readers(&changed);
+        read_and_run(&changed);
     }
 }
 

@@ -3,9 +3,9 @@
 //!
 //! Packing preserves the meaning of a model exactly: the same tests in the same places, the same
 //! numbers bit for bit, added in the same type and order. Only the nodes are renumbered (preorder,
-//! left before right). The format is specified in `docs/spec/packed-v1.md`; `encode` writes it and
-//! `decode` reads it. The runtime has a reader of its own, so that a check of a packed file with
-//! this reader does not depend on the code that runs the file.
+//! left before right). The format is specified in `docs/spec/packed-v1.md`. `encode` writes it.
+//! `decode` makes a model of what the runtime's reader reads, so that a check of a packed file is
+//! of what is run; the two share no code.
 //!
 //! A packed file is read-only: to change the model, edit the source and pack it again.
 
